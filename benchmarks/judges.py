@@ -62,7 +62,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a sample of 15,000": {"judge_sample": 15_000},
     "a column, 5 % of positives missing": {},
     "a sample of 15,000, 5 % of positives missing": {"judge_sample": 15_000},
-    "a column, four batches": {"batches": 4},
+    "a column, four batches": {"stages": 4},
     "a column, adaptive": {"adaptive": True},
 }
 

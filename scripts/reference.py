@@ -45,14 +45,14 @@ def functions() -> str:
 
 
 def stub() -> str:
-    """Every public name for type checkers; where a function takes parameters of any method, these are named."""
+    """Every public name for type checkers; options that a function takes as keywords (`takes`) are named."""
     import streameval
 
     imports, written = set(), []
     for name in sorted(set(streameval.__all__) - {"__version__"}):
         value = getattr(streameval, name)
-        if inspect.isfunction(value) and "parameters" in inspect.signature(value).parameters:
-            written.append(_with_parameters(value, imports))
+        if inspect.isfunction(value) and hasattr(value, "option_kinds") and value.__name__ != "exact":  # overloaded
+            written.append(_with_options(value, imports))
         else:
             imports.add(f"from {value.__module__} import {name} as {name}")
     ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
@@ -63,38 +63,51 @@ def stub() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _with_parameters(function: Callable[..., Any], imports: set[str]) -> str:
-    """Write a function with the parameters of every method in place of `**parameters`."""
+def keywords(function: Callable[..., Any]) -> dict[str, Any]:
+    """Types of what a verb takes as keywords besides its own: options of its dataclasses, parameters of any method."""
     from streameval.methods import available
     from streameval.options import alternatives
 
+    methods = available().values() if "parameters" in inspect.signature(function).parameters else ()
     kinds: dict[str, set[object]] = {}
-    for method in available().values():
-        hints = get_type_hints(method)
-        for field in fields(method):
-            kinds.setdefault(field.name, set()).update(alternatives(hints[field.name]))
+    for kind in (*getattr(function, "option_kinds", ()), *methods):
+        hints = get_type_hints(kind)
+        for field in fields(kind):
+            if "help" in field.metadata:
+                kinds.setdefault(field.name, set()).update(alternatives(hints[field.name]))
+    return kinds
+
+
+def _with_options(function: Callable[..., Any], imports: set[str]) -> str:
+    """Write a function with all that it takes as keywords in place of `**options`."""
     signature = inspect.signature(function)
-    said = {name: one.annotation for name, one in signature.parameters.items() if name != "parameters"}
-    said |= {name: " | ".join([*sorted(map(_written, kind)), "None"]) for name, kind in kinds.items()}
-    if any("Literal[" in annotation for annotation in said.values()):
-        imports.add("from typing import Literal")
-    homes = _homes(function)
+    own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
+    said = {name: one.annotation for name, one in own.items()}
+    said |= {name: _type(kinds) for name, kinds in keywords(function).items() if name not in own}
+    homes = {"Any": "from typing import Any", "Literal": "from typing import Literal",
+             "Sequence": "from collections.abc import Sequence", **_homes(function)}  # fmt: skip
     for word in re.findall(r"(?<![.\w])\w+", " ".join([*said.values(), signature.return_annotation])):
         if word in homes:
             imports.add(homes[word])
     lines = []
     for name, annotation in said.items():
         one = signature.parameters.get(name)
-        if one is not None and one.kind is one.KEYWORD_ONLY and "    *," not in lines:
+        if (one is None or one.kind is one.KEYWORD_ONLY) and "    *," not in lines:
             lines.append("    *,")
         optional = one is None or one.default is not one.empty
         lines.append(f"    {name}: {annotation}{' = ...' * optional},")
     return "\n".join([f"def {function.__name__}(", *lines, f") -> {signature.return_annotation}: ..."])
 
 
+def _type(kinds: set[object]) -> str:
+    return "Any" if Any in kinds else " | ".join([*sorted(map(_written, kinds)), "None"])
+
+
 def _written(kind: Any) -> str:
-    words = ", ".join(f'"{word}"' for word in get_args(kind))
-    return f"Literal[{words}]" if get_origin(kind) is Literal else str(kind.__name__)
+    if get_origin(kind) is Literal:
+        words = ", ".join(f'"{word}"' for word in get_args(kind))
+        return f"Literal[{words}]"
+    return f"Sequence[{get_args(kind)[0].__name__}]" if get_args(kind) else str(kind.__name__)
 
 
 def _homes(function: Callable[..., Any]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from streameval.curve import Curve as Curve
 from streameval.curve.extrapolation import extrapolate as extrapolate
+from streameval.engines import Engine
 from streameval.errors import InputError as InputError
 from streameval.errors import OutsideError as OutsideError
 from streameval.errors import StreamevalError as StreamevalError
@@ -27,44 +28,77 @@ from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
 from streameval.types import Plan as Plan
-from streameval.verbs.adopt import adopt as adopt
 from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
-from streameval.verbs.enlarge import enlarge as enlarge
-from streameval.verbs.evaluate import evaluate as evaluate
 from streameval.verbs.evaluate_rankings import evaluate_rankings as evaluate_rankings
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
-from streameval.verbs.freeze_judge import freeze_judge as freeze_judge
-from streameval.verbs.growth import growth as growth
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
-from streameval.verbs.plan_by_key import ByKey as ByKey
-from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.plan_rankings import plan_rankings as plan_rankings
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
-from streameval.verbs.second_batch import second_batch as second_batch
-from streameval.verbs.select import select as select
+from streameval.verbs.select import Selection
 from streameval.verbs.sql import sql as sql
 
 __version__: str
 
+def adopt(
+    ranking: Any,
+    study: str | os.PathLike[str],
+    labels: Any,
+    *,
+    drawn: str,
+    options: RankingOptions | None = ...,
+    confidence: float = ...,
+    stages: int = ...,
+    seed: int | None = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
+    sample_size: int | None = ...,
+    top: int | None = ...,
+    strata: Any = ...,
+    probability: Any = ...,
+    least_probability: Any = ...,
+    on: str | None = ...,
+    label: str | None = ...,
+    positive: Sequence[str] | None = ...,
+    negative: Sequence[str] | None = ...,
+    annotator: str | None = ...,
+    time: str | None = ...,
+    source: str | None = ...,
+) -> Plan: ...
 def cost(
     items: Any,
     *,
     options: RankingOptions | None = ...,
     price_per_label: float | None = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
     alpha: float | None = ...,
     confidence: float | None = ...,
     min_precision: float | None = ...,
     budget: int | None = ...,
-    looks: int | None = ...,
-    batches: int | None = ...,
+    stages: int | None = ...,
+    growing: bool | None = ...,
     adaptive: bool | None = ...,
     judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
@@ -74,9 +108,42 @@ def cost(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    at: int | None = ...,
+    first: int | None = ...,
     interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Costs: ...
+def evaluate(
+    study: str | os.PathLike[str],
+    *,
+    labels: Sequence[Any] | Any = ...,
+    misses: int = ...,
+    misses_from: str | os.PathLike[str] | None = ...,
+    on: str | None = ...,
+    label: str | None = ...,
+    positive: Sequence[str] | None = ...,
+    negative: Sequence[str] | None = ...,
+    annotator: str | None = ...,
+    time: str | None = ...,
+    source: str | None = ...,
+    vote: str | None = ...,
+    prefer: Sequence[str] | None = ...,
+    label_error: float | None = ...,
+    assume: Literal["a2", "independent", "complete"] | None = ...,
+    strict: bool | None = ...,
+) -> Evaluation: ...
+def grow(
+    study: str | os.PathLike[str],
+    labels: int | None = ...,
+    half_width: float | None = ...,
+    rest: bool | None = ...,
+) -> Plan: ...
+def judge(
+    study: str | os.PathLike[str],
+    answers: Sequence[Any] | Any,
+    on: str | None = ...,
+    label: str | None = ...,
+    positive: Sequence[str] | None = ...,
+    negative: Sequence[str] | None = ...,
+) -> Plan: ...
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -85,15 +152,29 @@ def plan(
     seed: int | None = ...,
     options: RankingOptions | None = ...,
     by: str | None = ...,
-    judge: str | None = ...,
-    judge_classes: str | Sequence[float] | None = ...,
     progress: Progress = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
+    judge: str | None = ...,
+    judge_classes: Sequence[float] | str | None = ...,
+    draw_by: Sequence[str] | None = ...,
+    reuse: Any = ...,
+    on: str | None = ...,
+    label: str | None = ...,
+    labels_unseen_by_model: Literal["yes", "no"] | None = ...,
     alpha: float | None = ...,
     confidence: float | None = ...,
     min_precision: float | None = ...,
     budget: int | None = ...,
-    looks: int | None = ...,
-    batches: int | None = ...,
+    stages: int | None = ...,
+    growing: bool | None = ...,
     adaptive: bool | None = ...,
     judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
@@ -103,36 +184,25 @@ def plan(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    at: int | None = ...,
+    first: int | None = ...,
     interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Plan: ...
-def plan_by_key(
-    ranking: Any,
+def select(
     study: str | os.PathLike[str],
-    by: ByKey,
     *,
-    method: str = ...,
-    seed: int | None = ...,
-    options: RankingOptions | None = ...,
+    ranking: Any = ...,
+    columns: str | Sequence[str] | None = ...,
+    export: str | os.PathLike[str] | None = ...,
+    export_judge: str | os.PathLike[str] | None = ...,
+    engine: Engine | str = ...,
     progress: Progress = ...,
-    alpha: float | None = ...,
-    confidence: float | None = ...,
-    min_precision: float | None = ...,
-    budget: int | None = ...,
-    looks: int | None = ...,
-    batches: int | None = ...,
-    adaptive: bool | None = ...,
-    judge_sample: int | None = ...,
-    judge_accuracy: float | None = ...,
-    epsilon: float | str | None = ...,
-    window: int | None = ...,
-    head: int | None = ...,
-    tail: Literal["open", "closed"] | None = ...,
-    assume: Literal["a2", "independent"] | None = ...,
-    claim: Literal["printed", "factor"] | None = ...,
-    at: int | None = ...,
-    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
-) -> Reused: ...
+    remaining: bool | None = ...,
+    repeats: int | None = ...,
+    controls: Any = ...,
+    question: str | None = ...,
+    yes: str | None = ...,
+    no: str | None = ...,
+) -> Selection: ...
 def simulate(
     ranking: Any,
     *,
@@ -144,12 +214,21 @@ def simulate(
     judge_classes: str | Sequence[float] | None = ...,
     options: RankingOptions | None = ...,
     progress: Progress = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
     alpha: float | None = ...,
     confidence: float | None = ...,
     min_precision: float | None = ...,
     budget: int | None = ...,
-    looks: int | None = ...,
-    batches: int | None = ...,
+    stages: int | None = ...,
+    growing: bool | None = ...,
     adaptive: bool | None = ...,
     judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
@@ -159,6 +238,6 @@ def simulate(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    at: int | None = ...,
+    first: int | None = ...,
     interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Simulation: ...

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from streameval.errors import InputError, did_you_mean
 
+AnyKind = TypeVar("AnyKind")
 AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
 
 
@@ -39,7 +40,7 @@ def takes(*kinds: Any) -> Callable[[AnyVerb], AnyVerb]:
     """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference."""
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        setattr(verb, "option_kinds", kinds)
+        vars(verb)["option_kinds"] = kinds
         return verb
 
     return declared
@@ -95,6 +96,17 @@ def check_words(options: Any) -> None:
         check_word(name, getattr(options, name), hint)
 
 
+def own_of(kind: type[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a dataclass out of others that were given; None is not given."""
+    taken = {one.name: given.pop(one.name) for one in fields(kind) if one.name in given}
+    return {name: value for name, value in taken.items() if value is not None}
+
+
+def own(kind: type[AnyKind], given: dict[str, Any]) -> AnyKind:
+    """Take the options of a dataclass out of others that were given, and make one of them."""
+    return kind(**own_of(kind, given))
+
+
 def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any]:
     """Make each of some dataclasses from those of the options given that are its own, and refuse all others."""
     names = [[one.name for one in fields(kind)] for kind in kinds]
@@ -102,4 +114,5 @@ def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any
     for name in given:
         if name not in known:
             raise InputError(f"{verb} has no option '{name}'", did_you_mean(name, known))
-    return [kind(**{key: given[key] for key in own if key in given}) for kind, own in zip(kinds, names, strict=True)]
+    values = [{key: given[key] for key in own if given.get(key) is not None} for own in names]
+    return [kind(**value) for kind, value in zip(kinds, values, strict=True)]

@@ -149,9 +149,9 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     folder, truth = listed
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, looks=3)
+    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3, growing=True)
     first = streameval.evaluate(study)
-    assert run(["plan", "--study", str(study), "--labels-more", "250"]) == 0
+    assert run(["grow", str(study), "--labels", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
     tasks = pyarrow.csv.read_csv(tmp_path / "tasks.csv")
     assert 0 < tasks.num_rows <= 250
@@ -160,7 +160,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     truth_of = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
     second = streameval.evaluate(study, labels=truth_of)
     assert inside(second, truth)
-    assert "at all 3 looks" in second.curve.findings[0]
+    assert "after each of 3 stages" in second.curve.findings[0]
     widths = [np.diff(found.curve.envelope.at([300]), axis=0)[0][0] for found in (first, second)]
     assert widths[1] < widths[0]
     assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
@@ -173,7 +173,7 @@ def test_both_samples_together_miss_no_more_than_they_may(listed):
     n, misses = 4_000, 0
     truth = (np.arange(n) % 100 < 100 - np.arange(n) // 50).astype(np.int8)
     y = np.cumsum(truth)
-    method = Adopted(0.8, looks=3)
+    method = Adopted(0.8, stages=3, growing=True)
     for seed in range(80):
         rank = np.sort(np.random.default_rng(seed).choice(n, 100, replace=False) + 1)
         plan = method.enlarged(method.adopt(n, seed, rank, Strata(np.array([n]), np.array([100])), None), 3)
@@ -210,7 +210,7 @@ BAD = [
     ("twice", {"drawn": "uniform", "sample_size": 11}, "are about one item"),
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
     ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows are about no item of the ranking"),
-    ("plain", {**P, "looks": 2}, "takes no labels of ours"),
+    ("plain", {**P, "stages": 2, "growing": True}, "takes no labels of ours"),
     ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
     ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),

@@ -174,19 +174,19 @@ def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
 @pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
 def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
     command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]
-    assert run([str(one) for one in (*command, "--method", "loguniform", "--looks", "4")]) == 0
+    assert run([str(one) for one in (*command, "--method", "loguniform", "--stages", "4", "--growing")]) == 0
     copies = {name: shutil.copytree(tmp_path / "looks", tmp_path / name) for name in "xy"}
     orders = set()
     for folder, order in zip(copies.values(), (more, more[::-1]), strict=True):
         for number in order:
-            run(["plan", "--study", str(folder), "--labels-more", number])
+            run(["grow", str(folder), "--labels", number])
         orders.add(Study(folder).plan().plan_id)
-    statuses, said = at_once(*(["plan", "--study", tmp_path / "looks", "--labels-more", number] for number in more))
+    statuses, said = at_once(*(["grow", tmp_path / "looks", "--labels", number] for number in more))
     assert set(statuses) <= {0, 2, 3}, said  # 2: what the other left has no look as small as that
     assert 0 in statuses, said
     if 3 not in statuses:
         assert Study(tmp_path / "looks").plan().plan_id in orders, said
     else:  # the one that was told to come again does so
-        assert run(["plan", "--study", str(tmp_path / "looks"), "--labels-more", more[statuses.index(3)]]) == 0
+        assert run(["grow", str(tmp_path / "looks"), "--labels", more[statuses.index(3)]]) == 0
         assert Study(tmp_path / "looks").plan().plan_id in orders
     assert {path.name for path in (tmp_path / "looks").rglob(".*")} <= {".lock"}

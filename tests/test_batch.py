@@ -120,7 +120,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
     assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
     assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
     assert "no results yet" in refused("cut", study, "--rank", "5", "--out", tmp_path / "out")
-    assert "--dry-run is for" in refused("plan", "--study", study, "--labels-more", "5")
+    assert "--dry-run is for" in refused("grow", study, "--labels", "5")
     asked = "postgresql://me:secret@host/db#SELECT 1"
     capsys.readouterr()
     assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0
@@ -256,7 +256,7 @@ def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study,
     assert run(["select", str(study), "--time-limit", "10m"]) == 0
 
 
-@pytest.mark.parametrize("arguments", [["growth", "STUDY", "STUDY", "--on", "item"], ["labels", "STUDY"], ["cost"]])
+@pytest.mark.parametrize("arguments", [["labels", "STUDY"], ["cost"]])
 def test_the_last_event_of_every_verb_says_that_it_is_done(study, capsys, arguments):
     assert run(["select", str(study)]) == 0
     named = [str(study) if one == "STUDY" else one for one in arguments]

@@ -28,12 +28,12 @@ def answered(study, truth, path, most=None):
     return str(path)
 
 
-@pytest.mark.parametrize("looks", [1, 3])
-def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, capsys, one_ranking, looks):
+@pytest.mark.parametrize("growing", [{}, {"stages": 3, "growing": True}])
+def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, capsys, one_ranking, growing):
     folder, _, truth = one_ranking
     monkeypatch.chdir(tmp_path)
     asked = f"precision@5000 >= {truth[:5_000].mean() - 0.15:.6f}"
-    streameval.plan(str(folder), "study", seed=4, budget=150, looks=looks)
+    streameval.plan(str(folder), "study", seed=4, budget=150, **growing)
     streameval.evaluate("study", labels=answered("study", truth, "some.parquet", most=40))
     command = next_step(capsys, "study", asked)
     assert run(command) == 0  # hands out the tasks that have no label yet
@@ -44,11 +44,11 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
         assert len(steps) < 4
         command = next_step(capsys, study, asked)
         assert run(command) == 0
-        steps.append("--labels-more" if "--labels-more" in command else "--budget")
+        steps.append("grow" if " grow " in command else "--budget")
         study = command[command.index("--study") + 1]
         assert run(["select", study]) == 0
         streameval.evaluate(study, labels=answered(study, truth, f"{len(steps)}.parquet"))
-    assert steps[0] == ("--labels-more" if looks > 1 else "--budget")
+    assert steps[0] == ("grow" if growing else "--budget")
     capsys.readouterr()
     assert run(["check", study, asked]) == 0
     assert "Next:" not in capsys.readouterr().out

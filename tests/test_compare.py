@@ -232,7 +232,7 @@ def test_every_method_can_be_a_side(method, items, tmp_path):
     path, truth = items
     parameters = {"method": method} | ({"assume": "independent", "alpha": None} if method == "paula" else {})
     study_of(path, tmp_path / "a", "good", truth["good"], **parameters)
-    study_of(path, tmp_path / "b", "noisy", truth["noisy"], min_precision=0.7, looks=2)
+    study_of(path, tmp_path / "b", "noisy", truth["noisy"], min_precision=0.7, stages=2, growing=True)
     found = compare(tmp_path / "a", tmp_path / "b")
     assert found.claim.coverage == ("conditional" if method == "paula" else "simultaneous")
     assert found.claim.confidence == 0.95

@@ -58,7 +58,6 @@ COMMANDS = (
     ("report", "{}"),
     ("compare", "STUDY", "{}"),
     ("simulate", "{}", "--label", "label"),
-    ("growth", "{}", "STUDY", "--on", "item"),
     ("at", "{}", "--rank", "3"),
     ("unknown", "{}"),
 )

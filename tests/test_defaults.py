@@ -44,7 +44,7 @@ def test_the_default_method_is_the_one_whose_claim_holds(ranking, tmp_path, caps
 @pytest.mark.parametrize(("option", "value", "owners"), [
     ("--epsilon", "0.05", ["paula", "stratified"]), ("--window", "50", ["paula"]),
     ("--head", "5000", ["paula", "stratified"]), ("--tail", "closed", ["paula", "stratified"]),
-    ("--assume", "independent", ["paula"]), ("--at", "100", ["uniform"]), ("--interval", "dkwm", ["uniform"]),
+    ("--assume", "independent", ["paula"]), ("--first", "100", ["uniform"]), ("--interval", "dkwm", ["uniform"]),
     ("--claim", "factor", ["stratified"]),
 ])  # fmt: skip
 def test_an_option_of_another_method_says_whose_it_is(ranking, tmp_path, capsys, option, value, owners):
@@ -74,13 +74,13 @@ def test_alpha_beside_budget_is_refused_and_neither_dropped(ranking, tmp_path, c
 
 def test_options_beside_labels_more_are_refused_and_not_dropped(ranking, tmp_path, capsys):
     study = tmp_path / "s"
-    assert run(["plan", str(ranking[0]), "--study", str(study), "--looks", "3", "--budget", "300"]) == 0
+    assert run(["plan", str(ranking[0]), "--study", str(study), "--stages", "3", "--growing", "--budget", "300"]) == 0
     before = (study / "plan.json").read_bytes()
     for option in (["--alpha", "0.05"], ["--seed", "5"], ["--score", "conf"], ["--confidence", "0.99"]):
-        err = refused(capsys, "plan", "--study", study, "--labels-more", "500", *option)
+        err = refused(capsys, "grow", study, "--labels", "500", *option)
         assert "leave out all but --labels-more" in err
     assert (study / "plan.json").read_bytes() == before
-    assert run(["plan", "--study", str(study), "--labels-more", "500"]) == 0
+    assert run(["grow", str(study), "--labels", "500"]) == 0
 
 
 def test_an_empty_argument_is_not_the_current_folder(ranking, tmp_path, capsys, monkeypatch):
@@ -201,11 +201,13 @@ def test_a_plan_that_cannot_be_selected_can_be_replaced(holed, tmp_path, capsys,
 def test_a_plan_that_is_replaced_is_told_apart_in_all_that_differs(holed, tmp_path, capsys):
     plan = ["plan", holed, "--study", tmp_path / "s", "--seed", "1"]
     assert said(capsys, *plan, "--budget", "50")[0] == 0
-    told = said(capsys, *plan, "--budget", "60", "--batches", "3", "--confidence", "0.9")[1]
-    assert "no batches then, 3 now" in told
+    told = said(capsys, *plan, "--budget", "60", "--stages", "3", "--confidence", "0.9")[1]
+    assert "no stages then, 3 now" in told
     assert "confidence 0.95 then, 0.9 now" in told
     assert "budget 50 then, 60 now" in told
-    told = said(capsys, *plan, "--alpha", "0.3", "--score", "conf", "--looks", "2", "--min-precision", "0.7")[1]
+    told = said(
+        capsys, *plan, "--alpha", "0.3", "--score", "conf", "--stages", "2", "--growing", "--min-precision", "0.7"
+    )[1]
     assert re.search(r" now; and \d more\.", told)
 
 
@@ -221,9 +223,9 @@ def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, c
         assert "budget 50 then" in refused(capsys, *plan[:2], "--budget", "40", "--study", study)
         assert (study / "plan.json").read_bytes() == before
     grown = tmp_path / "grown"
-    assert run([*plan, "--looks", "3", "--study", str(grown)]) == 0
-    assert run(["plan", "--study", str(grown), "--labels-more", "200"]) == 0
-    assert "looks 3 then" in refused(capsys, *plan, "--study", grown)
+    assert run([*plan, "--stages", "3", "--growing", "--study", str(grown)]) == 0
+    assert run(["grow", str(grown), "--labels", "200"]) == 0
+    assert "stages 3 then" in refused(capsys, *plan, "--study", grown)
 
 
 def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(ranking, tmp_path):

@@ -392,7 +392,7 @@ def test_slices_sum_to_the_list_and_borrow_where_they_know_nothing():
         method = create("loguniform", {"budget": 120})
         plan = method.plan(ranks.size, s)
         if s == 2:  # nothing but its head is labelled
-            plan = create("uniform", {"budget": 1, "at": 1}).plan(ranks.size, s)
+            plan = create("uniform", {"budget": 1, "first": 1}).plan(ranks.size, s)
         drawn.append(ranks[plan.ranks - 1])
         parts.append(SimpleNamespace(plan=plan, name=str(s)))
     whole = np.sort(np.concatenate(drawn))
@@ -415,7 +415,7 @@ def test_slices_sum_to_the_list_and_borrow_where_they_know_nothing():
 
 
 def test_a_plan_for_the_first_ranks_estimates_nothing_beyond():
-    method = create("uniform", {"at": 1_000, "budget": 200})
+    method = create("uniform", {"first": 1_000, "budget": 200})
     plan = method.plan(N, 0)
     curve = method.curve(plan, Labels.of(plan, FALLING[plan.ranks - 1]))
     assert abs(curve.precision_at(1_000).estimate - FALLING[:1_000].mean()) < 0.1

@@ -41,7 +41,6 @@ def readers(study):
         ["evaluate", own],
         ["at", own, "--rank", "5"],
         ["cut", own, "--rank", "5"],
-        ["growth", own, own, "--on", "id"],
     ]
 
 

@@ -79,7 +79,19 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
     """Studies planned before numbered their tasks from 1; so do they still, when they are selected again or grow."""
     path, study = tmp_path / "x.parquet", tmp_path / "x"
     pq.write_table(pa.table({"id": np.arange(N)}), path)
-    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--looks", "3"]
+    plan = [
+        "plan",
+        str(path),
+        "--study",
+        str(study),
+        "--method",
+        "loguniform",
+        "--budget",
+        "200",
+        "--stages",
+        "3",
+        "--growing",
+    ]
     assert run(plan) == 0
     assert run(["select", str(study)]) == 0
     table = pq.read_table(study / "selection.parquet")
@@ -92,7 +104,7 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
     (tmp_path / "done.csv").write_text("se_task,id,label\n" + "".join(f"{task},{item},1\n" for task, item in rows))
     assert run(["select", str(study)]) == 0
     assert pq.read_table(study / "selection.parquet").column("se_task").to_pylist() == old.tolist()
-    assert run(["plan", "--study", str(study), "--labels-more", "100"]) == 0
+    assert run(["grow", str(study), "--labels", "100"]) == 0
     assert run(["select", str(study)]) == 0
     grown = pq.read_table(study / "selection.parquet")
     known = dict(zip(grown.column("rank").to_pylist(), grown.column("se_task").to_pylist(), strict=True))
@@ -103,13 +115,25 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
 def test_new_numbers_stay_when_a_study_grows_and_with_repeats(tmp_path):
     path, study = tmp_path / "x.parquet", tmp_path / "x"
     pq.write_table(pa.table({"id": np.arange(N)}), path)
-    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--looks", "3"]
+    plan = [
+        "plan",
+        str(path),
+        "--study",
+        str(study),
+        "--method",
+        "loguniform",
+        "--budget",
+        "200",
+        "--stages",
+        "3",
+        "--growing",
+    ]
     assert run(plan) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "one.csv"), "--columns", "id", "--repeats", "5"]) == 0
     (tmp_path / "done.csv").write_text(filled(tmp_path / "one.csv"), encoding="utf-8")
     extra = pq.read_table(study / "extra_tasks.parquet").column("se_task").to_numpy()
     assert np.all((extra >= 10**9) & (extra < 10**10))
-    assert run(["plan", "--study", str(study), "--labels-more", "100"]) == 0
+    assert run(["grow", str(study), "--labels", "100"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "two.csv"), "--columns", "id", "--repeats", "5"]) == 0
     assert run(["evaluate", str(study), "--labels", str(tmp_path / "done.csv")]) == 0
     found = json.loads((study / "evaluation.json").read_text())
@@ -220,7 +244,7 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
 
 
 def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
-    """report --out, --plots, sql --parquet, compare --plot and --out, simulate --plot, growth --out, exact --out."""
+    """report --out, --plots, sql --parquet, compare --plot and --out, simulate --plot, exact --out."""
     a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
     for study in (a, b):
         rank = pq.read_table(study / "selection.parquet").column("rank")
@@ -239,7 +263,6 @@ def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
         (["compare", a, b, "--out", mine], mine / "curves.parquet"),
         (["simulate", truth, "--label", "label", "--methods", "uniform", "--replicates", "2", "--plot", mine / "s.svg"],
          mine / "s.svg"),
-        (["growth", a, b, "--on", "id", "--out", mine / "g.parquet"], mine / "g.parquet"),
     ]:  # fmt: skip
         words = [str(one) for one in arguments]
         file.write_text("mine")

@@ -72,7 +72,7 @@ def test_completion_is_installed_where_the_shell_looks_for_it(tmp_path, monkeypa
     assert run(["--install-completion", "--shell", "bash"]) == 0
     (script,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert script == tmp_path / ".local/share/bash-completion/completions/streameval"
-    assert "--labels-more" in script.read_text()
+    assert "--half-width" in script.read_text()
 
 
 @pytest.fixture
@@ -82,14 +82,16 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_file_gives_defaults_and_the_command_line_goes_before(here, ranking):
-    (here / "streameval.toml").write_text("[plan]\nseed = 7\nbudget = 300\nlooks = 3\n[cost]\nitems = 10\n")
+    (here / "streameval.toml").write_text(
+        "[plan]\nseed = 7\nbudget = 300\nstages = 3\ngrowing = true\n[cost]\nitems = 10\n"
+    )
     folder = str(ranking[0])
     assert run(["plan", folder, "--study", "a"]) == 0
     assert run(["plan", folder, "--study", "b", "--seed", "8"]) == 0
     first, second = (Study(here / name).plan() for name in "ab")
     assert (first.seed, second.seed) == (7, 8)
     assert first.parameters["budget"] == second.parameters["budget"] == 300
-    assert run(["plan", "--study", "a", "--labels-more", "4000"]) == 0  # it grows as it was planned
+    assert run(["grow", "a", "--labels", "4000"]) == 0  # it grows as it was planned
     assert Study(here / "a").plan().table.num_rows > 300
 
 

@@ -7,9 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval
-from streameval import ByKey, RankingOptions
+from streameval import RankingOptions
 from streameval.errors import InputError
 from streameval.labelling.options import Judging, LabelColumns
+from streameval.study.reuse import Reuse
 
 TABLE = pa.table({"id": range(1000)})
 
@@ -55,25 +56,31 @@ LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": 
 
 
 @pytest.mark.parametrize("call", [
-    lambda to, **given: streameval.plan(LIST, to, **given),
-    lambda to, **given: streameval.plan_by_key(LIST, to, streameval.ByKey("id"), seed=1, **given),
-    lambda to, **given: streameval.adopt(LIST, to, LIST, drawn="uniform", sample_size=100, on="id", **given),
+    lambda to, **given: streameval.plan(LIST, to, seed=1, **given).plan_id,
+    lambda to, **given: streameval.plan(LIST, to, draw_by="id", seed=1, **given).plan_id,
+    lambda to, **given: streameval.adopt(
+        LIST, to, LIST, drawn="uniform", sample_size=100, on="id", seed=1, **given
+    ).plan_id,
     lambda to, **given: streameval.exact(LIST, label="label", **given),
     lambda to, **given: streameval.exact(LIST, label="label", per="id", **given),
-    lambda to, **given: streameval.simulate(LIST, label="label", **given),
+    lambda to, **given: streameval.simulate(LIST, label="label", replicates=1, **given).rows,
     lambda to, **given: streameval.cost(LIST, **given),
 ])  # fmt: skip
-def test_what_describes_the_ranking_is_led_to_its_options(tmp_path, call):
-    with pytest.raises(InputError, match=r"score describes the ranking\. Hint: options=RankingOptions\(score='a'\)"):
-        call(tmp_path / "study", score="a")
-    with pytest.raises(InputError, match=r"score, key describe the ranking\. Hint: .*\(score='a', key='id'\)"):
-        call(tmp_path / "study", score="a", key="id")
+def test_what_describes_the_ranking_goes_by_keywords_or_at_once(tmp_path, call):
+    options = RankingOptions(score="a", key=("id",))
+    made = [call(tmp_path / "one", score="a", key="id"), call(tmp_path / "two", options=options),
+            call(tmp_path / "three", options=RankingOptions(score="a"), key="id")]  # fmt: skip
+    assert len({repr(one) for one in made}) == 1
+    with pytest.raises(InputError, match="an order by score was described without a score column"):
+        call(tmp_path / "study", key="id")
+    with pytest.raises(InputError, match="the ranking has no column 'b'"):
+        call(tmp_path / "study", score="b")
 
 
 def test_options_that_take_several_names_take_a_text(tmp_path):
     assert RankingOptions(score="a", key="id") == RankingOptions(score="a", key=("id",))
     assert RankingOptions(score="a", key="id, a").key == ("id", "a")
-    assert (Judging(prefer="person,llm").prefer, ByKey("id,a").key) == (("person", "llm"), ("id", "a"))
+    assert (Judging(prefer="person,llm").prefer, Reuse("id,a").key) == (("person", "llm"), ("id", "a"))
     assert (LabelColumns(on=["id", "a"]).on, LabelColumns(positive="Good").positive) == ("id,a", ("good",))
     options = RankingOptions(score="a", key="id")
     for name in ("first", "second"):
@@ -82,6 +89,5 @@ def test_options_that_take_several_names_take_a_text(tmp_path):
         assert kept.table.column_names[-2:] == ["id", "label"]
     labels = pa.table({"rank": plan.ranks, "label": [1] * plan.ranks.size})
     streameval.evaluate(tmp_path / "first", labels=labels)
-    assert streameval.growth(tmp_path / "first", tmp_path / "second", on="id").summary["known"] == plan.ranks.size
     assert streameval.check(tmp_path / "first", "precision@1 > 0").outcome == "pass"
     assert streameval.simulate(LIST, label="label", methods="uniform, loguniform", replicates=1).rows

@@ -235,7 +235,7 @@ def test_bad_input_is_one_line(files, capsys):
         (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
         (["--judge", "item"], "row group 0: judge column 'item' has 'item 1' in row 0. Hint: a judge says yes or no"),
         (["--judge", "day"], "judge column 'day' is date32[day]. Hint: a judge says yes or no"),
-        (["--looks", "3"], "a judge does not go with looks"),
+        (["--stages", "3", "--growing"], "growing does not go with a judge"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
         (["--draw-by", "item"], "a judge is read when a list is planned afresh"),

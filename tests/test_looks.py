@@ -41,7 +41,7 @@ def test_the_claim_holds_over_all_looks_whatever_stops(shape):
     truth = LISTS[shape](np.random.default_rng(3)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, N + 1)
     delta, replicates = 0.5, 1_000
-    method = create("loguniform", {"alpha": 0.5, "confidence": 1 - delta, "looks": 4})
+    method = create("loguniform", {"alpha": 0.5, "confidence": 1 - delta, "stages": 4, "growing": True})
     missed = 0
     for seed in range(replicates):
         plan, wrong = method.plan(N, seed), False
@@ -59,7 +59,7 @@ def test_the_claim_holds_over_all_looks_whatever_stops(shape):
 
 def test_every_look_keeps_what_was_drawn_and_narrows():
     truth = LISTS["falling"](np.random.default_rng(1)).astype(np.int8)
-    method = create("loguniform", {"alpha": 0.3, "looks": 4})
+    method = create("loguniform", {"alpha": 0.3, "stages": 4, "growing": True})
     plan = method.plan(N, 7)
     straight = method.enlarged(plan, 3)
     stepwise = method.enlarged(method.enlarged(plan, 2), 3)
@@ -82,9 +82,9 @@ def test_one_look_is_as_before():
 
 
 def test_looks_cost_labels_and_each_look_narrows():
-    one, four = (create("loguniform", {"looks": looks}).cost(2 * 10**9) for looks in (1, 4))
+    one, four = (create("loguniform", how).cost(2 * 10**9) for how in ({}, {"stages": 4, "growing": True}))
     assert one["labels"] < four["labels"] < 1.2 * one["labels"]
-    widths = [look["half_width"] for look in four["looks"]]
+    widths = [look["half_width"] for look in four["stages"]]
     assert widths == sorted(widths, reverse=True)
 
 
@@ -92,7 +92,7 @@ def test_looks_cost_labels_and_each_look_narrows():
 def study(ranking, tmp_path):
     folder, labels, truth = ranking
     path = tmp_path / "study"
-    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, looks=4, seed=0)
+    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, stages=4, growing=True, seed=0)
     streameval.select(path, export=tmp_path / "first.csv")
     return path, labels, truth, tmp_path
 
@@ -101,7 +101,7 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     path, labels, truth, folder = study
     first = streameval.Study(path).plan()
     streameval.evaluate(path, labels=labels)
-    assert run(["plan", "--study", str(path), "--labels-more", "900", "--json"]) == 0
+    assert run(["grow", str(path), "--labels", "900", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert 0 < made["more"] <= 900
     grown = streameval.Study(path).plan()
@@ -111,7 +111,7 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     with pytest.raises(StudyError, match="has grown since"):
         streameval.report(path)
     # the first plan's command given again is harmless
-    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, looks=4, seed=0)
+    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, stages=4, growing=True, seed=0)
     assert streameval.Study(path).plan().plan_id == grown.plan_id
     streameval.select(path, export=folder / "second.csv")
     found = streameval.evaluate(path)
@@ -122,13 +122,13 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     assert found.summary["account"]["votes"] == grown.table.num_rows
     low, high = found.curve.envelope.at(np.arange(1, truth.size + 1))
     assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))
-    assert "at all 4 looks" in found.curve.findings[0]
+    assert "after each of 4 stages" in found.curve.findings[0]
     assert streameval.report(path).exists()
 
 
 def test_tasks_of_the_smaller_plan_stay_good(study):
     path, _, truth, folder = study
-    streameval.enlarge(path, labels_more=600)
+    streameval.grow(path, labels=600)
     streameval.select(path)
     tasks = csv.read_csv(folder / "first.csv")
     rank = np.array([int(name.split()[1]) for name in tasks.column("item").to_pylist()])
@@ -143,30 +143,47 @@ def test_a_half_width_is_reached_by_forecast(study):
     path, labels, _, _ = study
     reached = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
     before = Study(path).plan()
-    assert streameval.enlarge(path, half_width=1.1 * reached).plan_id == before.plan_id
-    streameval.enlarge(path, half_width=0.9 * reached)
+    assert streameval.grow(path, half_width=1.1 * reached).plan_id == before.plan_id
+    streameval.grow(path, half_width=0.9 * reached)
     streameval.select(path)
     after = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
     assert after < reached
-    with pytest.raises(InputError, match="out of reach of the looks that are left"):
-        streameval.enlarge(path, half_width=0.001)
+    with pytest.raises(InputError, match="cannot be reached with the stages that are left"):
+        streameval.grow(path, half_width=0.001)
 
 
 def test_bad_input(study, ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
-        (["--labels-more", "1"], "1 more labels do not reach the next look"),
-        (["--labels-more", "9", "--half-width", "0.1"], "either labels-more or half-width"),
+        (["--labels", "1"], "1 more labels do not reach the next stage"),
+        (["--labels", "9", "--half-width", "0.1"], "give one of them"),
+        ([], "give one of them"),
         (["--half-width", "2"], "outside (0, 1)"),
-        ([str(ranking[0]), "--labels-more", "999"], "leave out"),
     ]:
-        assert run(["plan", *arguments, "--study", path]) == 2
+        assert run(["grow", path, *arguments]) == 2
         assert says in capsys.readouterr().err
     single = str(tmp_path / "single")
-    assert run(["plan", str(ranking[0]), "--study", single, "--method", "paula", "--looks", "3", "--seed", "0"]) == 2
-    assert "method paula has no parameter 'looks'" in capsys.readouterr().err
+    assert (
+        run(
+            [
+                "plan",
+                str(ranking[0]),
+                "--study",
+                single,
+                "--method",
+                "paula",
+                "--stages",
+                "3",
+                "--growing",
+                "--seed",
+                "0",
+            ]
+        )
+        == 2
+    )
+    assert "method paula has no parameter 'stages'" in capsys.readouterr().err
     assert run(["plan", str(ranking[0]), "--study", single, "--seed", "0"]) == 0
-    assert run(["plan", "--study", single, "--labels-more", "100"]) == 2
-    assert "no further look" in capsys.readouterr().err
-    with pytest.raises(InputError, match="looks is 0"):
-        create("loguniform", {"looks": 0})
+    assert run(["grow", single, "--labels", "100"]) == 2
+    assert "no stage left" in capsys.readouterr().err
+    with pytest.raises(InputError, match="stages is 0"):
+        create("loguniform", {"stages": 0})

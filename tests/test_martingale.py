@@ -193,7 +193,7 @@ def test_every_rank_is_drawn_by_itself_at_its_rate():
 
 
 def test_later_looks_draw_more_of_the_same_and_each_at_its_rate():
-    method = create("loguniform", {"budget": 8, "looks": 3})
+    method = create("loguniform", {"budget": 8, "stages": 3, "growing": True})
     n, runs = 30, 1_500
     counts, ends = np.zeros((4, n)), method.rates(n)[0]
     for seed in range(runs):

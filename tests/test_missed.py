@@ -28,7 +28,7 @@ def study(folder, name, truth, **options):
     return folder / name
 
 
-ELUSION = {"method": "uniform", "at": REST, "interval": "hypergeometric", "budget": 1_500}
+ELUSION = {"method": "uniform", "first": REST, "interval": "hypergeometric", "budget": 1_500}
 
 
 @pytest.fixture(scope="module")

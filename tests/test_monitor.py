@@ -150,7 +150,7 @@ def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(day
     assert history.rows[0]["positives"] is not None
     assert history.rows[1]["run_lower"] < history.rows[0]["run_lower"]
     uniform = tmp_path / "2026-02-02"
-    plan = streameval.plan(str(root / "list-0.parquet"), uniform, method="uniform", at=300, budget=N)
+    plan = streameval.plan(str(root / "list-0.parquet"), uniform, method="uniform", first=300, budget=N)
     streameval.evaluate(uniform, labels=pa.table({"rank": plan.ranks, "label": np.ones(300, int)}))
     assert streameval.monitor(uniform, at_rank=300).rows[0]["precision_lower"] == 1.0
 
@@ -245,8 +245,8 @@ def test_draws_by_key_are_not_pooled(tmp_path):
     folders = []
     for day in (1, 2):
         folders.append(tmp_path / f"2026-01-0{day}")
-        by = streameval.ByKey(("id",))
-        plan = streameval.plan_by_key(pa.table({"id": np.arange(300)}), folders[-1], by, seed=7, budget=120 + day).plan
+        table = pa.table({"id": np.arange(300)})
+        plan = streameval.plan(table, folders[-1], draw_by="id", seed=7, budget=120 + day)
         streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
     rows = streameval.monitor(folders, at_rank=100).rows
     assert [(row["positives"], row["seed"]) for row in rows] == [(None, None)] * 2

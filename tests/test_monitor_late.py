@@ -216,7 +216,7 @@ def contradicted(root, day, level=0.05, **planned):
 
 def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_path):
     """To leave it out would depend on its labels, which the proof does not cover."""
-    calm, odd, bare = pooled(tmp_path, 0), contradicted(tmp_path, 2), contradicted(tmp_path, 3, looks=2)
+    calm, odd, bare = pooled(tmp_path, 0), contradicted(tmp_path, 2), contradicted(tmp_path, 3, stages=2, growing=True)
     adopted = tmp_path / "2026-01-04"
     rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)
     streameval.adopt(pa.table({"id": np.arange(400)}), adopted, pa.table({"rank": rank, "label": rank <= 100}),
@@ -240,7 +240,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
 
 def test_a_day_whose_bounds_contradict_themselves_at_its_own_confidence_is_taken_as_unknown(tmp_path):
     level = 1 - 0.475 / 2  # of the first day of a history of confidence .05
-    both = [contradicted(tmp_path, 1, level), contradicted(tmp_path, 2, level, looks=2)]
+    both = [contradicted(tmp_path, 1, level), contradicted(tmp_path, 2, level, stages=2, growing=True)]
     for folder, instead in zip(both, ("what its labels say of the cutoff alone", "precision from 0 to 1"), strict=True):
         found = streameval.monitor(folder, at_rank=150, confidence=0.05, precision=0.5)
         (row,) = found.rows

@@ -28,8 +28,8 @@ def whole(tmp_path_factory):
     score = np.linspace(1, 0, n)
     truth = (np.arange(n) % 3 > 0).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(n), "conf": score}), home / "list.parquet")
-    streameval.plan(str(home / "list.parquet"), home / "study", method="loguniform", seed=3, alpha=0.2, looks=3,
-                    options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
+    streameval.plan(str(home / "list.parquet"), home / "study", method="loguniform", seed=3, alpha=0.2, stages=3,
+                    growing=True, options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
     streameval.select(home / "study")
     ranks = np.arange(1, n + 1)
     pq.write_table(pa.table({"rank": ranks, "label": truth}), home / "good.parquet")
@@ -128,7 +128,7 @@ def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys)
 def test_the_same_plan_again_restores_its_damaged_files(whole, study):
     before = everything(study)
     again = ["plan", whole / "list.parquet", "--study", study, "--method", "loguniform", "--seed", "3",
-             "--alpha", "0.2", "--looks", "3", "--score", "conf", "--key", "id"]  # fmt: skip
+             "--alpha", "0.2", "--stages", "3", "--growing", "--score", "conf", "--key", "id"]  # fmt: skip
     for name in ("plan.json", "plan.parquet"):
         (study / name).write_bytes((study / name).read_bytes()[:-40])
         with pytest.raises(StudyError, match=f"{name}: cannot be read"):
@@ -147,7 +147,6 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
         ["report", study],
         ["compare", study, other],
         ["extrapolate", "--study", study, "--to", 0.5],
-        ["growth", study, other, "--on", "id"],
     ):
         error = refused(capsys, *command)
         assert "labels have changed" in error
@@ -173,13 +172,13 @@ def test_a_request_for_more_labels_is_met_once(whole, study, capsys):
         found = json.loads(capsys.readouterr().out)
         return found["notes"]["look"], found["already_there"]
 
-    look, there = more("--labels-more", "350")
+    look, there = more("--labels", "350")
     assert look > 1
     assert not there
-    assert more("--labels-more", "350") == (look, True)
+    assert more("--labels", "350") == (look, True)
     streameval.select(study)
     assert run(["evaluate", str(study), "--labels", str(whole / "good.parquet")]) == 0
-    assert more("--labels-more", "350") == (look, True)
+    assert more("--labels", "350") == (look, True)
 
 
 def test_a_half_width_is_asked_for_once_until_the_labels_say_that_it_was_missed(whole, study, capsys):
@@ -203,11 +202,11 @@ def test_growing_that_was_interrupted_leaves_the_plan_that_was_there(study, monk
 
     monkeypatch.setattr(atomic.os, "replace", stop)
     with pytest.raises(KeyboardInterrupt):
-        streameval.enlarge(study, labels_more=350)
+        streameval.grow(study, labels=350)
     monkeypatch.undo()
     assert study / "plan.parquet" in moved
     assert Study(study).plan().plan_id == before.plan_id
-    assert streameval.enlarge(study, labels_more=350).table.num_rows > before.table.num_rows
+    assert streameval.grow(study, labels=350).table.num_rows > before.table.num_rows
 
 
 def test_a_run_that_is_repeated_writes_the_same_evaluation(whole, study, tmp_path):

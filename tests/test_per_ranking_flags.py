@@ -30,13 +30,13 @@ PLAN = {**COMMON, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES
         "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
         "--by query": REFUSED,
         "--judge label": GOES, "--judge-classes 0.5": REFUSED, "--cutoffs 1,5": GOES, "--adaptive": REFUSED,
-        "--alpha 0.1": REFUSED, "--assume independent": REFUSED, "--batches 2": REFUSED, "--budget 10": REFUSED,
-        "--claim pointwise": REFUSED, "--draw-by id": REFUSED, "--epsilon 0.1": REFUSED, "--half-width 0.1": REFUSED,
+        "--alpha 0.1": REFUSED, "--assume independent": REFUSED, "--budget 10": REFUSED,
+        "--claim pointwise": REFUSED, "--draw-by id": REFUSED, "--epsilon 0.1": REFUSED, "--first 9": REFUSED,
         "--head 3": REFUSED, "--interval wilson": REFUSED, "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
-        "--label label": REFUSED, "--labels-more 5": REFUSED, "--labels-unseen-by-model yes": REFUSED,
-        "--looks 2": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED, "--reuse x.csv": REFUSED,
-        "--second-batch 5": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED, "--continue": REFUSED}  # fmt: skip
-EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misses 2": REFUSED,
+        "--label label": REFUSED, "--labels-unseen-by-model yes": REFUSED,
+        "--stages 2": REFUSED, "--growing": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED,
+        "--reuse x.csv": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED}  # fmt: skip
+EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
             "--item id": REFUSED, "--item id --positives items.parquet": GOES,
             "--assume complete --positives qrels.parquet": GOES, "--publish there": GOES,
@@ -112,4 +112,4 @@ def judge(arguments, given, wanted, capsys):
 
 @pytest.mark.parametrize(("command", "table"), [(exact, EXACT), (plan, PLAN), (evaluate, EVALUATE)])
 def test_no_flag_is_forgotten(command, table):
-    assert {given.split()[0].replace("--continue", "--second-batch") for given in table} == flags_of(command)
+    assert {given.split()[0] for given in table} == flags_of(command)

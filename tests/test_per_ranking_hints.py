@@ -67,7 +67,7 @@ def test_labels_that_cannot_be_used(label, said, capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--per query --batches 2", "rankings are drawn once, and the plan cannot be enlarged\n"),
+        ("--per query --stages 2", "rankings are drawn once, and the plan cannot be enlarged\n"),
         ("--per query --judge-classes 0.5", "the judge of rankings is a column (--judge), whose numbers are taken as"),
         ("--per query --by text", "bounds are on means over all rankings, not yet by slice\n"),
         (

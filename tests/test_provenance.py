@@ -150,7 +150,7 @@ def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch)
         ("--by", "team", "--score", "conf", "--key", "item"),
         ("--judge", "llm", "--judge-classes", "0.5"),
         ("--draw-by", "item", "--seed", "7"),
-        ("--batches", "2"),
+        ("--stages", "2"),
         ("--method", "paula", "--epsilon", "0.1", "--window", "20"),
         ("--method", "uniform", "--interval", "hypergeometric"),
         ("--method", "stratified", "--epsilon", "0.3", "--alpha", "0.5"),
@@ -164,10 +164,10 @@ def test_plan_flags_come_again(options, home, tmp_path, capsys, monkeypatch):
 
 
 def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--looks", "6", "--budget", "200", "--seed", "1")
+    do("plan", "ranking.parquet", "--study", "study", "--stages", "6", "--growing", "--budget", "200", "--seed", "1")
     do("select", "study")
     do("evaluate", "study", "--labels", tasks("one.csv"))
-    do("plan", "--study", "study", "--labels-more", "60")
+    do("grow", "study", "--labels", "60")
     do("evaluate", "study", "--labels", tasks("two.csv"))
     do("plan", "--study", "study", "--half-width", "0.27")
     do("evaluate", "study", "--labels", tasks("three.csv"))
@@ -179,7 +179,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys
     do("plan", "ranking.parquet", "--study", "study", "--adaptive", "--budget", "400")
     do("select", "study")
     do("evaluate", "study", "--labels", tasks("one.csv"))
-    do("plan", "--study", "study", "--continue")
+    do("grow", "study", "--rest")
     do("evaluate", "study", "--labels", tasks("two.csv"))
     said = made_again(capsys, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "plan", "select", "evaluate"]
@@ -191,11 +191,11 @@ def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     do("select", "study", "--export-judge", "asked.csv")
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
-    do("evaluate", "study", "--judge-labels", "answers.csv", "--label", "says")
+    do("judge", "study", "answers.csv", "--label", "says")
     do("evaluate", "study", "--labels", tasks("tasks.csv"))
     capsys.readouterr()
     said = made_again(capsys, tmp_path, monkeypatch)
-    assert f"--judge-labels '{home}/answers.csv' --label says" in said[2]
+    assert f"judge study '{home}/answers.csv' --label says" in said[2]
 
 
 def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):

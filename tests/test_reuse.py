@@ -20,7 +20,6 @@ from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
 from streameval.types import Labels
-from streameval.verbs.plan_by_key import ByKey, plan_by_key
 
 N = 6_000
 
@@ -88,11 +87,10 @@ def test_the_band_holds_for_draws_by_key(versions):
 def first(versions, tmp_path):
     """The first version's study, and its labels by id."""
     path, truth, _ = versions
-    options = streameval.RankingOptions(score="v1")
-    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2, seed=0)
-    ids = [f"item {rank - 1}" for rank in made.plan.ranks]
+    made = streameval.plan(str(path), tmp_path / "v1", draw_by="id", score="v1", alpha=0.2, seed=0)
+    ids = [f"item {rank - 1}" for rank in made.ranks]
     labels = tmp_path / "labels.parquet"
-    pq.write_table(pa.table({"id": ids, "label": truth[made.plan.ranks - 1]}), labels)
+    pq.write_table(pa.table({"id": ids, "label": truth[made.ranks - 1]}), labels)
     return labels
 
 
@@ -121,8 +119,8 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
 
 def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_path, capsys):
     path, _, _ = versions
-    by = ByKey(("id",), str(first), unseen_by_model="no")
-    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2, seed=0)
+    reused = {"reuse": str(first), "on": "id", "labels_unseen_by_model": "no"}
+    streameval.plan(str(path), tmp_path / "v2", **reused, score="v2", alpha=0.2, seed=0)
     found = streameval.evaluate(tmp_path / "v2")
     assert found.curve.claim.coverage == "none"
     assert "has seen labels" in found.curve.findings[0]
@@ -139,7 +137,7 @@ def test_bad_input(versions, first, tmp_path, capsys):
         (["--method", "paula", "--draw-by", "id"], "method paula does not draw each rank by itself"),
         (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
         (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
-        (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
+        (["--draw-by", "id", "--stages", "2", "--growing"], "growing does not go with draws by key"),
         (reuse, "name it with --on COL"),
         (["--method", "loguniform", "--label", "label"], "no column to draw by"),
         ([*reuse, "--on", "id"], "not said whether the model has seen them"),
@@ -192,8 +190,7 @@ def test_a_key_of_two_columns_may_repeat_in_each(tmp_path, capsys):
 def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, capsys):
     path, _, _ = versions
     old = tmp_path / "v1"
-    options = streameval.RankingOptions(score="v1")
-    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2, seed=0)
+    streameval.plan(str(path), old, draw_by=["id"], score="v1", alpha=0.2, seed=0)
     streameval.select(old, export=tmp_path / "tasks.csv")
     text = (tmp_path / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
     filled = tmp_path / "filled.csv"

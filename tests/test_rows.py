@@ -144,9 +144,8 @@ def test_every_kind_of_storage_is_evaluated_exactly(lists, kind, order):
 @pytest.mark.parametrize(("kind", "order"), CASES)
 def test_every_kind_of_storage_is_drawn_from_by_key(lists, kind, order, tmp_path):
     def outcome(source, name):
-        by = streameval.ByKey(("id",))
-        made = streameval.plan_by_key(source, tmp_path / name, by=by, budget=200, options=OPTIONS[order], seed=1)
-        return {"ranks": made.plan.ranks.tolist(), "table": made.plan.table.to_pydict()}
+        made = streameval.plan(source, tmp_path / name, draw_by="id", budget=200, options=OPTIONS[order], seed=1)
+        return {"ranks": made.ranks.tolist(), "table": made.table.to_pydict()}
 
     check_alike(lists, kind, (order, "by key"), outcome)
 

@@ -103,7 +103,7 @@ def test_uniform_holds_at_every_rank(shape, interval, at):
     n, confidence, replicates = 2_000, 0.8, 120
     truth = LISTS[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
-    method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval, "at": at})
+    method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval, "first": at})
     misses = pointwise = 0
     for seed in range(replicates):
         plan = method.plan(n, seed)
@@ -119,14 +119,14 @@ def test_uniform_holds_at_every_rank(shape, interval, at):
 
 
 def test_a_point_takes_what_eq_2_says():
-    plan = create("uniform", {"at": 100_000}).plan(10**7)
+    plan = create("uniform", {"first": 100_000}).plan(10**7)
     assert plan.table.num_rows == 1153
     assert plan.ranks[-1] <= 100_000
     with pytest.raises(InputError, match="there are 10 items"):
-        create("uniform", {"at": 100}).plan(10)
+        create("uniform", {"first": 100}).plan(10)
 
 
-@pytest.mark.parametrize("bad", [{"interval": "wald"}, {"at": 0}, {"confidence": 1}, {"budget": 0}, {"alpha": -1}])
+@pytest.mark.parametrize("bad", [{"interval": "wald"}, {"first": 0}, {"confidence": 1}, {"budget": 0}, {"alpha": -1}])
 def test_bad_parameters_of_uniform(bad):
     with pytest.raises(InputError):
         create("uniform", bad)

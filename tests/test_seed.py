@@ -98,7 +98,7 @@ def test_the_seed_is_printed_kept_and_drawn_again(items, tmp_path, capsys):
 
 @pytest.mark.parametrize("flags", [["--budget", "300"], ["--by", "team", "--budget", "300"],
                                    ["--method", "paula", "--epsilon", "0.3", "--window", "10"],
-                                   ["--looks", "3", "--budget", "300"]])  # fmt: skip
+                                   ["--stages", "3", "--growing", "--budget", "300"]])  # fmt: skip
 def test_the_same_plan_again_keeps_the_seed(items, tmp_path, capsys, flags):
     study = tmp_path / "s"
     assert run(["plan", items, "--study", str(study), *flags]) == 0
@@ -116,10 +116,10 @@ def test_the_same_plan_again_keeps_the_seed(items, tmp_path, capsys, flags):
 
 def test_a_study_that_grew_keeps_its_seed(items, tmp_path, capsys):
     study = tmp_path / "s"
-    flags = ["--looks", "3", "--budget", "300"]
+    flags = ["--stages", "3", "--growing", "--budget", "300"]
     assert run(["plan", items, "--study", str(study), *flags]) == 0
     seed, ranks = header(study)["seed"], Study(study).plan().ranks
-    assert run(["plan", "--study", str(study), "--labels-more", "400"]) == 0
+    assert run(["grow", str(study), "--labels", "400"]) == 0
     assert header(study)["seed"] == seed
     assert np.all(np.isin(ranks, Study(study).plan().ranks))
     status, out = said(capsys, "plan", items, "--study", study, *flags)
@@ -152,7 +152,7 @@ def test_versions_share_a_draw_by_key_only_with_one_seed(items, tmp_path, capsys
         assert "Hint: --seed " in err
         assert not (tmp_path / "none").exists()
     with pytest.raises(streameval.InputError, match="only with one seed"):
-        streameval.plan_by_key(items, tmp_path / "none", streameval.ByKey(("id",)), budget=300)
+        streameval.plan(items, tmp_path / "none", draw_by="id", budget=300)
     drawn = {}
     for name, seed in (("a", 41), ("b", 41), ("c", 42)):
         status, out = said(capsys, "plan", items, "--study", tmp_path / name, *draw, "--seed", seed)
@@ -210,11 +210,11 @@ def test_what_plan_prints_and_what_the_page_prints_plan_the_same_again(items, tm
 
 
 def test_plan_again_leads_on_from_where_the_study_stands(items, tmp_path, capsys):
-    command = ["plan", items, "--study", tmp_path / "study", "--looks", 2]
+    command = ["plan", items, "--study", tmp_path / "study", "--stages", 2, "--growing"]
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *command)[1]
     assert said(capsys, "select", tmp_path / "study")[0] == 0
     assert f"Next: streameval evaluate {tmp_path / 'study'} --labels" in said(capsys, *command)[1]
-    grown = ["plan", "--study", tmp_path / "study", "--labels-more", 2_000]
+    grown = ["grow", tmp_path / "study", "--labels", 2_000]
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *grown)[1]
 
 

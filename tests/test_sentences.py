@@ -112,18 +112,6 @@ def test_a_forecast_of_half_is_made_only_where_it_has_a_ground(study, options, j
     assert part.summary["half_width"]["labels_for_half"] is None
 
 
-def test_growth_promises_nothing_of_a_study_that_claims_nothing(study, capsys):
-    """A study that was never evaluated claims nothing, and nothing stays true of it."""
-    (before, _), (after, _) = study(), study(alpha=0.1)
-    for folder in (before, after):
-        assert run(["select", str(folder)]) == 0
-    capsys.readouterr()
-    assert run(["growth", str(before), str(after), "--on", "id"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "says nothing about what was added since" in told
-    assert "stays true" not in told
-
-
 def test_rows_that_match_nothing_are_counted_beyond_those_that_are_listed(study, tmp_path, capsys):
     folder, _ = study()
     pq.write_table(

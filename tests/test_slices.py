@@ -501,8 +501,8 @@ def test_slices_of_a_delta_table(by, where, tmp_path):
         (["--by", "contry"], "no column 'contry'.*did you mean 'country'"),
         (["--by", "conf"], "column 'conf' is float.*slices are named by strings"),
         (["--by", "id"], f"more than {MOST_SLICES} values"),
-        (["--by", "country", "--method", "uniform", "--at", "100"], "at does not go with slices"),
-        (["--by", "country", "--method", "loguniform", "--looks", "3"], "looks does not go with slices"),
+        (["--by", "country", "--method", "uniform", "--first", "100"], "first does not go with slices"),
+        (["--by", "country", "--stages", "3", "--growing"], "growing does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
         (["--by", "country", "--method", "paula", "--budget", "60"], "slice '.*: a budget of 12 labels is below"),
         (["--by", "country", "--draw-by", "id", "--method", "loguniform"], "slices are planned afresh"),
@@ -530,7 +530,7 @@ def test_scores_that_slices_refuse(tmp_path):
 
 
 def test_slices_are_not_enlarged(copied, capsys):
-    assert run(["plan", "--study", str(copied), "--labels-more", "100"]) == 2
+    assert run(["grow", str(copied), "--labels", "100"]) == 2
     assert "a plan by slices is made for one look" in capsys.readouterr().err
 
 

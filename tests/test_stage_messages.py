@@ -30,7 +30,7 @@ def judged(where, values=0.25):
     """A judge's answers to some of what it is asked."""
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
     pq.write_table(pa.table({"rank": rank, "label": np.full(rank.size, values)}).filter(where(rank)), "said.parquet")
-    return run(["evaluate", "s", "--judge-labels", "said.parquet"])
+    return run(["judge", "s", "said.parquet"])
 
 
 def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
@@ -41,7 +41,7 @@ def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
     assert judged(lambda rank: pa.array(np.arange(rank.size) < 0.49 * rank.size)) == 2
     said = capsys.readouterr().err
     assert "fewer than half" in said
-    assert "--judge-labels takes several files" in said
+    assert "judge takes several files" in said
     assert Study(Path("s")).plan().plan_id == before
     assert judged(lambda rank: pa.array(np.arange(rank.size) % 4 > 0)) == 0
     assert "25.0% of the items have no answer: they stay a class of their own for good." in capsys.readouterr().out
@@ -70,15 +70,14 @@ def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
 
 def test_cost_says_how_bounds_narrow_with_each_batch(capsys):
     assert (
-        run(["cost", "--items", "1000000", "--alpha", "0.2", "--batches", "3", "--judge-accuracy", "0.9", "--json"])
-        == 0
+        run(["cost", "--items", "1000000", "--alpha", "0.2", "--stages", "3", "--judge-accuracy", "0.9", "--json"]) == 0
     )
     found = next(row for row in json.loads(capsys.readouterr().out)["methods"] if row["method"] == "loguniform")
-    assert [one["batch"] for one in found["batches"]] == [1, 2, 3]
-    widths, labels = ([one[name] for one in found["batches"]] for name in ("half_width", "labels"))
+    assert [one["stage"] for one in found["stages"]] == [1, 2, 3]
+    widths, labels = ([one[name] for one in found["stages"]] for name in ("half_width", "labels"))
     assert widths[0] > 1.5 * widths[1] > 1.5 * widths[2] == pytest.approx(1.5 * 0.2, rel=0.05)
     assert labels[2] == found["labels"] > labels[1] > labels[0] > found["labels"] / 3
-    assert run(["cost", "--items", "1000000", "--alpha", "0.2", "--batches", "3"]) == 0
+    assert run(["cost", "--items", "1000000", "--alpha", "0.2", "--stages", "3"]) == 0
     assert "loguniform, labels in all and half-width by batch: batch 1: " in capsys.readouterr().out
 
 

@@ -64,7 +64,7 @@ def told(capsys, *arguments):
 
 
 def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
-    assert planned("--batches", "4") == 0
+    assert planned("--stages", "4") == 0
     assert planned(study="plain") == 0
     for study in ("s", "plain"):
         assert run(["select", study, "--export", f"{study}.csv"]) == 0
@@ -86,9 +86,9 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert widths == sorted(widths, reverse=True)
     assert widths[0] < 0.5 * plain[0]  # without batches, what nobody answered yet counts as unknown
     assert widths[1] < 0.6 * plain[1]
-    assert "and after each of 4 batches, whatever the list" in curve().findings[0]
+    assert "and after each of 4 stages, whatever the list" in curve().findings[0]
     assert run(["cut", "s", "--precision", "0.7", "--out", "best"]) == 0
-    assert run(["plan", "--study", "s", "--labels-more", "100"]) == 2  # it was not planned for growing
+    assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
 
 
 def asked(*more):
@@ -101,12 +101,12 @@ def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
     asked("--judge-classes", "0.3,0.7")
     out = capsys.readouterr().out
     assert "A judge is asked about" in out
-    assert "Next: streameval evaluate s --judge-labels judge.csv" in out
+    assert "Next: streameval judge s judge.csv" in out
     before = Study(Path("s")).plan()
     shown = csv.read_csv("judge.csv")
     assert shown.num_rows == before.judge_sample.num_rows > 4 * before.table.num_rows
     assert set(before.ranks) <= set(before.judge_sample.column("rank").to_numpy())
-    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    assert run(["judge", "s", "said.csv"]) == 0
     assert "The judge's answers are frozen" in capsys.readouterr().out
     plan = Study(Path("s")).plan()
     assert plan.plan_id != before.plan_id
@@ -115,7 +115,7 @@ def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
     naive = np.where(SAID[sample - 1] >= 0.7, 2, 0)
     assert plan.judge_sample.column("judge_class").to_pylist() == naive.tolist()
     assert plan.judge_counts.column("items").to_numpy().sum() == sample.size
-    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0  # the same again changes nothing
+    assert run(["judge", "s", "said.csv"]) == 0  # the same again changes nothing
     assert Study(Path("s")).plan().plan_id == plan.plan_id
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     assert csv.read_csv("tasks.csv").num_rows == plan.table.num_rows
@@ -135,7 +135,7 @@ def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
     said = pa.array(SAID[rank - 1], mask=np.arange(rank.size) % 3 == 0)
     pq.write_table(pa.table({"rank": rank, "said": said}), "said.parquet")
-    assert run(["evaluate", "s", "--judge-labels", "said.parquet", "--label", "said", "--json"]) == 0
+    assert run(["judge", "s", "said.parquet", "--label", "said", "--json"]) == 0
     counts = json.loads(capsys.readouterr().out.splitlines()[-1])["judge"]
     assert counts["no answer"] == -(-rank.size // 3)
     assert run(["select", "s"]) == 0
@@ -151,19 +151,19 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
                          ("odd.csv", "odd.csv: column 'label' has 1.4 in row 1. Hint: a judge says")):  # fmt: skip
         answer("judge.csv", "odd.csv", SAID + 0.5)
-        assert says in told(capsys, "evaluate", "s", "--judge-labels", source)
+        assert says in told(capsys, "judge", "s", source)
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
     pq.write_table(pa.table({"rank": [*rank, rank[7]], "label": [0.0] * len(rank) + [1.0]}), "twice.parquet")
-    assert "has a second answer" in told(capsys, "evaluate", "s", "--judge-labels", "twice.parquet")
+    assert "has a second answer" in told(capsys, "judge", "s", "twice.parquet")
     assert "is for people" in told(capsys, "select", "s", "--export-judge", "j.csv", "--remaining")
     assert not Study(Path("s")).labels.sources()
-    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    assert run(["judge", "s", "said.csv"]) == 0
     answer("judge.csv", "other.csv", 1 - SAID)
-    assert "has answered already, and" in told(capsys, "evaluate", "s", "--judge-labels", "other.csv")
+    assert "has answered already, and" in told(capsys, "judge", "s", "other.csv")
     assert run(["select", "s"]) == 0
     assert "no row is a label of a planned item" in told(capsys, "evaluate", "s", "--labels", "said.csv")
     assert planned(study="plain") == 0
-    assert "has no sample for a judge" in told(capsys, "evaluate", "plain", "--judge-labels", "said.csv")
+    assert "has no sample for a judge" in told(capsys, "judge", "plain", "said.csv")
     assert "has no sample for a judge" in told(capsys, "select", "plain", "--export-judge", "j.csv")
     for more, says in [
         (["--judge-accuracy", ".9"], "judge-accuracy was given without a judge. Hint: give one with judge"),
@@ -183,7 +183,7 @@ def test_labels_that_are_there_before_the_judge_are_refused():
     votes = read_votes(pa.table({"rank": study.plan().ranks[:5], "label": [1] * 5}), study.plan())
     study.labels.add([votes])
     with pytest.raises(InputError, match="there are labels already, and its judge may have seen them"):
-        streameval.freeze_judge("s", "said.csv")
+        streameval.judge("s", "said.csv")
 
 
 def test_the_second_batch_goes_where_the_first_says(capsys):
@@ -191,7 +191,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert planned(study="fixed") == 0
     first, fixed = (Study(Path(name)).plan() for name in ("s", "fixed"))
     assert first.table.num_rows < 0.45 * fixed.table.num_rows
-    assert "tasks of its first batch are open" in told(capsys, "plan", "--study", "s", "--continue")
+    assert "tasks of its first batch are open" in told(capsys, "grow", "s", "--rest")
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     answer("tasks.csv", "part.csv", TRUTH, first.table.num_rows - 1)
     capsys.readouterr()
@@ -199,24 +199,24 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert "Next: `streameval select s --remaining --export remaining.csv` writes" in capsys.readouterr().out
     assert run(["check", "s", "precision@100 >= .5"]) == 5
     assert "select s --remaining --export remaining.csv" in capsys.readouterr().out
-    assert "1 of the" in told(capsys, "plan", "--study", "s", "--continue")
+    assert "1 of the" in told(capsys, "grow", "s", "--rest")
     answer("tasks.csv", "labels.csv", TRUTH)
     assert run(["evaluate", "s", "--labels", "labels.csv"]) == 0
     out = capsys.readouterr().out
     assert curve().claim.coverage == "none"
     assert "This is the first batch of an adaptive plan" in curve().findings[0]
-    assert "Next: `streameval plan --study s --continue` adds the second batch" in out
+    assert "Next: `streameval grow s --rest` adds the second batch" in out
     assert run(["cut", "s", "--precision", "0.5", "--out", "best"]) == 2
-    assert run(["plan", "--study", "s", "--continue"]) == 0
+    assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()
     assert set(first.ranks) <= set(grown.ranks) <= set(fixed.ranks)
     assert grown.table.num_rows < 0.8 * fixed.table.num_rows  # the list is better than .5
-    assert run(["plan", "--study", "s", "--continue"]) == 0
+    assert run(["grow", "s", "--rest"]) == 0
     assert Study(Path("s")).plan().plan_id == grown.plan_id
     assert run(["select", "s"]) == 0
     assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
     assert (curve().claim.coverage, held(curve())) == ("simultaneous", True)
-    assert "has no second batch" in told(capsys, "plan", "--study", "fixed", "--continue")
+    assert "has no second batch" in told(capsys, "grow", "fixed", "--rest")
 
 
 @pytest.mark.parametrize("judge", [["--judge", "said"], ["--judge-sample", "2500"]])
@@ -225,9 +225,9 @@ def test_an_adaptive_plan_with_a_judge(judge):
     if "--judge-sample" in judge:
         assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
-        assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+        assert run(["judge", "s", "said.csv"]) == 0
     assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
-    assert run(["plan", "--study", "s", "--continue"]) == 0
+    assert run(["grow", "s", "--rest"]) == 0
     assert run(["select", "s"]) == 0
     assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
     plan = Study(Path("s")).plan()
@@ -250,25 +250,25 @@ def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(atomic, "write_all", stopped)
         with pytest.raises(KeyboardInterrupt):
-            streameval.freeze_judge("s", "said.csv")
+            streameval.judge("s", "said.csv")
     assert Study(Path("s")).plan().plan_id == before.plan_id
-    streameval.freeze_judge("s", "said.csv")
+    streameval.judge("s", "said.csv")
     assert Study(Path("s")).plan().study_ids[-1] == before.plan_id
 
 
 # what goes with what: 0 works, else what the one line says
 BESIDE = {
-    ("--looks", "3"): {"--judge": "does not go with looks", "--judge-sample": "does not go with looks",
-                       "--batches": "looks does not go with batches", "--adaptive": "looks does not go with adaptive"},
-    ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "judge-sample does not go with slices",
-                       "--batches": "batches does not go with slices", "--adaptive": "adaptive does not go with"},
-    ("--draw-by", "item"): {"--judge": "planned afresh", "--judge-sample": "does not go with draws by key",
-                            "--batches": 0, "--adaptive": "adaptive does not go with draws by key"},
-    ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--batches": "no parameter",
+    ("--stages", "3", "--growing"): {"--judge": "growing does not go with a judge", "--judge-sample": "with growing",
+                                     "--adaptive": "adaptive does not go with stages"},
+    ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "a judge does not go with slices",
+                       "--stages": "stages does not go with slices", "--adaptive": "adaptive does not go with"},
+    ("--draw-by", "item"): {"--judge": "a judge does not go with draws by key", "--judge-sample": "a judge does not go with",
+                            "--stages": 0, "--adaptive": "adaptive does not go with draws by key"},
+    ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--stages": "no parameter",
                             "--adaptive": "no parameter"},
-    ("--batches", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "batches does not go with adaptive"},
+    ("--stages", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "adaptive does not go with stages"},
 }  # fmt: skip
-VALUES = {"--judge": ["said"], "--judge-sample": ["2500"], "--batches": ["2"], "--adaptive": []}
+VALUES = {"--judge": ["said"], "--judge-sample": ["2500"], "--stages": ["2"], "--adaptive": []}
 
 
 @pytest.mark.parametrize("beside", BESIDE, ids=" ".join)
@@ -282,14 +282,14 @@ def test_what_goes_with_what(beside, capsys):
         assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
 
 
-@pytest.mark.parametrize("stage", [["--judge", "said"], ["--batches", "2"], ["--judge-sample", "2500"]])
+@pytest.mark.parametrize("stage", [["--judge", "said"], ["--stages", "2"], ["--judge-sample", "2500"]])
 def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     """Missing labels, errors of labels, several annotators, compare, cut, report, SQL."""
     assert planned(*stage) == 0
     if "--judge-sample" in stage:
         assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
-        assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+        assert run(["judge", "s", "said.csv"]) == 0
     assert run(["select", "s"]) == 0
     ranks = Study(Path("s")).plan().ranks
     label = pa.array(TRUTH[ranks - 1], mask=np.arange(ranks.size) % 40 == 39)
@@ -316,7 +316,7 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     )
 
 
-@pytest.mark.parametrize("how", [["--adaptive"], ["--batches", "3"], ["--judge-sample", "2500"]])
+@pytest.mark.parametrize("how", [["--adaptive"], ["--stages", "3"], ["--judge-sample", "2500"]])
 def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
     assert run(["simulate", "list.parquet", "--label", "truth", "--methods", "loguniform", "--judge", "said",
                 "--budget", "600", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
@@ -334,4 +334,4 @@ def test_a_judge_for_a_plan_that_is_begun_is_refused(capsys):
     assert "holds a different plan" in told(capsys, "plan", "list.parquet", "--study", "s", "--seed", "4",
                                             "--budget", "600", "--judge", "said")  # fmt: skip
     with pytest.raises(StudyError, match="has no sample for a judge"):
-        streameval.freeze_judge("s", "truth.parquet")
+        streameval.judge("s", "truth.parquet")

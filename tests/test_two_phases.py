@@ -170,7 +170,7 @@ def truths():
 
 @pytest.mark.parametrize("shape", ["flat", "falling", "blocks"])
 @pytest.mark.parametrize(
-    "how", [{"batches": 3}, {"judge_sample": 2_000}, {"judge_sample": 2_000, "batches": 2}, {"adaptive": True},
+    "how", [{"stages": 3}, {"judge_sample": 2_000}, {"judge_sample": 2_000, "stages": 2}, {"adaptive": True},
             {"adaptive": True, "judge_sample": 2_000}]
 )  # fmt: skip
 def test_the_truth_is_held_at_every_rank(shape, how):

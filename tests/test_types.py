@@ -11,7 +11,7 @@ import streameval
 HOME = Path(__file__).resolve().parents[1]
 STUB = HOME / "streameval" / "__init__.pyi"
 CALLS = {
-    'streameval.plan("list.parquet", "study", budget=100, looks=2, alpha=None)': "",
+    'streameval.plan("list.parquet", "study", budget=100, stages=2, growing=True, alpha=None)': "",
     'streameval.evalute("study")': 'maybe "evaluate"?',
     'streameval.plan("list.parquet", "study", budget="many")': 'Argument "budget" to "plan"',
     'streameval.simulate("list.parquet", label="y", alpha="small")': 'Argument "alpha" to "simulate"',

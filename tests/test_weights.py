@@ -32,7 +32,7 @@ def by_key(seed):
 
 
 def grown(seed):
-    method = create("loguniform", {"budget": 150, "looks": 4})
+    method = create("loguniform", {"budget": 150, "stages": 4, "growing": True})
     return method.enlarged(method.enlarged(method.plan(N, seed), 2), 4)
 
 
@@ -46,12 +46,12 @@ def sliced(name, **parameters):
 
 DRAWS = {
     "loguniform": (plain("loguniform", budget=250), N, 400),
-    "loguniform, one look of several": (plain("loguniform", budget=250, looks=3), N, 400),
+    "loguniform, one look of several": (plain("loguniform", budget=250, stages=3, growing=True), N, 400),
     "loguniform, grown": (grown, N, 400),
     "loguniform, by key": (by_key, N, 100),
     "loguniform, slices": (sliced("loguniform", budget=250), N, 60),
     "uniform": (plain("uniform", budget=250), N, 400),
-    "uniform, first 700": (plain("uniform", at=700, alpha=0.3), 700, 400),
+    "uniform, first 700": (plain("uniform", first=700, alpha=0.3), 700, 400),
     "uniform, slices": (sliced("uniform", budget=250), N, 60),
     "stratified": (plain("stratified", alpha=0.5, epsilon="0.1", head=40, tail="closed"), N, 400),
     "stratified, open tail": (plain("stratified", alpha=0.9, epsilon="0.3", head=10), None, 400),

@@ -6,22 +6,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from cyclopts import App, ArgumentCollection
 from cyclopts.config import Toml
 
 from streameval.errors import InputError
 
 FILE = "streameval.toml"
-_KEEP_OPTIONS = {"--labels-more", "--half-width"}  # a study that grows keeps the options it was planned with
 
 
 class Defaults(Toml):
     """The file, where there is one; what a command says itself goes before."""
-
-    def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Give the arguments of a verb their defaults."""
-        if not any(one.tokens for one in arguments if one.name in _KEEP_OPTIONS):
-            super().__call__(app, commands, arguments)
 
     def _load_config(self, path: Path) -> dict[str, Any]:
         try:

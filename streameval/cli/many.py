@@ -26,9 +26,9 @@ _AFRESH = "rankings are drawn once, and the plan cannot be enlarged"
 _REASONS = {
     "by": "bounds are on means over all rankings, not yet by slice",
     "dry_run": "rankings are drawn by reading the list",
-    **dict.fromkeys(("budget", "half_width", "epsilon", "alpha"), _LABELS),
+    **dict.fromkeys(("budget", "epsilon", "alpha"), _LABELS),
     **dict.fromkeys(("judge_classes", "judge_sample", "judge_accuracy"), _JUDGE),
-    **dict.fromkeys(("labels_more", "continue", "reuse", "draw_by", "adaptive", "batches", "looks"), _AFRESH),
+    **dict.fromkeys(("reuse", "draw_by", "adaptive", "growing", "stages"), _AFRESH),
 }
 
 

@@ -10,11 +10,15 @@ from typing import Annotated, Any, cast, get_type_hints
 
 from cyclopts import Parameter
 
-from streameval.cli.options import AnyFlags, Flags, flag_type, with_flags
-from streameval.cli.panels import of_methods
+from streameval.cli.options import AnyFlags, Flags, flag_type, in_panel, with_flags
+from streameval.cli.panels import JUDGE, STAGES, of_methods
 from streameval.methods import available
 
 METHODS = available()
+_PANELS = {
+    **dict.fromkeys(("stages", "growing", "adaptive"), STAGES),
+    **dict.fromkeys(("judge_sample", "judge_accuracy"), JUDGE),
+}  # of parameters that are shown by what they are about
 
 
 def owners() -> dict[str, dict[str, Field[Any]]]:
@@ -51,8 +55,8 @@ def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
     made, types = {}, {name: get_type_hints(method) for name, method in METHODS.items()}
     for key, declared in owners().items():
         hints = [types[name][key] for name in declared]
-        panel = Parameter(group=of_methods([*declared], [*METHODS]))
-        made[key] = Annotated[flag_type(reduce(or_, [*hints, None])), panel], None, _help(declared)
+        panel = _PANELS.get(key) or of_methods([*declared], [*METHODS])
+        made[key] = in_panel(flag_type(reduce(or_, [*hints, None])), panel), None, _help(declared)
     return Parameter(name="*")(with_flags(cls, made))
 
 

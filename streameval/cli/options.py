@@ -69,16 +69,31 @@ class Flags:
 AnyFlags = TypeVar("AnyFlags", bound=Flags)
 
 
-def flags_of(*kinds: Any, panel: Group, without: Sequence[str] = ()) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
-    """Give a class a flag for every option of dataclasses, with its default and its help (`streameval.options`)."""
+def flags_of(
+    *kinds: Any, panel: Group | None = None, panels: Mapping[str, Group] = {}, without: Sequence[str] = ()
+) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
+    """Give a class a flag for every option of dataclasses, with its default and its help (`streameval.options`).
+
+    Args:
+        panels: Those of some options, by name; `panel` is that of all others.
+    """
     hints = {kind: get_type_hints(kind) for kind in kinds}
     declared = [(one, hints[kind][one.name]) for kind in kinds for one in fields(kind)]
     made = {
-        one.name: (flag_type(hint), one.default if one.default != () else None, str(one.metadata["help"]))
+        one.name: (
+            in_panel(flag_type(hint), panels.get(one.name)),
+            one.default if one.default != () else None,
+            str(one.metadata["help"]),
+        )
         for one, hint in declared
         if "help" in one.metadata and one.name not in without
     }
     return lambda cls: Parameter(name="*", group=panel)(with_flags(cls, made))
+
+
+def in_panel(kind: Any, panel: Group | None) -> Any:
+    """Type of a flag that is shown in a panel of its own."""
+    return kind if panel is None else Annotated[kind, Parameter(group=panel)]
 
 
 def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) -> type[AnyFlags]:

@@ -13,34 +13,53 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-_NAMES = ["Labels", "Tasks", "Growing a study", "Drawing the same items again", "Running"]
-RANKING = Group("Ranking", sort_key=(0,))
-MANY = Group("Many rankings", sort_key=(0, 1))
-LABELS, TASKS, GROWTH, REUSE, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(_NAMES))
-_asked: list[str] = []  # the method that the command names, if it names one
+_asked: list[str] = []  # the options that the command names, and the method
 
 
 @dataclass(frozen=True)
-class _OfMethods:
-    """Draws a panel, unless help was asked for a method that has none of its flags."""
+class _OnDemand:
+    """Draws a panel whole where help was asked with one of its topics: a method, or an option that leads to others.
 
-    methods: tuple[str, ...]
+    Without, the panel is its topics, and the title says how to ask; a panel of methods is not drawn.
+    """
+
+    topics: tuple[str, ...]
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         from cyclopts.help.formatters import DefaultFormatter
 
-        if not _asked or _asked[0] in self.methods:
-            DefaultFormatter()(console, options, panel)
+        shown = panel
+        if not set(self.topics) & set(_asked):
+            leading = [one for one in panel.entries if self.topics[0] in one.positive_names]
+            if not leading:
+                return
+            title = f"{panel.title} (all with {self.topics[0]} --help)" if leading != panel.entries else panel.title
+            shown = panel.copy(entries=leading, title=title)
+        DefaultFormatter()(console, options, shown)
+
+
+def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
+    return Group(name, sort_key=place, help_formatter=_OnDemand(topics))
+
+
+RANKING = Group("Ranking", sort_key=(0,))
+READING = _on_demand("Reading", (0, 2), "--memory")
+MANY = _on_demand("Many rankings", (0, 1), "--per")
+STAGES = _on_demand("Labelling in stages", (0, 3), "--stages")
+JUDGE = _on_demand("A judge", (0, 4), "--judge")
+REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--draw-by")
+LABELS, TASKS, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks", "Running"]))
 
 
 def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:
     """Make the panel of the flags that some of the methods have, and no other."""
-    name = "All methods" if len(owners) == len(methods) else f"Method: {', '.join(owners)}"
-    place = (1, *(one not in owners for one in methods))
-    return Group(name, sort_key=place, help_formatter=_OfMethods(tuple(owners)))
+    if len(owners) == len(methods):
+        return Group("All methods", sort_key=(1,))
+    return _on_demand(f"Method: {', '.join(owners)}", (1, *(one not in owners for one in methods)), *owners)
 
 
 def named_in(arguments: Sequence[str]) -> None:
-    """Keep the method that a command names: `plan --method paula --help` shows its flags and no other method's."""
+    """Keep the options that a command names: `plan --method paula --help` shows paula's flags, and `--per` its own."""
     words = [part for one in arguments for part in one.split("=", 1)]
-    _asked[:] = [after for before, after in pairwise(words) if before == "--method"][-1:]
+    methods = [after for before, after in pairwise(words) if before == "--method"][-1:]
+    _asked[:] = [*(word for word in words if word.startswith("--")), *methods]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streameval.cli.options import Flags, flags_of
-from streameval.cli.panels import MANY, RANKING
+from streameval.cli.panels import MANY, RANKING, READING
 from streameval.queries.options import PerRanking
 from streameval.rows.options import RankingOptions
 
@@ -16,12 +16,15 @@ class ListFlags(Flags):
         return RankingOptions(**self.given())
 
 
-@flags_of(RankingOptions, panel=RANKING)
+_READING = dict.fromkeys(("memory", "threads", "verify"), READING)
+
+
+@flags_of(RankingOptions, panel=RANKING, panels=_READING)
 class RankingFlags(ListFlags):
     """What describes the ranking; kept in plan.json."""
 
 
-@flags_of(RankingOptions, panel=RANKING, without=["nan"])
+@flags_of(RankingOptions, panel=RANKING, panels=_READING, without=["nan"])
 class ScoredFlags(ListFlags):
     """What describes a list whose every item has a score, or that is stored in its order."""
 

@@ -48,7 +48,6 @@ class Method(Protocol):
         claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most; where the draw decides their number, on average.
-        at: The one rank that the plan is for; None where it is for all.
         adaptive: Whether a second batch looks at the labels of the first.
         judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
@@ -61,7 +60,6 @@ class Method(Protocol):
     claimed: ClassVar[str] = ""
     confidence: float | None = None
     budget: int | None = None
-    at: int | None = None
     adaptive: bool = False
     judge_sample: int | None = None
     planned: ClassVar[bool] = True
@@ -70,6 +68,11 @@ class Method(Protocol):
     def level(self) -> float | None:
         """Probability with which the bounds hold; None where they are not of chance."""
         return self.confidence
+
+    @property
+    def at(self) -> int | None:
+        """The one rank that the plan is for; None where it is for all."""
+        return None
 
     @property
     def looks(self) -> int:

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, listed, option
+from streameval.options import check_words, listed, option, own_of
 
 if TYPE_CHECKING:
     from streameval.types import Plan
-
-
-def refuse_described(given: Mapping[str, Any]) -> None:
-    """Refuse what describes a ranking among other options, as the command line takes it; the hint says where it goes.
-
-    >>> refuse_described({"budget": 500, "score": "conf"})
-    Traceback (most recent call last):
-    streameval.errors.InputError: score describes the ranking. Hint: options=RankingOptions(score='conf')
-    """
-    known = {one.name for one in fields(RankingOptions)}
-    if described := [name for name in given if name in known]:
-        said = ", ".join(f"{name}={given[name]!r}" for name in described)
-        verb = "describes" if len(described) == 1 else "describe"
-        raise InputError(f"{', '.join(described)} {verb} the ranking", f"options=RankingOptions({said})")
 
 
 @dataclass(frozen=True)
@@ -69,3 +54,12 @@ class RankingOptions:
         """Return the options that a plan was made with."""
         known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
         return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})
+
+
+def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:
+    """Take what describes a ranking out of other options, upon what was described at once.
+
+    >>> described(RankingOptions(threads=2), {"score": "conf", "budget": 500}).score
+    'conf'
+    """
+    return replace(options or RankingOptions(), **own_of(RankingOptions, given))

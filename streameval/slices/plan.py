@@ -49,7 +49,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
     if method.at is not None:
-        raise InputError("at does not go with slices: it is a rank of the whole list", "leave out at, or slices")
+        raise InputError("first does not go with slices: it is of the whole list", "leave out first, or slices")
     refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge-sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)

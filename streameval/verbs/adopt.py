@@ -20,11 +20,11 @@ from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import FIXED_SIZE
 from streameval.methods.adopted.steps import Floor, Strata
-from streameval.options import option, split
+from streameval.options import option, split, takes
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions, refuse_described
+from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
 from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.types import Plan
@@ -58,6 +58,7 @@ class Draw:
     )
 
 
+@takes(RankingOptions, Draw, LabelColumns)
 def adopt(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -79,8 +80,8 @@ def adopt(
         confidence: Of the claim.
         stages: How often bounds may be seen and labels of our own added after (`grow`).
         seed: Of the shuffle of tasks, and of draws of our own (default: a fresh one for every new study).
-        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
-            `negative`.
+        **given: Fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`, `label`, `annotator`,
+            `time`, `source`, `positive`, `negative`.
 
     Returns:
         Plan: Its ranks are the sample's.
@@ -91,17 +92,16 @@ def adopt(
             said.
         StudyError: The folder holds a different plan, of which something was made.
     """
-    refuse_described(given)
+    asked = described(options, given)
     how, columns = split((Draw, LabelColumns), given, "adopt")
     method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
     folder = planned_study(study)
-    opened = open_ranking(ranking, options)
-    memory = options.memory if options is not None else 2.0
-    listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, memory))
+    opened = open_ranking(ranking, asked)
+    listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, asked.memory))
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
-        strata = _strata(method, how, rows, opened, memory)
+        strata = _strata(method, how, rows, opened, asked.memory)
         known = known_seed(folder, seed)
         known = fresh_seed() if known is None else known
         made = method.adopt(opened.n_items, known, rows.rank, strata, rows.probability)

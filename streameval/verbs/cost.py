@@ -12,8 +12,9 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 from streameval.notebook import Tabular
+from streameval.options import takes
 from streameval.rankings import open_ranking
-from streameval.rows.options import RankingOptions, refuse_described
+from streameval.rows.options import RankingOptions, described
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
+@takes(RankingOptions)
 def cost(
     items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
 ) -> Costs:
@@ -41,10 +43,10 @@ def cost(
 
     Args:
         items: N; or a ranking, as for `plan`, whose items are counted.
-        options: What describes that ranking.
+        options: What describes that ranking; each of its fields may be given by itself, as `score`.
         price_per_label: Adds `price` = labels × price.
-        **parameters: Parameters of any method; each takes those it knows. With `budget`, each says what half-width it
-            reaches.
+        **parameters: Fields of `RankingOptions`, and parameters of any method; each takes those it knows. With
+            `budget`, each says what half-width it reaches.
 
     Returns:
         Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to
@@ -57,7 +59,7 @@ def cost(
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
-    refuse_described(parameters)
+    asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     refuse_alpha_with_budget(given)
     known = available()
@@ -65,7 +67,7 @@ def cost(
         if not any(key in parameter_names(method) for method in known.values()):
             raise InputError(f"no method has a parameter '{key}'")
     chosen = {name: create(name, _own(given, method)) for name, method in known.items()}
-    n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, options).n_items
+    n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
     found, refusals = [], []
     for name, method in chosen.items():
         try:

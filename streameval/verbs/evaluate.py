@@ -16,7 +16,7 @@ from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
-from streameval.options import split
+from streameval.options import split, takes
 from streameval.reporting.page import render
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
@@ -30,6 +30,7 @@ from streameval.types import Plan
 from streameval.verbs.sql import writer as database_of
 
 
+@takes(LabelColumns, Judging)
 def evaluate(
     study: str | os.PathLike[str],
     *,

@@ -21,13 +21,13 @@ from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
 from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
-from streameval.options import split
+from streameval.options import split, takes
 from streameval.progress import Progress, silent
 from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions, refuse_described
+from streameval.rows.options import RankingOptions, described
 from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
@@ -93,6 +93,8 @@ def exact(
     options: RankingOptions | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
+    per: None = None,
+    **described: Any,
 ) -> Evaluation: ...
 @overload
 def exact(
@@ -105,6 +107,7 @@ def exact(
     progress: Progress = silent,
     **many: Any,
 ) -> RankingsEvaluation: ...
+@takes(RankingOptions, PerRanking)
 def exact(
     ranking: Any,
     *,
@@ -139,8 +142,9 @@ def exact(
         engine (Engine or {"local", "spark"}): What reads the list; the same comes of it, byte for byte. Labels beside
             the list, and windows, are read on this machine only.
         per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
-        **many: Of a list of many rankings: `at`, `gain`, `no_positives`, `item`, `ties`, `positives`
-            (`streameval.queries.options.PerRanking`).
+        options: As for `plan`.
+        **many: Fields of `RankingOptions`, as `score`; and of a list of many rankings: `at`, `gain`, `no_positives`,
+            `item`, `ties`, `positives` (`streameval.queries.options.PerRanking`).
 
     Returns:
         RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and
@@ -154,7 +158,7 @@ def exact(
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
-    refuse_described(many)
+    options = described(options, many)
     if per is not None or many:
         (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
         plain = (labels, on, misses, tolerance, windows) == (None, None, 0, 0.0, NO_WINDOWS)
@@ -174,7 +178,7 @@ def exact(
         _refuse_apart(labels, sliding)
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "words") as file:
         external = None if labels is None else (labels, on, folder)
-        truth = _open(ranking, label, options or RankingOptions(), external, chosen)
+        truth = _open(ranking, label, options, external, chosen)
         found = _evaluated(truth, Limits(truth.memory, tolerance, file), misses, sliding, progress)
     if out is not None:
         _save(Path(out), found)

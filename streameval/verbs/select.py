@@ -17,7 +17,7 @@ from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
-from streameval.options import listed, split
+from streameval.options import listed, split, takes
 from streameval.order.checkpoints import forget
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
@@ -77,6 +77,7 @@ class Selection(Tabular):
         return facts("Selection", said) + head(self.table)
 
 
+@takes(TaskOptions)
 def select(
     study: str | os.PathLike[str],
     *,

@@ -20,16 +20,17 @@ from streameval.methods import (
 )
 from streameval.methods.judge_values import Judge
 from streameval.methods.replicates import Simulation, replicate
-from streameval.options import listed
+from streameval.options import listed, takes
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions, refuse_described
+from streameval.rows.options import RankingOptions, described
 from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
 
+@takes(RankingOptions)
 def simulate(
     ranking: Any,
     *,
@@ -51,7 +52,9 @@ def simulate(
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Replicate i has seed + i.
         judge, judge_classes: As for `plan`: methods that can use a judge are run with it too, in a row of its own.
-        **parameters: Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
+        options: As for `plan`.
+        **parameters: Fields of `RankingOptions`, as `score`, and parameters of any method; each takes those it knows.
+            `budget` puts them side by side at equal cost.
 
     Raises:
         InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
@@ -59,9 +62,8 @@ def simulate(
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
-    refuse_described(parameters)
+    settings = described(options, parameters)
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
-    settings = options or RankingOptions()
     opened = open_ranking(ranking, settings)
     truth = read_truth(opened, label, settings)
     answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))

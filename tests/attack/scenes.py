@@ -17,7 +17,7 @@ from attack.worker import Commands, Done, as_shell
 
 _SEED = ("--seed", "7")
 PLAN = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40")
-PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40", "--looks", "3")
+PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40", "--stages", "3", "--growing")
 PLAN_SCORE = (*PLAN, "--score", "score", "--key", "item")
 SELECT = ("select", "study")
 FIRST = ("evaluate", "study", "--labels", "first.csv")
@@ -26,8 +26,6 @@ EXACT = ("exact", "ranking.parquet", "--label", "label", "--out", "other")
 _LABELLED = (PLAN, SELECT, FIRST)
 _BOTH = (*_LABELLED, SECOND)
 _REUSING = (*PLAN, "--reuse", "known.csv", "--on", "item", "--labels-unseen-by-model", "yes")
-_GROWING = ("growth", "study", "later", "--on", "item", "--out", "known.parquet")
-_LATER = ("plan", "ranking.parquet", "--study", "later", *_SEED, "--budget", "50")
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ SCENES = (
     Scene("plan", (), PLAN),
     Scene("plan by score", (), PLAN_SCORE),
     Scene("plan by slice", (), (*PLAN, "--by", "country")),
-    Scene("plan, more labels", (PLAN_LOOKS, SELECT, FIRST), ("plan", "--study", "study", "--labels-more", "20")),
+    Scene("plan, more labels", (PLAN_LOOKS, SELECT, FIRST), ("grow", "study", "--labels", "20")),
     Scene("plan, reuse", (), _REUSING),
     Scene("select", (PLAN,), SELECT),
     Scene("select by score", (PLAN_SCORE,), SELECT),
@@ -75,7 +73,6 @@ SCENES = (
     Scene("report, plots", _LABELLED, ("report", "study", "--plots", "plots")),
     Scene("sql", _LABELLED, ("sql", "study", "SELECT * FROM curve", "--parquet", "rows.parquet")),
     Scene("compare", (*_LABELLED, EXACT), ("compare", "study", "other", "--out", "differences")),
-    Scene("growth", (*_BOTH, _LATER, ("select", "later")), _GROWING),
 )  # fmt: skip
 
 

@@ -12,10 +12,10 @@ from inspect import cleandoc
 from cyclopts import App, Group
 
 PANELS = {
-    "The journey": ["plan", "select", "labels", "evaluate", "cut"],
-    "What a study says": ["at", "check", "monitor", "report", "sql", "compare", "growth", "extrapolate"],
+    "The journey": ["plan", "select", "labels", "evaluate", "cut", "grow"],
+    "What a study says": ["at", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
-    "Labels that are there already": ["exact", "adopt"],
+    "Labels that are there already": ["exact", "adopt", "judge"],
     "Large lists": ["scan"],
 }
 

@@ -28,7 +28,7 @@ def adopt(
     labels: str,
     drawn: str,
     confidence: float = 0.95,
-    looks: Whole = 1,
+    stages: Whole = 1,
     seed: Whole | None = None,
     how: AdoptFlags = _HOW,
     flags: RankingFlags = RankingFlags(),
@@ -47,7 +47,7 @@ def adopt(
         drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds;
             fixed-size, systematic, blocks, until, quota, convenience and uncertainty have estimates without any.
         confidence: Probability of the claim.
-        looks: How often bounds may be seen and labels of our own added after, with plan --labels-more.
+        stages: How often bounds may be seen and labels of our own added after, with grow.
         seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).
     """
     from streameval.methods.adopted.designs import DESIGNS
@@ -55,7 +55,7 @@ def adopt(
 
     with stage("adopt", output) as told:
         made = verb(list(ranking), study, labels, drawn=drawn, options=flags.options(), confidence=confidence,
-                    looks=looks, seed=seed, **how.given())  # fmt: skip
+                    stages=stages, seed=seed, **how.given())  # fmt: skip
         told |= {"rows": made.table.num_rows, "n_items": made.n_items}
     files = [study / "plan.parquet", study / "plan.json"]
     record(study, "adopt", {"source": made.location["source"], "n_items": made.n_items, **made.ranking}, files, output)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cyclopts import Parameter
-
 from streameval.cli.batch import Batch, job
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, flags_of
@@ -14,7 +12,7 @@ from streameval.cli.planning import next_stop
 from streameval.verbs.grow import Growth
 
 
-@flags_of(Growth, panel=None)
+@flags_of(Growth)
 class GrowthFlags(Flags):
     """By how much a study is to grow."""
 
@@ -34,7 +32,7 @@ def grow(
     Example: streameval grow my-study --rest
 
     Args:
-        study: Folder of a study that was planned with --stages N --growing or with --adaptive, or adopted with --stages.
+        study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
     """
     from streameval.methods import method_of
     from streameval.parquet.account import Forecast

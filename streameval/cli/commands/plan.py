@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
@@ -14,7 +14,7 @@ from streameval.cli.many import plan_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
-from streameval.cli.planning import GrowthFlags, ReuseFlags, doubts, enlarge_study, next_stop, plan_with_key
+from streameval.cli.planning import DrawnFlags, JudgeFlags, ReuseFlags, doubts, next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import number_of, printable, short
@@ -33,12 +33,8 @@ def plan(
     method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
-    per: str | None = None,
-    rankings: Whole | None = None,
-    cutoffs: str | None = None,
-    judge: str | None = None,
-    judge_classes: str | None = None,
-    growth: GrowthFlags = GrowthFlags(),
+    many: DrawnFlags = DrawnFlags(),
+    judge: JudgeFlags = JudgeFlags(),
     reuse: ReuseFlags = ReuseFlags(),
     parameters: MethodFlags = MethodFlags(),
     flags: RankingFlags = RankingFlags(),
@@ -48,130 +44,88 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
+    Example: streameval plan ranking/ --study my-study --stages 4
     Example: streameval plan ranking/ --study my-study --by country
-    Example: streameval plan ranking/ --study my-study --judge llm_says --judge-accuracy 0.9
-    Example: streameval plan runs/ --study my-study --score score --per query --rankings 2000 --at 10
-    Example: streameval plan ranking/ --study my-study --judge-sample 200000 --judge-accuracy 0.9
-    Example: streameval plan ranking/ --study my-study --batches 4
-    Example: streameval plan --study my-study --labels-more 2000
-    Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
+    Example: streameval plan ranking/ --study my-study --judge llm_says
+    Example: streameval plan runs/ --study my-study --per query --at 10
+    Example: streameval plan v2/ --study v2 --reuse my-study --on id --dry-run
 
     Args:
-        ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
-            --score.
-        study: Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was
-            selected or labelled for it.
-        seed: Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and
-            kept in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
+        ranking: Parquet files, folders of partitions or globs; without --score their stored order is the ranking.
+        study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it.
+        seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
-        per: Columns that name the ranking of a row, separated by commas (a query, a user): rankings are drawn, and the
-            first --at items of each (default 10) labelled, to bound means over all rankings.
-        rankings: How many to draw with --per (default 1,000).
-        cutoffs: With --per: cutoffs up to --at, separated by commas, whose means are bounded together (default --at).
-        judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong
-            anywhere, and the bounds hold all the same: the better it is, the narrower they are. With --per too.
-        judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
-            --judge-sample asks a judge about a random part instead of reading a column.
     """
-    if per is not None or rankings is not None or cutoffs is not None:
-        if per is None:
-            raise InputError(f"--{'cutoffs' if rankings is None else 'rankings'} is for drawn rankings",
+    given = {**judge.given(), **reuse.given(), **parameters.given()}
+    if drawn := many.given():
+        usual = {"by": by, "method": None if method == "loguniform" else method, "dry_run": batch.dry_run or None}
+        if (per := drawn.pop("per", None)) is None:
+            raise InputError(f"--{next(iter(drawn))} is for drawn rankings",
                              "name the columns that tell them apart with --per")  # fmt: skip
-        given = {"by": by, "judge": judge, "judge_classes": judge_classes, "rankings": rankings, "cutoffs": cutoffs,
-                 "method": None if method == "loguniform" else method, "dry_run": batch.dry_run or None,
-                 **parameters.given(), **growth.given(), **reuse.given()}  # fmt: skip
-        given["continue"] = given.pop("second_batch", None)
-        chosen = {name: value for name, value in given.items() if value is not None}
-        plan_per(ranking, study, (per, seed), chosen, flags, output)
+        others = {name: value for name, value in usual.items() if value is not None}
+        plan_per(ranking, study, (per, seed), {**given, **drawn, **others}, flags, output)
         return
-    judged = {"judge": judge, "judge_classes": judge_classes}
-    if judge is not None and (growth.given() or reuse.given()):
-        raise InputError("a judge is read only when a list is planned anew",
-                         "leave out --judge, or what enlarges or reuses")  # fmt: skip
-    if by is not None and (growth.given() or reuse.given()):
-        raise InputError("a plan by slices is neither enlarged nor made from earlier labels",
-                         "leave out --by, or what enlarges or reuses")  # fmt: skip
-    if batch.dry_run and (growth.given() or reuse.given()):
-        raise InputError("--dry-run is for a plan that is made anew", "leave out --labels-more, --reuse and the like")
-    if growth.given():
-        if (seed, parameters, flags) != (None, MethodFlags(), RankingFlags()):
-            raise InputError(
-                "a study is enlarged with the options that it was planned with",
-                "leave out all but --labels-more, --half-width or --continue",
-            )
-        enlarge_study(ranking, study, growth, output)
-        return
-    if reuse.given():
-        plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
+    if batch.dry_run:
+        if judge.given():
+            raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
+        _rehearse(ranking, study, (method, seed, by), given, flags, output)
         return
     from streameval.study import Study
-    from streameval.study.plan_files import difference
     from streameval.verbs.plan import plan as verb
 
-    if batch.dry_run:
-        if judge is not None:
-            raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-        _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
-        return
     folder = Study(study)
     before = _planned_before(folder, seed)
     with stage("plan", output) as told:
-        with progress("reading slices", output) as bar:
-            made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
-                        **judged, **parameters.given())  # fmt: skip
-        labels = made.table.num_rows
-        files = _files(study, made)
+        with progress("rows", output) as bar:
+            made = verb(list(ranking), study, method=method, seed=seed, by=by, options=flags.options(), progress=bar,
+                        **given)  # fmt: skip
+        labels, files = made.table.num_rows, _files(study, made)
         size = sum(path.stat().st_size for path in files)
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before is not None and made.plan_id not in before.study_ids
-    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
+    labelled = _labelled(folder) if reuse.given() else 0
+    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, **_reused(labels, labelled, reuse),
               "already_there": before is not None and not replaced, "replaced": replaced,
               "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, files, output)
+    again = ", as planned before" if result["already_there"] else ""
     lines = [
-        f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
-        + (", as planned before" if result["already_there"] else ""),
+        f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})" + again,
+        *(_replaced(before, made) if before is not None and replaced else []),
+        *_told(made),
+        *_left(labels, labelled, reuse),
+        _seed(made),
+        *doubts(made),
+        next_stop(folder, made, labelled),
     ]
-    if before is not None and replaced:
-        differs = difference(before, made)
-        lines.append(f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}.")
-    if by is not None:
-        lines.append(f"{number_of(len(made.slices), 'slice')} by {by}: {_largest(made)}.")
-    if unknown := made.unknown_tail:
-        lines.append(
-            f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
-        )
-    lines += _stages(made)
-    if judge is not None:
-        lines.append(f"Items by what '{judge}' says: {_classes(made)}. People should not see its answers.")
-    same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
-    lines.append(f"Seed {made.seed}, kept in plan.json: {same} plans the same again.")
-    output.say(result, [*lines, *doubts(made), next_stop(folder, made)])
+    output.say(result, lines)
 
 
 def _rehearse(
     ranking: Sequence[str],
     study: Path,
     how: tuple[str, int | None, str | None],
-    parameters: MethodFlags,
+    given: dict[str, Any],
     flags: RankingFlags,
     output: Output,
 ) -> None:
-    """Say what `select` would read for a plan of this method, seed and slices."""
+    """Say what `select` would read for a plan, and how many of its items have a label already."""
     from streameval.study import Study
-    from streameval.study.planning import fresh_seed, known_seed
-    from streameval.verbs.plan import Drawing, draw
+    from streameval.verbs.plan import draw, drawing
 
-    method, given, by = how
-    known = known_seed(Study(study), given)
-    drawing = Drawing(method, fresh_seed() if known is None else known, by)
-    with progress("reading slices", output) as bar:
-        drawn, opened = draw(list(ranking), drawing, flags.options(), parameters.given(), bar)
-    facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, drawn))
-    head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned"
-    head += "" if given is not None else f" (--seed {drawing.seed} plans just these)"
-    output.say(facts, [f"{head}; to select them:", *lines_of(facts)])
+    method, seed, by = how
+    reuse = ReuseFlags(**{name: given[name] for name in vars(ReuseFlags()) if name in given})
+    chosen = drawing(Study(study), method, seed, by, given)
+    with progress("rows", output) as bar:
+        drawn = draw(list(ranking), chosen, flags.options(), given, bar)
+    made, opened = drawn.plan, drawn.ranking
+    facts = rehearsed(of_plan(made), opened.forecast(made.ranks, opened.columns()), _files(study, made))
+    labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
+    head = f"{method}: {made.table.num_rows:,} of {made.n_items:,} items would be planned"
+    head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
+    lines = [*_left(made.table.num_rows, labelled, reuse), f"{head}; to select them:", *lines_of(facts)]
+    output.say({**facts, **_reused(made.table.num_rows, labelled, reuse)}, lines)
 
 
 def _planned_before(study: Study, seed: int | None) -> Plan | None:
@@ -182,6 +136,55 @@ def _planned_before(study: Study, seed: int | None) -> Plan | None:
         if seed is None:
             raise
         return None
+
+
+def _labelled(study: Study) -> int:
+    """How many planned items have a label."""
+    return len({rank for one in study.labels.sources() for rank in one.table.column("rank").to_pylist()})
+
+
+def _reused(labels: int, labelled: int, reuse: ReuseFlags) -> dict[str, int]:
+    return {"reused": labelled, "to_label": labels - labelled} if reuse.given() else {}
+
+
+def _left(labels: int, labelled: int, reuse: ReuseFlags) -> list[str]:
+    """How many labels are left to ask for, where some are reused."""
+    asked = reuse.given()
+    lines = [f"{labelled:,} have a label already: {labels - labelled:,} are left to ask for."] * ("reuse" in asked)
+    seen = asked.get("labels_unseen_by_model") == "no"
+    return [*lines, *["The model has seen these labels: bounds will promise nothing."] * seen]
+
+
+def _replaced(before: Plan, made: Plan) -> list[str]:
+    from streameval.study.plan_files import difference
+
+    differs = difference(before, made)
+    return [f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}."]
+
+
+def _seed(made: Plan) -> str:
+    """What plans the same again, or nearly the same items of another version."""
+    if made.draw_by:
+        key = shlex.quote(",".join(made.draw_by))
+        again = f"another version draws nearly the same items with --seed {made.seed} --draw-by {key}"
+        return f"Seed {made.seed}: {again}."
+    by = "" if made.by is None else f" --by {shlex.quote(made.by)}"
+    return f"Seed {made.seed}, kept in plan.json: --seed {made.seed}{by} plans the same again."
+
+
+def _told(made: Plan) -> list[str]:
+    """What is particular to a plan: slices, ranks that stay unknown, stages, a judge."""
+    said = []
+    if made.by is not None:
+        said.append(f"{number_of(len(made.slices), 'slice')} by {made.by}: {_largest(made)}.")
+    if unknown := made.unknown_tail:
+        said.append(
+            f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
+        )
+    said += _stages(made)
+    if made.judge_counts is not None and made.judge_sample is None:
+        said.append(f"Items by what the judge says: {_classes(made)}. People should not see its answers.")
+    return said
 
 
 def _classes(made: Plan) -> str:
@@ -206,8 +209,10 @@ def _stages(made: Plan) -> list[str]:
     method, said = method_of(made), []
     if method.batches > 1:
         said.append(f"The tasks come in {method.batches} batches: evaluate whenever one is answered.")
+    if method.looks > 1:
+        said.append(f"This is the first of {method.looks} stages: `streameval grow` adds labels for another.")
     if method.adaptive:
-        said.append("This is the first batch; once it is answered and evaluated, `plan --continue` adds the second.")
+        said.append("This is the first batch; once it is answered and evaluated, `grow --rest` adds the second.")
     if made.judge_sample is not None and method.judge_sample is not None:
         said.append(f"Ask the judge about {made.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > made.n_items:

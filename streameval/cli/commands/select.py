@@ -110,8 +110,10 @@ def select(
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += _left_out(made.left_out, made.key_columns)
-    verb, flag = ("evaluate", "--labels ") if export_judge is None else ("judge", "")
-    lines.append(f"Next: streameval {verb} {shlex.quote(str(study))} {flag}{back}")
+    given = (
+        f"evaluate {shlex.quote(str(study))} --labels" if export_judge is None else f"judge {shlex.quote(str(study))}"
+    )
+    lines.append(f"Next: streameval {given} {back}")
     output.say({"study": str(study), "export": str(shown) if shown else None, **facts}, lines)
 
 

@@ -1,8 +1,8 @@
 """Uniform random sampling, the baseline (PAULA paper, sections 2.1 and 3), for one rank or for the whole curve.
 
-For one rank (`at`): labels drawn uniformly without replacement from ranks 1..at, as many as eq. 2 asks for. For the
-whole curve: every rank of a head, because a uniform sample is too thin there (eq. 4), and a sample of the rest, the two
-balanced as in eq. 5. Three intervals can be read off the same labels:
+For one rank (`first`): labels drawn uniformly without replacement from ranks 1..first, as many as eq. 2 asks for. For
+the whole curve: every rank of a head, because a uniform sample is too thin there (eq. 4), and a sample of the rest, the
+two balanced as in eq. 5. Three intervals can be read off the same labels:
 
 - "hoeffding": p̃ ± √(ln(2/δ)/(2z)) (eq. 3); for the curve with δ/(ranks beyond the head), the union bound.
 - "hypergeometric": the exact interval at each cutoff; for the curve with δ/(cutoffs).
@@ -49,19 +49,22 @@ class Uniform(Sampled):
     """
 
     name: ClassVar[str] = "uniform"
-    summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--at) or the whole curve"
+    summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--first) or the whole curve"
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
 
-    at: int | None = option(
-        None, "Estimate the precision of the first N items only. With --per: how many of each ranking to label."
-    )
+    first: int | None = option(None, "Estimate the precision of the first N items only.")
     interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
-        if self.at is not None and self.at < 1:
-            raise InputError(f"at is rank {self.at:,}, below 1")
+        if self.first is not None and self.first < 1:
+            raise InputError(f"first is {self.first:,} items, below 1")
+
+    @property
+    def at(self) -> int | None:
+        """The one rank that the plan is for."""
+        return self.first
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label: `stratum` 0 is the labelled head where there is one, the sample comes last."""
@@ -78,7 +81,7 @@ class Uniform(Sampled):
         )
 
     def weights(self, plan: Plan) -> FloatArray:
-        """1 in the head; beyond it the inverse of the share that was drawn: of the first `at` ranks, where given."""
+        """1 in the head; beyond it the inverse of the share that was drawn: of the `first` ranks, where given."""
         head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
         return np.where(plan.ranks <= head, 1.0, (last - head) / max(drawn, 1))
 
@@ -121,7 +124,7 @@ class Uniform(Sampled):
         """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
         last = n_items if self.at is None else self.at
         if last > n_items:
-            raise InputError(f"at is rank {last:,}, but there are {n_items:,} items")
+            raise InputError(f"first is {last:,} items, but there are {n_items:,} items")
         if (self.budget or self._planned(last)) >= last:
             return 0, last, last
         if self.at is not None:

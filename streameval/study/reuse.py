@@ -1,0 +1,159 @@
+"""Draws by key, which take the same items in every version of a ranking, and the labels that these have already."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, StudyError
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.labelling.votes import Votes
+from streameval.methods import DrawsIndependently, Method
+from streameval.methods.stages import refuse_stages
+from streameval.options import check_words, listed, option
+from streameval.progress import Progress, silent
+from streameval.rankings.draw_by_key import draw_by_key
+from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
+from streameval.stores.transfer import copied
+from streameval.study import Study
+from streameval.study.planning import fresh_seed
+from streameval.study.result_files import NO_LABELS
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """Drawing the same items in every version of a ranking, and which labels they bring."""
+
+    draw_by: tuple[str, ...] = option(
+        (),
+        "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
+    )
+    reuse: Any = option(
+        None,
+        "Labels that items got for any earlier version, with --on and --seed; or its study, which knows both. With "
+        "--dry-run: how many labels are left to ask for.",
+    )
+    on: str | None = option(None, "Column that joins them; items are drawn by it.")
+    label: str | None = option(None, "Column with the label (default label).")
+    labels_unseen_by_model: Literal["yes", "no"] | None = option(
+        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+    )
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the files."""
+        check_words(self)
+        on = None if self.on is None else ",".join(listed(self.on))
+        object.__setattr__(self, "on", on)
+        object.__setattr__(self, "draw_by", listed(self.draw_by))
+        if on is not None and self.draw_by not in ((), listed(on)):
+            by = ",".join(self.draw_by)
+            raise InputError(f"items cannot be drawn by {by} and joined on {on}", "leave out one")
+        if self.reuse is not None and on is None and self.study is None:
+            raise InputError("labels are reused, but no column says which item each is about", "name it with --on COL")
+        if self.reuse is None and self.labels_unseen_by_model is not None:
+            raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")
+
+    @property
+    def study(self) -> Study | None:
+        """The study whose labels are reused; None where they lie elsewhere."""
+        if not isinstance(self.reuse, str | os.PathLike) or not Study(Path(self.reuse)).exists:
+            return None
+        return Study(Path(self.reuse))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Columns to draw by; labels are joined by the first."""
+        own = listed(self.on or "") or self.draw_by
+        known = self.study.plan().key_columns if not own and self.study is not None else ()
+        if not (own or known):
+            raise InputError("no column to draw by", "name one that tells items apart with --draw-by, or with --on")
+        return own or known
+
+    def refuse_unsaid(self) -> None:
+        """Refuse labels of which it is not said whether the model has seen them: what bounds promise depends on it."""
+        if self.reuse is not None and self.labels_unseen_by_model is None:
+            raise InputError(
+                "labels are reused, but it is not said whether the model has seen them",
+                "--labels-unseen-by-model yes if it was trained and tuned on none of them, no otherwise",
+            )
+
+    def seed(self, given: int | None) -> int:
+        """Seed that all versions share: as given, or that of the study whose labels are reused."""
+        if given is not None:
+            return given
+        if self.study is not None:
+            return self.study.plan().seed
+        raise InputError(
+            "versions of a ranking share a draw by key only if they share a seed, and none was given",
+            f"--seed {fresh_seed()} (or any other) for the first version; later ones take the seed in its plan.json",
+        )
+
+
+def drawn_by_key(
+    ranking: Ranking, method: Method, how: Reuse, seed: int, memory: float, progress: Progress = silent
+) -> tuple[Plan, Votes | None]:
+    """Choose ranks by the hashes of their items' keys; the plan, and the labels that its items have already.
+
+    Raises:
+        InputError: A method that does not draw every rank by itself, a key that does not tell items apart, labels that
+            cannot be read or contradict one another.
+    """
+    if not isinstance(method, DrawsIndependently):
+        raise InputError(
+            f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method loguniform"
+        )
+    refuse_stages(method, "draws by key", ("growing", "adaptive", "judge-sample"))
+    key = how.key
+    rank = draw_by_key(ranking, method.rates(ranking.n_items), key, seed, memory, progress)
+    drawn = method.drawn(ranking.n_items, seed, rank)
+    made = replace(drawn, ranking=ranking.description(), location=located(ranking)).with_notes(draw_by=list(key))
+    if how.reuse is None:
+        return made, None
+    return made.with_notes(labels_seen_by_model=how.labels_unseen_by_model == "no"), _votes(ranking, made, how)
+
+
+def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes:
+    """Join labels to the planned items by key; labels that contradict one another are refused."""
+    on = how.key[0]
+    keys = ranking.fetch(plan.ranks, [on]).table
+    known = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
+    source = how.reuse if how.study is None else _labels_of(how.study, on)
+    with copied(source) as place:
+        votes = read_votes(place, plan, Items(known), LabelColumns(on, how.label or "label", study="any"))
+    if place is not how.reuse:
+        votes = votes.at(how.reuse)
+    said = votes.table.filter(pc.is_valid(votes.table.column("value")))
+    per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
+    mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())
+    if mixed.size:
+        rank = per_item.column("rank")[int(mixed[0])].as_py()
+        first = known.column(on)[int(np.searchsorted(plan.ranks, rank))].as_py()
+        raise InputError(
+            f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {on} {first})",
+            "reuse one label per item",
+        )
+    return replace(votes, table=said)
+
+
+def _labels_of(study: Study, on: str) -> pa.Table:
+    """Labels of a study as they were evaluated last, by a column of its items."""
+    plan = study.plan()
+    selection = study.selection(plan)
+    if selection is None:
+        raise StudyError(f"{study.folder}: nothing is selected yet", f"run `streameval select {study.folder}`")
+    if on not in selection.column_names:
+        raise InputError(f"{study.folder}: its items have no column '{on}'", "join by one that they have: --on COL")
+    evaluated = (study.folder / "evaluation.json").exists()
+    labels = study.evaluation().label_table.select(["rank", "label"]) if evaluated else NO_LABELS
+    items = selection.select(["rank", on]).join(labels, "rank", join_type="left outer").sort_by("rank")
+    return items.select([on, "label"])
