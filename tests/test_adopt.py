@@ -149,7 +149,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     folder, truth = listed
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3, growing=True)
+    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3)
     first = streameval.evaluate(study)
     assert run(["grow", str(study), "--labels", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
@@ -173,7 +173,7 @@ def test_both_samples_together_miss_no_more_than_they_may(listed):
     n, misses = 4_000, 0
     truth = (np.arange(n) % 100 < 100 - np.arange(n) // 50).astype(np.int8)
     y = np.cumsum(truth)
-    method = Adopted(0.8, stages=3, growing=True)
+    method = Adopted(0.8, stages=3)
     for seed in range(80):
         rank = np.sort(np.random.default_rng(seed).choice(n, 100, replace=False) + 1)
         plan = method.enlarged(method.adopt(n, seed, rank, Strata(np.array([n]), np.array([100])), None), 3)
@@ -190,7 +190,7 @@ def ranges(last, drawn):
 
 
 BAD = [
-    ("labels with p above 1", {**P, "least_probability": 0.01}, "no probability in (0, 1]"),
+    ("labels with p above 1", {**P, "least_probability": 0.01}, "not a probability in (0, 1]"),
     ("p", {"drawn": "poisson", "probability": "q", "least_probability": 0.01}, "no column 'q'"),
     ("p", P, "smallest probability of any item is not said"),
     ("p", {**P, "least_probability": 0.9}, "below the least"),
@@ -207,10 +207,10 @@ BAD = [
     ("plain", ranges([900, N - 1], [5, 5]), "increase to 10,000"),
     ("plain", {"drawn": "strata", "strata": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
     ("head", ranges([10, N], [10, 0]), "0 items cannot be drawn"),
-    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about one item"),
+    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
-    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows are about no item of the ranking"),
-    ("plain", {**P, "stages": 2, "growing": True}, "takes no labels of ours"),
+    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
+    ("plain", {**P, "stages": 2}, "takes no labels of ours"),
     ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
     ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),
@@ -261,7 +261,7 @@ def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
 def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refused(tmp_path):
     source = str(tmp_path / "list.parquet")
     pq.write_table(pa.table({"name": [f"n{r // 2}" for r in range(N)]}), source)
-    with pytest.raises(InputError, match="stands at several items"):
+    with pytest.raises(InputError, match="belongs to several items"):
         streameval.adopt(source, tmp_path / "a", pa.table({"name": ["n7"], "label": [1]}), drawn="uniform",
                          sample_size=1, on="name")  # fmt: skip
     rank = uniform(8, 90)

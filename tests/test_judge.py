@@ -238,7 +238,7 @@ def test_bad_input_is_one_line(files, capsys):
         (["--stages", "3", "--growing"], "growing does not go with a judge"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
-        (["--draw-by", "item"], "a judge is read when a list is planned afresh"),
+        (["--draw-by", "item"], "a judge does not go with draws by key"),
         (["--judge-accuracy", "90"], "judge-accuracy is 90"),
     ]:
         alpha = ["--alpha", "0.2"] if "paula" not in arguments else []

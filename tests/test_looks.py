@@ -163,26 +163,10 @@ def test_bad_input(study, ranking, tmp_path, capsys):
         assert run(["grow", path, *arguments]) == 2
         assert says in capsys.readouterr().err
     single = str(tmp_path / "single")
-    assert (
-        run(
-            [
-                "plan",
-                str(ranking[0]),
-                "--study",
-                single,
-                "--method",
-                "paula",
-                "--stages",
-                "3",
-                "--growing",
-                "--seed",
-                "0",
-            ]
-        )
-        == 2
-    )
+    plan = ["plan", str(ranking[0]), "--study", single, "--seed", "0"]
+    assert run([*plan, "--method", "paula", "--stages", "3", "--growing"]) == 2
     assert "method paula has no parameter 'stages'" in capsys.readouterr().err
-    assert run(["plan", str(ranking[0]), "--study", single, "--seed", "0"]) == 0
+    assert run(plan) == 0
     assert run(["grow", single, "--labels", "100"]) == 2
     assert "no stage left" in capsys.readouterr().err
     with pytest.raises(InputError, match="stages is 0"):
