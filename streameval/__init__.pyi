@@ -132,6 +132,7 @@ def evaluate(
 ) -> Evaluation: ...
 def grow(
     study: str | os.PathLike[str],
+    *,
     labels: int | None = ...,
     half_width: float | None = ...,
     rest: bool | None = ...,
@@ -139,6 +140,7 @@ def grow(
 def judge(
     study: str | os.PathLike[str],
     answers: Sequence[Any] | Any,
+    *,
     on: str | None = ...,
     label: str | None = ...,
     positive: Sequence[str] | None = ...,

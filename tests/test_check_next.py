@@ -44,11 +44,11 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
         assert len(steps) < 4
         command = next_step(capsys, study, asked)
         assert run(command) == 0
-        steps.append("grow" if " grow " in command else "--budget")
-        study = command[command.index("--study") + 1]
+        steps.append(command[0])
+        study = command[1] if command[0] == "grow" else command[command.index("--study") + 1]
         assert run(["select", study]) == 0
         streameval.evaluate(study, labels=answered(study, truth, f"{len(steps)}.parquet"))
-    assert steps[0] == ("grow" if growing else "--budget")
+    assert steps[0] == ("grow" if growing else "plan")
     capsys.readouterr()
     assert run(["check", study, asked]) == 0
     assert "Next:" not in capsys.readouterr().out

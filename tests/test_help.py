@@ -5,6 +5,8 @@ import re
 import pytest
 
 from streameval.cli import app, commands, run
+from streameval.cli.hints import VERBS, flags
+from streameval.cli.methods import METHODS
 from streameval.study import Study
 
 
@@ -31,29 +33,54 @@ def panels(text):
 def test_verbs_are_shown_in_the_order_of_the_journey(shown):
     found = panels(shown())
     assert [*found][:3] == ["The journey", "What a study says", "Before a study"]
-    assert found["The journey"] == ["plan", "select", "labels", "evaluate", "cut"]
+    assert found["The journey"] == ["plan", "select", "labels", "evaluate", "cut", "grow"]
     verbs = {name for title, names in found.items() if title != "Options" for name in names}
     assert verbs == {name for names in commands.PANELS.values() for name in names} == set(app.resolved_commands()) - {
         "--help", "-h", "--version", "-V", "--install-completion"}  # fmt: skip
 
 
-def test_flags_of_plan_stand_where_they_belong(shown):
+def test_help_of_plan_shows_what_concerns_every_plan(shown):
     found = panels(shown("plan"))
     assert [*found] == [
-        "Arguments", "Parameters", "Ranking", "All methods", "Method: loguniform, stratified, uniform",
-        "Method: loguniform", "Method: paula, stratified", "Method: paula", "Method: stratified", "Method: uniform",
-        "Growing a study", "Drawing the same items again", "Running",
+        "Arguments", "Parameters", "Ranking", "Many rankings (all with --per --help)",
+        "Reading (all with --memory --help)", "Labelling in stages (all with --stages --help)",
+        "A judge (all with --judge --help)", "The same items again (all with --reuse --help)", "All methods", "Running",
     ]  # fmt: skip
     assert found["Ranking"][:2] == ["score", "ascending"]
-    assert found["Method: paula"] == ["window", "assume"]
     assert found["Running"] == ["dry-run", "time-limit", "json", "log", "quiet"]
+    assert sum(map(len, found.values())) <= 24
 
 
-@pytest.mark.parametrize("words", [["--method", "paula"], ["--method=paula"]])
-def test_help_for_a_method_shows_its_flags_alone(shown, words):
+@pytest.mark.parametrize(("words", "panel", "flags"), [
+    (["--method", "paula"], "Method: paula", ["window", "assume"]),
+    (["--method=paula"], "Method: paula, stratified", ["epsilon", "head", "tail"]),
+    (["--per"], "Many rankings", ["per", "rankings", "at", "cutoffs"]),
+    (["--stages"], "Labelling in stages", ["stages", "growing", "adaptive"]),
+    (["--judge", "llm"], "A judge", ["judge", "judge-classes", "judge-sample", "judge-accuracy"]),
+    (["--draw-by"], "The same items again", ["draw-by", "reuse", "on", "label", "labels-unseen-by-model"]),
+    (["--memory"], "Reading", ["memory", "threads", "verify"]),
+])  # fmt: skip
+def test_help_for_a_method_or_a_topic_shows_its_flags(shown, words, panel, flags):
     found = panels(shown("plan", *words))
-    assert [name for name in found if "ethod" in name] == ["All methods", "Method: paula, stratified", "Method: paula"]
-    assert "Method: uniform" in panels(shown("plan"))
+    assert sorted(found[panel]) == sorted(flags)
+    assert "Method: uniform" not in found
+
+
+def test_every_flag_is_shown_with_some_topic_and_no_help_is_longer_than_two_screens(shown, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for verb in VERBS:
+        asked = ["", "--per", "--stages", "--judge", "--reuse", "--memory", *(f"--method={name}" for name in METHODS)]
+        pages = [shown(verb, *filter(None, [words])) for words in asked]
+        assert max(len(page.splitlines()) for page in pages) <= 2 * 48, verb
+        for one in app[verb].assemble_argument_collection():
+            assert not one.name.startswith("--") or any(f"{one.name} " in page for page in pages), (verb, one.name)
+
+
+def test_the_names_of_flags_are_bounded():
+    """A name of a flag is a word to learn: it has to go up here before the command line has one more."""
+    names = {name for verb in VERBS for name in flags(app, verb) if name.startswith("--")}
+    assert len(names) <= 126, sorted(names)
+    assert len(VERBS) <= 24
 
 
 def test_labels_tasks_and_running_have_panels_in_other_verbs(shown):

@@ -88,7 +88,8 @@ def flags_of(
         for one, hint in declared
         if "help" in one.metadata and one.name not in without
     }
-    return lambda cls: Parameter(name="*", group=panel)(with_flags(cls, made))
+    shown = Parameter(name="*") if panel is None else Parameter(name="*", group=panel)
+    return lambda cls: shown(with_flags(cls, made))
 
 
 def in_panel(kind: Any, panel: Group | None) -> Any:

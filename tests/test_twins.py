@@ -1,0 +1,77 @@
+"""Every verb is a function and a command of one name, which take the same options by the same names."""
+
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+import streameval
+from streameval.cli import app
+from streameval.cli.hints import VERBS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from reference import keywords
+
+# how a command prints and runs, and how a function is told; the engine is one object there
+OF_COMMANDS = {"json", "log", "quiet", "dry_run", "time_limit", "overwrite", "spark_remote"}
+OF_FUNCTIONS = {"progress", "existing", "options", "ranking"}
+NO_FUNCTION = {
+    "at": "the questions of `check` are to take its place",
+    "demo": "prints a journey of the other verbs",
+    "guide": "prints pages",
+}
+NO_COMMAND = {
+    "plan_rankings": "`plan --per`",
+    "evaluate_rankings": "`evaluate` of what `plan --per` planned",
+    "extrapolate_study": "`extrapolate --study`",
+    "open_ranking": "a noun",
+    "register": "for a connection of one's own",
+}
+DRAWN = "drawn rankings are planned by plan_rankings"
+FILE = "a file of what the function returns"
+POOLED = "of evaluate_rankings"
+ONLY_COMMAND = {
+    "plan": dict.fromkeys(["per", "rankings", "at", "cutoffs"], DRAWN),
+    "evaluate": {"positives": POOLED, "item": POOLED, "publish": "the function publish"},
+    "exact": {"publish": "the function publish", "window": "Windows", "epsilon": "Windows"},
+    "compare": {"out": FILE, "plot": FILE},
+    "simulate": {"plot": FILE},
+    "report": {"plots": "plots are a function of their own"},
+    "check": {"summary": "a file of a CI job"},
+    "cut": {"out": FILE, "order": FILE, "f1": "f_beta"},
+    "labels": {"forget": "Study.labels.forget"},
+    "sql": {"with": "files", "csv": FILE, "parquet": FILE, "macros": FILE},
+    "cost": {"adopted": "what a sample that was drawn elsewhere is worth"},
+    "extrapolate": dict.fromkeys(["population", "rank", "study", "to"], "of extrapolate_study"),
+}
+COUNTED = "a list that is only counted needs no order"
+ONLY_FUNCTION = {
+    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
+    "cost": dict.fromkeys(["ascending", "key", "nan", "memory", "threads", "verify"], COUNTED),
+    "cut": {"f_beta": "--f1"},
+    "sql": {"files": "--with"},
+    "extrapolate": {"target": "--to"},
+}
+
+
+def functions():
+    """Names of the package's functions that are verbs."""
+    for name in streameval.__all__:
+        value = getattr(streameval, name)
+        if inspect.isfunction(value) and value.__module__.startswith("streameval.verbs."):
+            yield name
+
+
+def test_verbs_are_functions_and_commands_of_one_name():
+    assert {*functions(), *NO_FUNCTION} == {*VERBS, *NO_COMMAND} - {"open_ranking", "extrapolate"}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in NO_FUNCTION])
+def test_options_have_one_name_in_python_and_on_the_command_line(verb):
+    function = getattr(streameval, verb)
+    typed = {one.name.lstrip("-").lower().replace("-", "_") for one in app[verb].assemble_argument_collection()}
+    signature = inspect.signature(function).parameters.values()
+    named = {one.name for one in signature if one.kind is not one.VAR_KEYWORD} | set(keywords(function))
+    assert typed - named - OF_COMMANDS - {"*", "ranking"} == {*ONLY_COMMAND.get(verb, ())}
+    assert named - typed - OF_FUNCTIONS == {*ONLY_FUNCTION.get(verb, ())}
