@@ -217,7 +217,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
     }
     asked = streameval.sql(tmp_path / "out", "SELECT recall_at(3000).lower AS r FROM provenance WHERE method = 'exact'")
     assert asked.column("r").to_pylist() == [found.curve.recall_at(3000).lower]
-    assert streameval.report(tmp_path / "out", items="shown").name == "report.html"
+    assert streameval.report(tmp_path / "out", examples="shown").name == "report.html"
     curve = pq.read_table(tmp_path / "out" / "curve.parquet")
     assert curve.column("score").to_numpy()[0] == scores.max()
     assert curve.column("recall").to_numpy()[-1] == pytest.approx(labels.sum() / (labels.sum() + 4))

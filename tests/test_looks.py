@@ -152,6 +152,18 @@ def test_a_half_width_is_reached_by_forecast(study):
         streameval.grow(path, half_width=0.001)
 
 
+def test_a_dry_run_says_what_growing_would_add_and_adds_nothing(study, capsys):
+    path = study[0]
+    before = (path / "plan.json").read_bytes()
+    assert run(["grow", str(path), "--labels", "900", "--dry-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (path / "plan.json").read_bytes() == before
+    assert run(["grow", str(path), "--labels", "900", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["more"] == said["more"] > 0
+    assert run(["grow", str(path), "--labels", "900", "--dry-run"]) == 0
+    assert "0 more items would be planned" in capsys.readouterr().out
+
+
 def test_bad_input(study, ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [

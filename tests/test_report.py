@@ -95,7 +95,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
     assert claim.coverage not in ("none", "conditional") or "proven to be" not in verdict
     assert "streameval plan" in page
     assert "item 17" not in page
-    assert run(["report", str(study), "--items"]) == 0
+    assert run(["report", str(study), "--examples"]) == 0
     shown = (study / "report.html").read_text()
     negatives = re.search(r"The highest negatives</h3>(.*?)</table>", shown, re.DOTALL).group(1)
     labels = pq.read_table(study / "labels.parquet").to_pandas()

@@ -108,7 +108,7 @@ def check_against_sql(session, one):
 )
 def test_the_page_is_accessible_on_a_desk_a_phone_and_in_the_dark(size, flags, ranking, tmp_path):
     study = study_of(ranking, tmp_path / "study")
-    streameval.report(study, items="shown")
+    streameval.report(study, examples="shown")
     seen = drive(study / "report.html", tmp_path, [("rank", 10)], *flags, size=size)
     assert seen["overflow"] <= 0
     assert seen["hidden"] <= 0, "a bound of the picker is out of sight"
@@ -143,8 +143,8 @@ def test_nothing_in_an_item_becomes_markup(tmp_path):
         study, labels=pa.table({"rank": np.arange(1, 301), "label": (np.arange(300) < 150).astype(np.int8)})
     )
     for page in (
-        streameval.report(study, items="shown"),
-        streameval.report(study, study, out=tmp_path / "two.html", items="shown"),
+        streameval.report(study, examples="shown"),
+        streameval.report(study, study, out=tmp_path / "two.html", examples="shown"),
     ):
         seen = drive(page, tmp_path, [("rank", 10)])
         assert seen["trouble"] == []

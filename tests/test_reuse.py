@@ -203,3 +203,52 @@ def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, caps
     assert made["reused"] > 0.6 * made["labels"]
     found = streameval.evaluate(tmp_path / "v2").summary["account"]
     assert (found["labelled"], found["unknown"]) == (made["reused"], 0)
+
+
+@pytest.fixture
+def studied(versions, tmp_path):
+    """The first version's study, drawn by key, of which all but 9 items are labelled."""
+    path, truth, _ = versions
+    plan = streameval.plan(str(path), tmp_path / "v1", draw_by="id", score="v1", alpha=0.2, seed=5)
+    streameval.select(tmp_path / "v1")
+    labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
+    streameval.evaluate(tmp_path / "v1", labels=labels.slice(0, plan.ranks.size - 9))
+    return tmp_path / "v1"
+
+
+def test_a_dry_run_says_what_an_earlier_study_is_worth_and_plans_nothing(versions, studied, tmp_path, capsys):
+    path, _, order = versions
+    command = ["plan", str(path), "--study", str(tmp_path / "v2"), "--score", "v2", "--alpha", "0.2"]
+    command += ["--reuse", str(studied)]
+    assert run([*command, "--dry-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert not (tmp_path / "v2").exists()
+    assert run([*command, "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert f"{said['reused']:,} have a label already: {said['to_label']:,} are left to ask for." in told
+    known = set((streameval.Study(studied).plan().ranks[:-9] - 1).tolist())
+    # planned, it is what was said, and as many of these items have a label in the earlier study
+    assert run([*command, "--labels-unseen-by-model", "yes", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    plan = streameval.Study(tmp_path / "v2").plan()
+    assert (plan.seed, plan.draw_by) == (5, ("id",))
+    assert (made["reused"], made["to_label"], made["labels"]) == (said["reused"], said["to_label"], said["items"])
+    assert made["reused"] == len(known & set(order[plan.ranks - 1].tolist())) > 0.6 * made["labels"]
+    assert streameval.evaluate(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
+
+
+def test_a_study_that_cannot_be_reused_is_refused(versions, studied, tmp_path, capsys):
+    path, _, _ = versions
+    command = ["plan", str(path), "--study", str(tmp_path / "v2"), "--score", "v2", "--reuse"]
+    streameval.plan(str(path), tmp_path / "unkeyed", seed=1, budget=50)
+    for arguments, says in [
+        ([str(studied)], "not said whether the model has seen them"),
+        ([str(studied), "--on", "v3", "--dry-run"], "no column 'v3'"),
+        ([str(tmp_path / "unkeyed"), "--dry-run"], "no column to draw by"),
+        ([str(tmp_path / "unkeyed"), "--on", "id", "--dry-run"], "nothing is selected yet"),
+    ]:
+        assert run([*command, *arguments]) == 2, arguments
+        said = capsys.readouterr().err
+        assert says in said
+        assert said.count("\n") == 1
+    assert not (tmp_path / "v2").exists()

@@ -26,7 +26,7 @@ Items = Literal["hidden", "shown"]
 def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
-    items: Items = "hidden",
+    examples: Items = "hidden",
     existing: atomic.Existing = "kept",
 ) -> Path:
     """Draw a report from result files, and return its path.
@@ -34,7 +34,7 @@ def report(
     Args:
         *studies: One study, or several to be drawn over one another.
         out: File to write; by default the report.html of the only study.
-        items ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
+        examples ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
             positives.
         existing ({"kept", "replaced"}): What becomes of a file that stands at `out` and differs.
 
@@ -45,11 +45,11 @@ def report(
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
     if out is not None:
-        return _drawn(studies, items, Path(out), existing)
+        return _drawn(studies, examples, Path(out), existing)
     folder = Path(studies[0])
     evaluated = (folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder) if evaluated else nullcontext():
-        return _drawn(studies, items, folder / "report.html", "replaced")
+        return _drawn(studies, examples, folder / "report.html", "replaced")
 
 
 def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:

@@ -11,7 +11,7 @@ from streameval.cli.output import Output
 def report(
     *studies: Path,
     out: Path | None = None,
-    items: Switch = False,
+    examples: Switch = False,
     plots: Path | None = None,
     overwrite: Switch = False,
     output: Output = Output(),
@@ -23,14 +23,14 @@ def report(
     Args:
         studies: Folders of evaluated studies.
         out: File to write (default: the report.html of the only study).
-        items: Show text of items: the highest negatives and the lowest positives.
+        examples: Show text of items: the highest negatives and the lowest positives.
         plots: Folder to write every chart to, as SVG and PNG.
         overwrite: Replace files that are there and differ.
     """
     from streameval.verbs.report import plots as draw
     from streameval.verbs.report import report as verb
 
-    path = verb(*studies, out=out, items="shown" if items else "hidden", existing=existing(overwrite))
+    path = verb(*studies, out=out, examples="shown" if examples else "hidden", existing=existing(overwrite))
     pictures = draw(*studies, folder=plots, existing=existing(overwrite)) if plots is not None else []
     lines = [f"Report: {path}", *([f"Pictures: {len(pictures)} in {plots}"] if pictures else [])]
     output.say({"report": str(path), "plots": [str(one) for one in pictures]}, lines)
