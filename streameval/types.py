@@ -161,7 +161,7 @@ class Plan(Tabular):
 
     @property
     def grown_by(self) -> Sequence[Mapping[str, Any]]:
-        """Requests by which the plan grew (`streameval.verbs.enlarge`)."""
+        """Requests by which the plan grew (`streameval.verbs.grow`)."""
         return tuple(self.notes.get("grown_by", ()))
 
     @property

@@ -73,7 +73,7 @@ def test_what_describes_the_ranking_goes_by_keywords_or_at_once(tmp_path, call):
     assert len({repr(one) for one in made}) == 1
     with pytest.raises(InputError, match="an order by score was described without a score column"):
         call(tmp_path / "study", key="id")
-    with pytest.raises(InputError, match="the ranking has no column 'b'"):
+    with pytest.raises(InputError, match="no column 'b'"):
         call(tmp_path / "study", score="b")
 
 

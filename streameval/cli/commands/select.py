@@ -57,7 +57,7 @@ def select(
         columns: The items' columns to carry, separated by commas; key columns are carried besides (default: all; an
             export leaves out scores, labels, the index of a pandas frame, and what follows the order of the ranking).
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
-            page). Tasks of a plan with --batches come batch by batch.
+            page). Tasks of a plan with --stages come batch by batch.
         export_judge: The same for the judge of a plan with --judge-sample; it answers first.
     """
     from streameval.labelling.exports import format_of

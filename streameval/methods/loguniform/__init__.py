@@ -18,7 +18,7 @@ from streameval.curve.envelope import Points, close
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import odds_of
 from streameval.errors import InputError, StudyError
-from streameval.methods import Look, Sampled, check_items, check_stages
+from streameval.methods import Look, check_items
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
 from streameval.methods.judged_estimate import judged_estimate
@@ -37,6 +37,7 @@ from streameval.methods.loguniform.design import (
 from streameval.methods.loguniform.findings import findings, widths_without
 from streameval.methods.loguniform.forecasts import Expected, affordable_c, expected_width, smallest_c
 from streameval.methods.loguniform.one_rank import Evidence, evidence_at
+from streameval.methods.stages import InStages
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
@@ -46,7 +47,7 @@ _JUDGE_ACCURACY = 0.9  # of a judge of whom nothing is expected: it tunes the mu
 
 
 @dataclass(frozen=True)
-class LogUniform(Sampled):
+class LogUniform(InStages):
     """Our own method: a band that holds at all ranks at once, whatever the list.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the band at every rank at once,
@@ -62,36 +63,18 @@ class LogUniform(Sampled):
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
-    stages: int = option(1, "Label in so many parts: bounds narrow whenever one is answered.")
-    growing: bool = option(False, "Plan the first of the stages alone; `grow` adds labels for the others.")
-    adaptive: bool = option(False, "Plan a quarter to a third first; `grow --rest` then adds what is needed.")
     judge_sample: int | None = option(None, "Ask a judge about this many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
-        check_stages(self.stages)
-        if self.growing and self.stages == 1:
-            raise InputError("growing is for a plan of several stages", "stages 4 lets it grow three times")
-        if self.adaptive and self.stages > 1:
-            raise InputError("adaptive does not go with stages", "leave out one of them")
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
             raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
             raise InputError(f"judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
         if self.growing and (self.judge_accuracy is not None or self.judge_sample is not None):
             raise InputError("a judge does not go with growing", "leave out growing, or the judge; stages go with it")
-
-    @property
-    def looks(self) -> int:
-        """How often the plan may be evaluated and enlarged."""
-        return self.stages if self.growing else 1
-
-    @property
-    def batches(self) -> int:
-        """How many batches the tasks come in."""
-        return 1 if self.growing else self.stages
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
