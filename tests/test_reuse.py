@@ -19,6 +19,7 @@ from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
+from streameval.study.reuse import Reuse
 from streameval.types import Labels
 
 N = 6_000
@@ -252,3 +253,8 @@ def test_a_study_that_cannot_be_reused_is_refused(versions, studied, tmp_path, c
         assert says in said
         assert said.count("\n") == 1
     assert not (tmp_path / "v2").exists()
+
+
+@pytest.mark.parametrize("place", ["s3://lake/labels.parquet", "duckdb:labels.db#SELECT * FROM labels", "labels.csv"])
+def test_labels_that_lie_elsewhere_are_no_study(place):
+    assert Reuse(reuse=place, on="id").study is None

@@ -66,9 +66,8 @@ class Reuse:
     @property
     def study(self) -> Study | None:
         """The study whose labels are reused; None where they lie elsewhere."""
-        if not isinstance(self.reuse, str | os.PathLike) or not Study(Path(self.reuse)).exists:
-            return None
-        return Study(Path(self.reuse))
+        there = isinstance(self.reuse, str | os.PathLike) and os.path.isfile(os.path.join(self.reuse, "plan.json"))
+        return Study(Path(self.reuse)) if there else None
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,76 +57,105 @@ def plan(
         seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
-    given = {**judge.given(), **reuse.given(), **parameters.given()}
-    if drawn := many.given():
-        usual = {"by": by, "method": None if method == "loguniform" else method, "dry_run": batch.dry_run or None}
-        if (per := drawn.pop("per", None)) is None:
-            raise InputError(f"--{next(iter(drawn))} is for drawn rankings",
-                             "name the columns that tell them apart with --per")  # fmt: skip
-        others = {name: value for name, value in usual.items() if value is not None}
-        plan_per(ranking, study, (per, seed), {**given, **drawn, **others}, flags, output)
-        return
-    if batch.dry_run:
-        if judge.given():
-            raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-        _rehearse(ranking, study, (method, seed, by), given, flags, output)
-        return
+    asked = _Asked(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
+    if many.given():
+        _draw_rankings(asked, many, batch, output)
+    elif batch.dry_run:
+        _rehearse(asked, output)
+    else:
+        _plan(asked, output)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be planned.
+
+    Attributes:
+        given: Parameters of the method, and what concerns a judge or labels that are reused.
+    """
+
+    ranking: Sequence[str]
+    study: Path
+    method: str
+    seed: int | None
+    by: str | None
+    given: dict[str, Any]
+    flags: RankingFlags
+
+    @property
+    def reuses(self) -> bool:
+        """Whether items are drawn by their key."""
+        return any(name in self.given for name in vars(ReuseFlags()))
+
+    def reused(self, labels: int, labelled: int) -> tuple[dict[str, int], list[str]]:
+        """How many labels are left to ask for, as facts and in words."""
+        facts = {"reused": labelled, "to_label": labels - labelled} if self.reuses else {}
+        said = [f"{labelled:,} have a label already: {labels - labelled:,} are left to ask for."]
+        seen = ["The model has seen these labels: bounds will promise nothing."]
+        return facts, [*said * ("reuse" in self.given), *seen * (self.given.get("labels_unseen_by_model") == "no")]
+
+
+def _draw_rankings(asked: _Asked, many: DrawnFlags, batch: Batch, output: Output) -> None:
+    """Plan rankings that are drawn of a list of many."""
+    drawn = many.given()
+    if (per := drawn.pop("per", None)) is None:
+        raise InputError(f"--{next(iter(drawn))} is for drawn rankings",
+                         "name the columns that tell them apart with --per")  # fmt: skip
+    usual = {"by": asked.by, "method": None if asked.method == "loguniform" else asked.method,
+             "dry_run": batch.dry_run or None}  # fmt: skip
+    others = {name: value for name, value in usual.items() if value is not None}
+    plan_per(asked.ranking, asked.study, (per, asked.seed), {**asked.given, **drawn, **others}, asked.flags, output)
+
+
+def _plan(asked: _Asked, output: Output) -> None:
+    """Plan one ranking, and say what came of it."""
     from streameval.study import Study
     from streameval.verbs.plan import plan as verb
 
+    study, method = asked.study, asked.method
     folder = Study(study)
-    before = _planned_before(folder, seed)
+    before = _planned_before(folder, asked.seed)
     with stage("plan", output) as told:
         with progress("rows", output) as bar:
-            made = verb(list(ranking), study, method=method, seed=seed, by=by, options=flags.options(), progress=bar,
-                        **given)  # fmt: skip
+            made = verb(list(asked.ranking), study, method=method, seed=asked.seed, by=asked.by,
+                        options=asked.flags.options(), progress=bar, **asked.given)  # fmt: skip
         labels, files = made.table.num_rows, _files(study, made)
         size = sum(path.stat().st_size for path in files)
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
-    replaced = before is not None and made.plan_id not in before.study_ids
-    labelled = _labelled(folder) if reuse.given() else 0
-    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, **_reused(labels, labelled, reuse),
-              "already_there": before is not None and not replaced, "replaced": replaced,
-              "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
+    replaced = before if before is not None and made.plan_id not in before.study_ids else None
+    there = before is not None and replaced is None
+    labelled = _labelled(folder) if asked.reuses else 0
+    facts, left = asked.reused(labels, labelled)
+    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, **facts, "already_there": there,
+              "replaced": replaced is not None, "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, files, output)
-    again = ", as planned before" if result["already_there"] else ""
-    lines = [
-        f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})" + again,
-        *(_replaced(before, made) if before is not None and replaced else []),
-        *_told(made),
-        *_left(labels, labelled, reuse),
-        _seed(made),
-        *doubts(made),
-        next_stop(folder, made, labelled),
-    ]
-    output.say(result, lines)
+    again = ", as planned before" if there else ""
+    head = f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
+    lines = [head, *_replaced(replaced, made), *_told(made), *left, _seed(made), *doubts(made)]
+    output.say(result, [*lines, next_stop(folder, made, labelled)])
 
 
-def _rehearse(
-    ranking: Sequence[str],
-    study: Path,
-    how: tuple[str, int | None, str | None],
-    given: dict[str, Any],
-    flags: RankingFlags,
-    output: Output,
-) -> None:
+def _rehearse(asked: _Asked, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
     from streameval.study import Study
     from streameval.verbs.plan import draw, drawing
 
-    method, seed, by = how
-    reuse = ReuseFlags(**{name: given[name] for name in vars(ReuseFlags()) if name in given})
-    chosen = drawing(Study(study), method, seed, by, given)
+    if "judge" in asked.given or "judge_classes" in asked.given:
+        raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
+    given = dict(asked.given)
+    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, given)
     with progress("rows", output) as bar:
-        drawn = draw(list(ranking), chosen, flags.options(), given, bar)
+        drawn = draw(list(asked.ranking), chosen, asked.flags.options(), given, bar)
     made, opened = drawn.plan, drawn.ranking
-    facts = rehearsed(of_plan(made), opened.forecast(made.ranks, opened.columns()), _files(study, made))
+    labels = made.table.num_rows
+    forecast = opened.forecast(made.ranks, opened.columns())
+    facts = rehearsed(of_plan(made), forecast, _files(asked.study, made))
     labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
-    head = f"{method}: {made.table.num_rows:,} of {made.n_items:,} items would be planned"
-    head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
-    lines = [*_left(made.table.num_rows, labelled, reuse), f"{head}; to select them:", *lines_of(facts)]
-    output.say({**facts, **_reused(made.table.num_rows, labelled, reuse)}, lines)
+    more, left = asked.reused(labels, labelled)
+    head = f"{asked.method}: {labels:,} of {made.n_items:,} items would be planned"
+    head += "" if asked.seed is not None else f" (--seed {chosen.seed} plans just these)"
+    output.say({**facts, **more}, [*left, f"{head}; to select them:", *lines_of(facts)])
 
 
 def _planned_before(study: Study, seed: int | None) -> Plan | None:
@@ -143,21 +173,12 @@ def _labelled(study: Study) -> int:
     return len({rank for one in study.labels.sources() for rank in one.table.column("rank").to_pylist()})
 
 
-def _reused(labels: int, labelled: int, reuse: ReuseFlags) -> dict[str, int]:
-    return {"reused": labelled, "to_label": labels - labelled} if reuse.given() else {}
-
-
-def _left(labels: int, labelled: int, reuse: ReuseFlags) -> list[str]:
-    """How many labels are left to ask for, where some are reused."""
-    asked = reuse.given()
-    lines = [f"{labelled:,} have a label already: {labels - labelled:,} are left to ask for."] * ("reuse" in asked)
-    seen = asked.get("labels_unseen_by_model") == "no"
-    return [*lines, *["The model has seen these labels: bounds will promise nothing."] * seen]
-
-
-def _replaced(before: Plan, made: Plan) -> list[str]:
+def _replaced(before: Plan | None, made: Plan) -> list[str]:
+    """What differs from the plan whose place was taken."""
     from streameval.study.plan_files import difference
 
+    if before is None:
+        return []
     differs = difference(before, made)
     return [f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}."]
 
