@@ -244,7 +244,8 @@ def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
 
     def short(folder):
         (folder / "ranking").mkdir()
-        pq.write_table(pa.table({"id": np.arange(n)}), folder / "ranking" / "0.parquet")
+        ids = np.random.default_rng(1).permutation(n)  # those in order would tell people the ranks
+        pq.write_table(pa.table({"id": ids}), folder / "ranking" / "0.parquet")
         pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), folder / "truth.parquet")
         return truth
 

@@ -62,7 +62,6 @@ LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": 
         LIST, to, LIST, drawn="uniform", sample_size=100, on="id", seed=1, **given
     ).plan_id,
     lambda to, **given: streameval.exact(LIST, label="label", **given),
-    lambda to, **given: streameval.exact(LIST, label="label", per="id", **given),
     lambda to, **given: streameval.simulate(LIST, label="label", replicates=1, **given).rows,
     lambda to, **given: streameval.cost(LIST, **given),
 ])  # fmt: skip

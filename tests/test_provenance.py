@@ -169,7 +169,7 @@ def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
     do("evaluate", "study", "--labels", tasks("one.csv"))
     do("grow", "study", "--labels", "60")
     do("evaluate", "study", "--labels", tasks("two.csv"))
-    do("plan", "--study", "study", "--half-width", "0.27")
+    do("grow", "study", "--half-width", "0.27")
     do("evaluate", "study", "--labels", tasks("three.csv"))
     said = made_again(capsys, tmp_path, monkeypatch)
     assert "--half-width 0.27" in said[-3]
@@ -182,7 +182,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys
     do("grow", "study", "--rest")
     do("evaluate", "study", "--labels", tasks("two.csv"))
     said = made_again(capsys, tmp_path, monkeypatch)
-    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "plan", "select", "evaluate"]
+    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]
 
 
 def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     do("evaluate", "study", "--labels", tasks("tasks.csv"))
     capsys.readouterr()
     said = made_again(capsys, tmp_path, monkeypatch)
-    assert f"judge study '{home}/answers.csv' --label says" in said[2]
+    assert f"judge STUDY '{home}/answers.csv' --label says" in said[2]
 
 
 def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
