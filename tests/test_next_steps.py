@@ -148,27 +148,24 @@ def test_after_reuse_of_every_label_nobody_is_asked(here, step):
     assert "cut" in after(step(after(out)))
 
 
-@pytest.mark.parametrize("first", [0, 60, 10 * N])
-def test_after_growth_known_labels_are_given_and_the_rest_is_asked_for(here, step, first):
-    for study, begin in (("monday", 0), ("my tuesday", first)):
-        write_list(f"{study}.parquet", begin)
-        out = step(["plan", f"{study}.parquet", "--study", f"{study} study", "--seed", "1", "--alpha", "0.2"])
-        out = step(after(out).replace("tasks.csv", f"{study.split()[-1]}.csv"))
-    answer_csv("monday.csv")
-    step("evaluate 'monday study' --labels monday.csv")
-    out = step("growth 'monday study' 'my tuesday study' --on item")
-    if first == 10 * N:  # nothing is known
-        assert after(out) == "streameval select 'my tuesday study' --export tasks.csv"
-        return
-    out = step(after(out))
-    left = int(out.split("To label: ")[1].split(".")[0])
-    found = step(after(out))
-    assert ("Then: " in out) == bool(left)
-    if left:
-        step(after(out, "Then"))
-        assert answer_csv("tasks.csv") == left
-        found = step("evaluate 'my tuesday study' --labels tasks.csv")
-    assert "cut" in after(found)
+@pytest.mark.parametrize("first", [60, 10 * N])
+def test_after_reuse_of_a_study_the_rest_is_asked_for(here, step, first):
+    write_list("monday.parquet")
+    write_list("tuesday.parquet", first)
+    out = step(["plan", "monday.parquet", "--study", STUDY, "--seed", "1", "--alpha", "0.2"])
+    step(after(out))
+    answer_csv("tasks.csv")
+    step(f"evaluate '{STUDY}' --labels tasks.csv")
+    plan = ["plan", "tuesday.parquet", "--study", "tuesday", "--alpha", "0.2", "--reuse", STUDY, "--on", "item"]
+    told = step([*plan, "--dry-run"])
+    out = step([*plan, "--labels-unseen-by-model", "yes"])
+    left = int(out.split(" are left to ask for")[0].split()[-1].replace(",", ""))
+    assert f"{left:,} are left to ask for" in told
+    known = "--remaining" in after(out)
+    assert known == (first == 60)  # nothing is known of a list that has other items
+    step(after(out).replace("tasks.csv", "rest.csv"))
+    assert answer_csv("rest.csv") == left
+    assert "cut" in after(step("evaluate tuesday --labels rest.csv"))
 
 
 SHUFFLED = np.random.default_rng(0).permutation(N) / N

@@ -121,12 +121,18 @@ def drawn_by_key(
     return made.with_notes(labels_seen_by_model=how.labels_unseen_by_model == "no"), _votes(ranking, made, how)
 
 
-def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes:
-    """Join labels to the planned items by key; labels that contradict one another are refused."""
+def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
+    """Join labels to the planned items by key; labels that contradict one another are refused.
+
+    Returns:
+        Votes: None where a study that is reused knows none of the items.
+    """
     on = how.key[0]
     keys = ranking.fetch(plan.ranks, [on]).table
     known = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
     source = how.reuse if how.study is None else _labels_of(how.study, on)
+    if how.study is not None and not set(source.column(on).to_pylist()) & set(known.column(on).to_pylist()):
+        return None
     with copied(source) as place:
         votes = read_votes(place, plan, Items(known), LabelColumns(on, how.label or "label", study="any"))
     if place is not how.reuse:
