@@ -127,6 +127,8 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     name = "judge" if sample else column.judge
     if name is None and column.judge_classes is not None:
         raise InputError("judge-classes were given without a judge", "name its column")
+    if name is None:
+        refuse_accuracy_alone(parameters)
     judge = None if name is None else Judge.of(name, column.judge_classes)
     known, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
     chosen = keyed.seed(known) if keyed is not None else fresh_seed() if known is None else known
@@ -151,8 +153,6 @@ def draw(
 ) -> Drawn:
     """Choose ranks and write nothing; errors as in `plan`."""
     refuse_alpha_with_budget(parameters)
-    if how.judge is None:
-        refuse_accuracy_alone(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     if how.reuse is not None:
