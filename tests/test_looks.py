@@ -167,6 +167,6 @@ def test_bad_input(study, ranking, tmp_path, capsys):
     assert "method paula has no parameter 'looks'" in capsys.readouterr().err
     assert run(["plan", str(ranking[0]), "--study", single, "--seed", "0"]) == 0
     assert run(["plan", "--study", single, "--labels-more", "100"]) == 2
-    assert "no further look" in capsys.readouterr().err
+    assert "its plan has no looks left" in capsys.readouterr().err
     with pytest.raises(InputError, match="looks is 0"):
         create("loguniform", {"looks": 0})

@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
 _SELECT = "run `streameval select` again"
 _LOCAL = (
     "studies and results are read on this machine: copy what was published into a folder here, and name that; "
-    "--publish copies results to a store"
+    "`evaluate --publish` copies results to a store"
 )
 # what others need of a study, in the order in which it is best read
 PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")

@@ -39,7 +39,7 @@ _COLUMNS = {
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
     "weight": "Items of the list that the label stands for in the estimated curve, 0 without a label: sum(weight * "
     "label) is the estimate of the positives, and weighted_mean(x, weight) the average of any x over the list (with "
-    "--at, over the ranks that could be drawn). Null where there are no estimates.",
+    "`plan --at`, over the ranks that could be drawn). Null where there are no estimates.",
     "draw_weight": "One over the probability with which the rank was drawn. Null where ranks were not drawn at random "
     "(paula), or the model has seen the labels.",
     "next_yield": "Estimate of the yield at the next breakpoint.",
