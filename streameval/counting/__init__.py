@@ -26,10 +26,8 @@ class Summed:
             that begin in a block.
         how: How the list was read, for people.
         stored: Whether its stored order is that of the ranks.
-        scores: `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
-        score_at (callable(rank) -> float, or None): Score at a rank, NaN where only its bin is known; None where the
-            order has no scores.
-        unresolved: What bins leave open; None where every tie is known.
+        scores: `rank`, `score` at the cutoffs, where the order has scores.
+        score_at (callable(rank) -> float, or None): Score at a rank; None where the order has no scores.
         kept: Labels, where the rows came in order; None where they were counted.
         threads: Readers at work at once.
     """
@@ -40,27 +38,5 @@ class Summed:
     stored: bool
     scores: pa.Table | None = field(default=None, repr=False)
     score_at: Callable[[int], float] | None = None
-    unresolved: Unresolved | None = None
     kept: KeptBits | None = field(default=None, repr=False)
     threads: int = 1
-
-
-@dataclass(frozen=True)
-class Unresolved:
-    """What bins of scores leave open beyond ties.
-
-    Attributes:
-        average_precision, roc_auc: Width of the brackets.
-        grouped (pair of float): Least and most that the sum of precisions can be where tied items count as one.
-        ties: Whether items are known to tie, positives with negatives, in bins of a single score.
-    """
-
-    average_precision: float
-    roc_auc: float
-    grouped: tuple[float, float]
-    ties: bool
-
-    @property
-    def wide(self) -> bool:
-        """Whether any bracket is wider than a point."""
-        return max(self.average_precision, self.roc_auc, self.grouped[1] - self.grouped[0]) > 0

@@ -190,10 +190,6 @@ class PileCounts:
         stop = found.key.size if last is None else np.searchsorted(found.key, np.uint64(last))
         return found.cut(int(np.searchsorted(found.key, np.uint64(first))), int(stop))
 
-    def single(self, key: int) -> bool:
-        """Every cell is one score."""
-        return True
-
     def _groups(self, first: int, last: int) -> TiedGroups:
         """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""
         sizes = self.sizes[first:last]

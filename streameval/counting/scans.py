@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from streameval.counting.block_sums import BlockSums
-from streameval.counting.counters import Cells, KeyBins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
@@ -67,7 +67,7 @@ class LabelledScans(Protocol):
 
     @property
     def threads(self) -> int:
-        """Readers at work at once on this machine; bins are as many as this many can count apart."""
+        """Readers at work at once on this machine."""
 
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
@@ -81,9 +81,6 @@ class LabelledScans(Protocol):
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
-
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """Count labels per bin, and the smallest and largest key in each."""
 
     def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""

@@ -12,8 +12,8 @@ import numpy as np
 from streameval.counting.bit_rows import linked, read_bits
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import blocks, sum_block
-from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
 from streameval.counting.scans import Parts
 from streameval.errors import InputError
@@ -65,24 +65,6 @@ class Threads:
 
         self._each(0, count, progress)
         return KeyCounts(cells.low, cells.shift, np.sum(free, axis=0))
-
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """See `LabelledScans.bins`: each reader has bins of its own, which are joined."""
-        free = [empty_bins(key_bins.count) for _ in range(self.threads)]
-
-        def count(keys: UInt64Array, labels: UInt8Array) -> None:
-            mine = free.pop()
-            key_bins.add(keys, labels, mine)
-            free.append(mine)
-
-        self._each(0, count, progress)
-        total = free.pop()
-        while free:
-            other = free.pop()
-            total[:, :2] += other[:, :2]
-            np.minimum(total[:, 2], other[:, 2], out=total[:, 2])
-            np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
-        return bin_counts(total)
 
     def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`."""

@@ -1,6 +1,6 @@
 """Scans of a labelled list as jobs: counters and sums of blocks as rows, and back.
 
-Counters and bins are the columns of rows, a few to a row, which a cluster adds up. The sums of a block come back as
+Counters are the columns of rows, a few to a row, which a cluster adds up. The sums of a block come back as
 bytes, and blocks are merged here in the order of their ranks.
 """
 
@@ -16,8 +16,8 @@ import pyarrow as pa
 from streameval.counting.bit_rows import BitRows, linked, read_bits
 from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
-from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import Parts, Ranges
 from streameval.errors import OutsideError
@@ -40,8 +40,7 @@ from streameval.rows.row_groups import RowGroup
 from streameval.typing import Int64Array, UInt64Array
 
 _MOST_BLOCKS = 512  # to a job
-_MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
-_SLICE = 1 << 18  # bins that are made rows of at once
+_MOST_CELLS = 16  # to a row: rows that are added up cost more than their columns, unless these are empty
 _SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
 _SPAN = ("at", "read", "low", "high")
 
@@ -101,14 +100,6 @@ class RemoteScans:
             some = column != 0
             counts[(at * (2 * job.width) + i)[some]] = column[some]
         return KeyCounts(cells.low, cells.shift, counts)
-
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """See `LabelledScans.bins`."""
-        job = CountingBins(self._without_units, key_bins, self._width(_MOST_BINS, key_bins.count))
-        at, *columns = self._counted(job, job.columns, ("sum", "sum", "min", "max") * job.width, progress)
-        rows = np.stack(columns, axis=1)[np.argsort(at)].reshape(-1, 4).view(np.uint64)
-        rows[:, 2:] ^= _SIGN
-        return bin_counts(rows)
 
     def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`: row groups are read by as many jobs as memory asks for, each of them once."""
@@ -255,32 +246,3 @@ class CountingCells:
         counters[row, inside] = piece.sizes - piece.positives
         counters[row, inside + 1] = piece.positives
         return {"at": at[first], **{name: counters[:, i] for i, name in enumerate(self.columns[1:])}}
-
-
-@dataclass(frozen=True)
-class CountingBins:
-    """Labels per bin, `width` neighbours to a row."""
-
-    rows: LabelledRows
-    key_bins: KeyBins
-    width: int
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What is counted of each bin."""
-        names = ("negatives", "positives", "low", "high")
-        return ("at", *(f"{name}{i}" for i in range(self.width) for name in names))
-
-    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Count the rows of some row groups."""
-        check_seen(share)
-        bins = empty_bins(-(-self.key_bins.count // self.width) * self.width)
-        for unit in share:
-            self.key_bins.add(self.rows.keys(unit), self.rows.labels(unit), bins)
-        bins[:, 2:] ^= _SIGN
-        rows = bins.reshape(-1, 4 * self.width)
-        for first in range(0, rows.shape[0], _SLICE // self.width):
-            part = rows[first : first + _SLICE // self.width]
-            some = np.flatnonzero(part.reshape(-1, self.width, 4)[:, :, :2].any(axis=(1, 2)))
-            yield from batches({"at": first + some, **{name: part[some, i] for i, name in enumerate(self.columns[1:])}})
-        yield from count_row(self.columns, len(share))
