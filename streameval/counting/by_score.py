@@ -20,7 +20,7 @@ from streameval.counting.label_counts import LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
 from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
-from streameval.counting.piled_words import OutsideError, PileCounts, PiledWords, Piles
+from streameval.counting.piled_words import PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
@@ -105,7 +105,7 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
     piled = PiledWords(piles, limits.file, words, n_items)
     try:
         scans.part(piled, words, progress)
-    except OutsideError:
+    except RuledOutError:
         return None
     return piled.counts()
 

@@ -19,7 +19,7 @@ from streameval.progress import Progress
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 
-class PartedRows(Protocol):
+class PackedRows(Protocol):
     """Some rows as words, range by range."""
 
     def packed(self) -> bytes:
@@ -37,14 +37,14 @@ class Ranges(Protocol):
     def keys(self) -> str:
         """What it parts: "whole" keys only, or "words" as well (`LabelledRows.words`)."""
 
-    def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
+    def split(self, keys: UInt64Array, labels: UInt8Array) -> PackedRows:
         """Part some rows."""
 
     def unpacked(self, payload: bytes) -> Any:
         """What was packed."""
 
 
-class Parts(Protocol):
+class WordReceiver(Protocol):
     """Receives the words of all rows: `parted_words` sorts them, `piled_words` counts them."""
 
     @property
@@ -82,5 +82,5 @@ class LabelledScans(Protocol):
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
 
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""

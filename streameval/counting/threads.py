@@ -15,7 +15,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
-from streameval.counting.scans import Parts
+from streameval.counting.scans import WordReceiver
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
@@ -28,7 +28,7 @@ _TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes 
 
 
 @dataclass(frozen=True)
-class Threads:
+class LabelledThreads:
     """Reads in `threads` threads; see `LabelledScans`."""
 
     rows: LabelledRows
@@ -66,7 +66,7 @@ class Threads:
         self._each(0, count, progress)
         return KeyCounts(cells.low, cells.shift, np.sum(free, axis=0))
 
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`."""
         self._each(int(min(_BATCH_ROWS, memory / _BYTES_PER_ROW)), parted.take, progress, parted.ranges.keys)
 

@@ -19,7 +19,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.scans import Parts, Ranges
+from streameval.counting.scans import Ranges, WordReceiver
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
@@ -101,11 +101,11 @@ class RemoteScans:
             counts[(at * (2 * job.width) + i)[some]] = column[some]
         return KeyCounts(cells.low, cells.shift, counts)
 
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`: row groups are read by as many jobs as memory asks for, each of them once."""
         self._announce("part", progress)
         files, done = files_of(self.rows.units), 0
-        job = Parting(self._without_units, parted.ranges)
+        job = PartingKeys(self._without_units, parted.ranges)
         most = max(memory / parted.ranges.word.itemsize, max(unit.rows for unit in files))
         ends = np.cumsum([unit.rows for unit in files])
         while done < len(files):
@@ -177,7 +177,7 @@ class Summing:
 
 
 @dataclass(frozen=True)
-class Parting:
+class PartingKeys:
     """Words of every row, range by range."""
 
     rows: LabelledRows

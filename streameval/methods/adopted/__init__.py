@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate
-from streameval.curve.pooling import Pool, odds_of, pooled
+from streameval.curve.pooling import PooledLabels, odds_of, pooled
 from streameval.errors import InputError
 from streameval.methods import Look, Method, check_confidence, check_items
 from streameval.methods.adopted import growth
@@ -135,7 +135,7 @@ class Adopted(Method):
         if self.design.refused:
             return pooled(*ranks, np.ones(known.size))
         if self.design.weighted:
-            return pooled(*ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+            return pooled(*ranks, odds_of(self.weights(plan), known), PooledLabels.beale_rates)
         return super().estimate(plan, labels)
 
     def forecasts(self, plan: Plan) -> list[Look]:
