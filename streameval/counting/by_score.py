@@ -1,4 +1,4 @@
-"""Lists in score order wherever their rows lie: labels counted per score, or ordered by it, are the list."""
+"""Sum a list in the order of its scores, wherever its rows lie: labels are counted per score, or ordered by it."""
 
 from __future__ import annotations
 
