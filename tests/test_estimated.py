@@ -15,10 +15,10 @@ from streameval.curve.estimated import YieldEstimate, joined
 from streameval.curve.harmonic import harmonic_differences
 from streameval.curve.plug_in import PlugIn
 from streameval.curve.pooling import PooledLabels, odds_of, pooled
+from streameval.judge.classes import judged_in_order
+from streameval.judge.estimate import judged_estimate
+from streameval.judge.values import Judge
 from streameval.methods import create
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
-from streameval.methods.judged_estimate import judged_estimate
 from streameval.metrics.bounded import metrics
 from streameval.metrics.estimated import estimates
 from streameval.slices.estimates import list_estimate, with_list_rates

@@ -13,9 +13,9 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.judge.classes import agreement, judged_in_order
+from streameval.judge.values import Judge
 from streameval.methods import create
-from streameval.methods.judge import agreement, judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.design import blocks
 from streameval.methods.loguniform.forecasts import Expected, simulate, simulated_median
 from streameval.methods.replicates import replicate
@@ -249,7 +249,7 @@ def test_bad_input_is_one_line(files, capsys):
         assert said.count("\n") == 1
     assert planned(ranking="odd.parquet", study="x") == 2
     assert "judge column 'llm' has 1.0" in capsys.readouterr().err
-    with pytest.raises(InputError, match="judge-accuracy is of a judge"):
+    with pytest.raises(InputError, match="judge-accuracy was given without a judge"):
         streameval.plan("list.parquet", "x", judge_accuracy=0.9)
     with pytest.raises(InputError, match="no judge"):
         streameval.plan("list.parquet", "x", judge_classes="0.5")

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.judge.values import Judge
 from streameval.kernels import predictions as one
 from streameval.kernels.discounts import discounts
-from streameval.methods.judge_values import Judge
 from streameval.progress import Progress
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.evaluate import streamed
