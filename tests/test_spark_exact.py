@@ -31,7 +31,7 @@ WAYS = {
     "at first sorted": ("at first sorted", {}, 2.0, "a counter for every score"),
     "whole numbers": ("shuffled", {}, 2.0, "a counter for every score"),
     "whole numbers, no statistics": ("shuffled", {"write_statistics": False}, 2.0, "ordered in memory"),
-    "whole numbers, too long": ("shuffled", {"write_statistics": False}, "none for words", "a counter for every score"),
+    "whole numbers, too long": ("shuffled", {"write_statistics": False}, "none for words", "ordered range by range"),
     "32 bits": ("float32", {}, 2.0, "a counter for every score"),
     "64 bits": ("float64", {}, 2.0, "ordered in memory"),
     "64 bits, too long": ("float64", {}, "none for words", "ordered range by range"),

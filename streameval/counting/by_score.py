@@ -64,7 +64,7 @@ def sum_by_score(
     words, shift, n_items = _WORDS * limits.memory, free_bits(scans.rows), scans.rows.n_items
     fits = n_items * word_type(shift).itemsize <= words
     some = cache(lambda: sample(scans.rows, _SAMPLE_UNITS))
-    counted = _counted(scans, cutoffs, scores, (limits, fits, some), progress)
+    counted = _counted(scans, cutoffs, scores, (limits, some), progress)
     if counted is not None:
         return counted
     memory, threads = limits.memory - words, scans.threads
@@ -78,15 +78,14 @@ def sum_by_score(
 
 
 def _counted(
-    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, bool, Sample], progress: Progress
+    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, Sample], progress: Progress
 ) -> Summed | None:
     """Count every score, in one array where counters are few, else pile by pile; None where they are too many."""
-    limits, fits, some = room
-    # statistics may be missing, or wrong: then some rows find no counter, and a scan says better
-    told = limits.span is not None and limits.span != _EVERY_KEY
-    every = _EVERY_KEY if free_bits(scans.rows) else None
-    for span in [limits.span] * told + [every] * (not fits or every is not None):
-        cells = Cells.between(span or scans.span(), scans.rows)
+    limits, some = room
+    # statistics may be missing, or wrong: then some rows find no counter
+    spans = [] if limits.span in (None, _EVERY_KEY) else [limits.span]
+    for span in [*spans, _EVERY_KEY] if free_bits(scans.rows) else spans:
+        cells = Cells.between(span, scans.rows)
         if cells.count <= _FEW_CELLS:
             counts: LabelCounts | None = scans.dense(cells, progress)
         else:

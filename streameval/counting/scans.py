@@ -76,9 +76,6 @@ class LabelledScans(Protocol):
         be used.
         """
 
-    def span(self) -> tuple[int, int]:
-        """Smallest and largest order key."""
-
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
 

@@ -46,14 +46,6 @@ class LabelledThreads:
                 progress(done, rows.n_items)
                 yield one
 
-    def span(self) -> tuple[int, int]:
-        """See `LabelledScans.span`."""
-        low, high = 2**64, 0
-        with ThreadPoolExecutor(self.threads) as pool:
-            for keys in in_order(pool, self.rows.keys, self.rows.units, self.threads + 1):
-                low, high = min(low, int(keys.min())), max(high, int(keys.max()))
-        return low, high
-
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`: each reader has counters of its own, which are added up."""
         free = [cells.counters() for _ in range(self.threads)]

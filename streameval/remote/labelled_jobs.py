@@ -22,7 +22,7 @@ from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import Ranges, WordReceiver
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
-from streameval.progress import Progress, Step, announce, silent
+from streameval.progress import Progress, Step, announce
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.worker import (
     Job,
@@ -41,8 +41,6 @@ from streameval.typing import Int64Array, UInt64Array
 
 _MOST_BLOCKS = 512  # to a job
 _MOST_CELLS = 16  # to a row: rows that are added up cost more than their columns, unless these are empty
-_SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
-_SPAN = ("at", "read", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -85,11 +83,6 @@ class RemoteScans:
             if at.size != last - first:
                 raise lost
             progress(min(n_items, last * BLOCK), n_items)
-
-    def span(self) -> tuple[int, int]:
-        """See `LabelledScans.span`."""
-        _, _, low, high = self._counted(Spanning(self._without_units), _SPAN, (), silent)
-        return int((low.view(np.uint64) ^ _SIGN).min()), int((high.view(np.uint64) ^ _SIGN).max())
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`."""
@@ -193,22 +186,6 @@ class PartingKeys:
 
 def _block(number: int, part: bytes) -> pa.RecordBatch:
     return pa.record_batch({"at": pa.array([number], pa.int64()), "part": pa.array([part], pa.binary())})
-
-
-@dataclass(frozen=True)
-class Spanning:
-    """Smallest and largest order key."""
-
-    rows: LabelledRows
-
-    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Read the scores of some row groups."""
-        check_seen(share)
-        keys = [self.rows.keys(unit) for unit in share]
-        ends = np.array([min(key.min() for key in keys), max(key.max() for key in keys)], np.uint64) ^ _SIGN
-        nothing = np.zeros(1, np.int64)
-        yield from batches({"at": nothing, "read": nothing, "low": ends[:1], "high": ends[1:]})
-        yield from count_row(_SPAN, len(share))
 
 
 @dataclass(frozen=True)
