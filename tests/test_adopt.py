@@ -429,3 +429,22 @@ def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
         assert curve.claim.coverage == "simultaneous", name
         low, high = curve.envelope.at(np.arange(1, len(frame) + 1))
         assert np.all((low <= y) & (y <= high)), name
+
+
+@pytest.mark.parametrize("drawn", ["unknown", "uniform"])
+def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, drawn):
+    """As if a person had labelled from the top until the budget was spent, whatever they call it."""
+    folder, truth = listed
+    rank = np.arange(1, 1001)
+
+    def estimated(rank, drawn):
+        given, study = table(truth, rank), tmp_path / drawn
+        size = {"sample_size": rank.size} if drawn == "uniform" else {}
+        streameval.adopt(str(folder), study, given, drawn=drawn, **size)
+        return streameval.evaluate(study, labels=given).curve.estimated
+
+    top = estimated(rank, drawn)
+    assert top.at(1000) == truth[:1000].sum()
+    assert np.isnan(top.at(N))
+    spread = estimated(rank * 10 - 3, "convenience")
+    assert spread.at(N) == pytest.approx(N * truth[rank * 10 - 4].mean(), rel=0.02)

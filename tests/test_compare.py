@@ -246,7 +246,7 @@ def test_the_command(studies, tmp_path, capsys):
     assert run([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "is more precise" in found["verdict"]
-    assert "This is about these two lists of items; whether the models that made them would" in found["verdict"]
+    assert "about these two lists of items; it does not say whether the models that made them would" in found["verdict"]
     assert pq.read_table(tmp_path / "out" / "differences.parquet").num_rows == len(found["differences"])
     assert (tmp_path / "both.svg").read_text().startswith("<svg")
     assert run(arguments) == 0
@@ -278,7 +278,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
         compare(good, good)
     with pytest.raises(InputError, match="outside"):
         compare(good, noisy, confidence=95)
-    with pytest.raises(StudyError, match="no study"):
+    with pytest.raises(StudyError, match="is not a study"):
         compare(good, tmp_path / "nothing")
     streameval.plan(str(items[0]), tmp_path / "planned", seed=0)
     assert run(["compare", str(good), str(tmp_path / "planned")]) == 2

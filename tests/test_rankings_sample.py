@@ -196,10 +196,11 @@ def test_every_ranking_is_drawn_equally_often(home):
     ("options", "said"),
     [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
      ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
-     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, no whole"),
+     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, not a whole"),
      ({"per": "user", "cutoffs": "0"}, "cutoffs is 0, below 1"),
      ({"per": "user", "cutoffs": "abc"}, "cutoffs is 'abc', .* such as --cutoffs 1,10,100"),
-     ({"per": "user", "at": "1,10"}, "at is '1,10', no whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
+     ({"per": "user", "at": "1,10"}, "at is '1,10', not a whole"),
+     ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):
@@ -212,7 +213,7 @@ def test_what_is_not_known_is_refused(home):
     chosen = streameval.select("st").table
     with pytest.raises(StudyError, match="evaluate it with evaluate_rankings"):
         streameval.evaluate("st", labels=chosen, label="truth")
-    with pytest.raises(InputError, match="label-error is about curves"):
+    with pytest.raises(InputError, match="label-error is for a curve"):
         streameval.evaluate_rankings("st", labels=chosen, label="truth", label_error=0.1)
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
