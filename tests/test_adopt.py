@@ -144,7 +144,7 @@ def test_an_unknown_draw_claims_nothing_and_estimates_as_if_all_items_were_equal
 
 @pytest.mark.parametrize("name", ["fixed-size", "systematic", "blocks", "until", "quota", "convenience", "uncertainty"])
 def test_a_draw_without_bounds_is_called_unknown(name):
-    with pytest.raises(InputError, match="unknown, for a draw that is none of the others"):
+    with pytest.raises(InputError, match="or unknown, for a draw that is none of these"):
         Adopted(drawn=name)
 
 
@@ -438,7 +438,7 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
     rank = np.arange(1, 1001)
 
     def estimated(rank, drawn):
-        given, study = table(truth, rank), tmp_path / drawn
+        given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
         size = {"sample_size": rank.size} if drawn == "uniform" else {}
         streameval.adopt(str(folder), study, given, drawn=drawn, **size)
         return streameval.evaluate(study, labels=given).curve.estimated
@@ -446,5 +446,5 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
     top = estimated(rank, drawn)
     assert top.at(1000) == truth[:1000].sum()
     assert np.isnan(top.at(N))
-    spread = estimated(rank * 10 - 3, "convenience")
+    spread = estimated(rank * 10 - 3, "unknown")
     assert spread.at(N) == pytest.approx(N * truth[rank * 10 - 4].mean(), rel=0.02)

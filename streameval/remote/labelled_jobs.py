@@ -25,7 +25,6 @@ from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.worker import (
-    Job,
     JobRequest,
     batches,
     check_seen,
@@ -86,12 +85,18 @@ class RemoteScans:
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`."""
-        job = CountingCells(self._without_units, cells, self._width(_MOST_CELLS, cells.count))
-        columns = self._counted(job, job.columns, ("sum",) * 2 * job.width, progress)
-        at, counts = next(columns), cells.counters()
+        self._announce("count", progress)
+        units = self.rows.units
+        filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / cells.count
+        width = 1 << int(np.log2(np.clip(_MOST_CELLS * filled, 1, _MOST_CELLS)))  # about as many as a share fills
+        job, shares = CountingCells(self._without_units, cells, width), shares_of(files_of(units))
+        request = JobRequest(serialize(job, shares), len(shares), job.columns, ("sum",) * 2 * width)
+        columns, counts = checked_rows(self.run_job(request), len(units))[0], cells.counters()
+        progress(self.rows.n_items, self.rows.n_items)
+        at = next(columns)
         for i, column in enumerate(columns):
             some = column != 0
-            counts[(at * (2 * job.width) + i)[some]] = column[some]
+            counts[(at * (2 * width) + i)[some]] = column[some]
         return KeyCounts(cells.low, cells.shift, counts)
 
     def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
@@ -119,22 +124,6 @@ class RemoteScans:
     def _without_units(self) -> LabelledRows:
         """The list without its row groups: a share has its own."""
         return replace(self.rows, units=())
-
-    def _width(self, most: int, counters: int) -> int:
-        """Counters to a row, a power of two: about as many as the items of one share fill."""
-        units = self.rows.units
-        filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / counters
-        return 1 << int(np.log2(np.clip(most * filled, 1, most)))
-
-    def _counted(
-        self, job: Job, columns: tuple[str, ...], merge: tuple[str, ...], progress: Progress
-    ) -> Iterator[Int64Array]:
-        """Run a job over all row groups; returns its columns."""
-        self._announce("count", progress)
-        shares = shares_of(files_of(self.rows.units))
-        result = self.run_job(JobRequest(serialize(job, shares), len(shares), columns, merge))
-        progress(self.rows.n_items, self.rows.n_items)
-        return checked_rows(result, len(self.rows.units))[0]
 
     def _announce(self, name: str, progress: Progress) -> None:
         announce(progress, Step(name, self.rows.n_items, sum(unit.score_bytes for unit in self.rows.units)))

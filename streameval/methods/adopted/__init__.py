@@ -58,9 +58,9 @@ class Adopted(Method):
         """Check every parameter."""
         check_confidence(self.confidence)
         if self.drawn not in DESIGNS:
-            raise InputError(
-                f"drawn is '{self.drawn}'", f"there are: {', '.join(DESIGNS)}, for a draw that is none of the others"
-            )
+            *others, unknown = DESIGNS
+            hint = f"there are: {', '.join(others)}; or {unknown}, for a draw that is none of these"
+            raise InputError(f"drawn is '{self.drawn}'", hint)
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
         if self.looks > 1 and (self.design.weighted or self.design.refused):
