@@ -13,9 +13,9 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.judge.classes import agreement, judged_in_order
+from streameval.judge.values import Judge
 from streameval.methods import create
-from streameval.methods.judge import agreement, judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.design import blocks
 from streameval.methods.loguniform.forecasts import Expected, simulate, simulated_median
 from streameval.methods.replicates import replicate

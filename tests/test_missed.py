@@ -107,7 +107,7 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
     streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "sliced", by="part")
     systematic = pa.table({"rank": np.arange(1, N, 20), "label": returned[::20]})
     pq.write_table(pa.table({"other": np.arange(N)}), tmp_path / "other.parquet")
-    streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="systematic")
+    streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="unknown")
     streameval.evaluate(tmp_path / "adopted")
     for rest, said in (
         (main, "is a study of the ranking itself"),

@@ -200,7 +200,7 @@ def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):
     folder, _, truth = one_ranking
     rank = np.arange(1, 2_000, 20)
     study = tmp_path / "2026-01-01"
-    streameval.adopt(str(folder), study, pa.table({"rank": rank, "label": truth[rank - 1]}), drawn="systematic")
+    streameval.adopt(str(folder), study, pa.table({"rank": rank, "label": truth[rank - 1]}), drawn="unknown")
     streameval.evaluate(study)
     with pytest.raises(StreamevalError, match="its bounds promise nothing"):
         streameval.monitor(study, at_rank=100)

@@ -12,7 +12,7 @@ import pytest
 
 import streameval
 from streameval.cli import run
-from streameval.curve.pooling import Pool, odds_of
+from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.curve.standard_error import standard_error
 from streameval.methods import create
 from streameval.reporting.chart_rows import by_false_positive_rate, by_rank, by_recall, by_yield
@@ -156,7 +156,7 @@ def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
         plan = method.plan(N, seed)
         labels = Labels.of(plan, TRUTH[plan.ranks - 1])
         found = method.estimate(plan, labels)
-        pool = Pool.of(plan.ranks, labels.label, odds_of(method.weights(plan), labels.known))
+        pool = PooledLabels.of(plan.ranks, labels.label, odds_of(method.weights(plan), labels.known))
         for rank in inside:
             error = standard_error(pool, plan.ranks, rank)
             inside[rank] += bool(abs(found.at(rank) - y[rank - 1]) <= 1.96 * error)

@@ -1,4 +1,4 @@
-"""Hints that errors give: an option that the verb which runs does not have is said to be another's."""
+"""Hints of errors: an option that the running verb lacks is said to be another verb's."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from streameval.cli.output import Output, progress
 from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
-from streameval.methods.judge import awaits_judge
+from streameval.judge.classes import awaits_judge
 from streameval.options import listed, option
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
-    judge_….parquet              of a plan with a judge (`streameval.methods.judge`, `streameval.study.judge_sample`)
+    judge_….parquet              of a plan with a judge (`streameval.judge.classes`, `streameval.study.judge_sample`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
     .lock                        held by the command that changes the study
 
-What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
+What stands from labels.parquet on are results: they carry one evaluation id, and are refused when they do not agree
 on it, or when the plan or the votes are others by now. Every Parquet and JSON file holds a checksum of its bytes, which
 is compared whenever the file is read (`streameval.stores.own_files`).
 """

@@ -15,6 +15,7 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.judge.classes import awaits_judge
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
@@ -23,7 +24,6 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
-from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render

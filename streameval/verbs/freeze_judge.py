@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
+from streameval.judge.classes import answered, asked_judge, awaits_judge
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
-from streameval.methods.judge import answered, asked_judge, awaits_judge
 from streameval.options import split
 from streameval.study import Study
 from streameval.study.judge_sample import read_answers, refuse_other_answers

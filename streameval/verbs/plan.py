@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from streameval.errors import InputError, OutsideError, StudyError
+from streameval.judge.classes import asked
+from streameval.judge.values import Judge
 from streameval.methods import create, refuse_alpha_with_budget
-from streameval.methods.judge import asked
-from streameval.methods.judge_values import Judge
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.judge.classes import awaits_judge, judge_of
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
-from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
 from streameval.options import listed, split
 from streameval.order.checkpoints import Scans, forget

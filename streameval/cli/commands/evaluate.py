@@ -159,7 +159,7 @@ def evaluate(
 
 def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dict[str, Any], list[str]]:
     """Freeze what the judge said; the plan, its facts and how they are told."""
-    from streameval.methods.judge import counts_of
+    from streameval.judge.classes import counts_of
     from streameval.verbs.freeze_judge import freeze_judge
 
     columns = {name: value for name, value in how.given().items() if name in _OF_THE_JUDGE}

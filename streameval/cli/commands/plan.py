@@ -185,7 +185,7 @@ def _planned_before(study: Study, seed: int | None) -> Plan | None:
 
 def _classes(made: Plan) -> str:
     """How many items of the list are in each class of its judge."""
-    from streameval.methods.judge import counts_of
+    from streameval.judge.classes import counts_of
 
     return ", ".join(f"{name}: {items:,}" for name, items in counts_of(made).items() if items)
 

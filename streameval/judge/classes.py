@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.methods.judge_values import Judge
+from streameval.judge.values import Judge
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
 
