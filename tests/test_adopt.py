@@ -58,8 +58,8 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     assert found.curve.claim.coverage == "simultaneous"
     assert found.curve.claim.assumes.startswith("that the labels were drawn as stated: every set of so many items")
     assert inside(found, truth)
-    for verb in (["at", study, "--rank", "5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
-                 ["cut", study, "--precision", "0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
+    for verb in (["show", study, "precision@5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
+                 ["cut", study, "precision:0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
         assert run(verb) == 0, verb
     assert run(adopt) == 0
     assert run([*adopt[:-1], "801"]) == 2
@@ -126,10 +126,10 @@ def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_p
     said = capsys.readouterr().out
     assert said.startswith("These bounds promise nothing: ")
     assert "assumed" not in said
-    assert run(["at", str(tmp_path / "study"), "--rank", "50"]) == 0
+    assert run(["show", str(tmp_path / "study"), "precision@50"]) == 0
     assert "The band is a picture and not a bound.\n" in capsys.readouterr().out
     assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
-    assert run(["cut", str(tmp_path / "study"), "--precision", ".5", "--out", str(tmp_path / "cut")]) == 2
+    assert run(["cut", str(tmp_path / "study"), "precision:.5", "--out", str(tmp_path / "cut")]) == 2
 
 
 def test_an_unknown_draw_claims_nothing_and_estimates_as_if_all_items_were_equally_likely():

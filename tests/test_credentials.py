@@ -51,7 +51,7 @@ COMMANDS = (
     ("evaluate", "STUDY", "--labels", "LABELS", "--publish", "{}"),
     ("evaluate", "STUDY", "--labels={}", "--nonsense"),
     ("exact", "{}", "--label", "label", "--out", "out"),
-    ("cut", "STUDY", "--rank", "5", "--out", "{}"),
+    ("cut", "STUDY", "5", "--out", "{}"),
     ("sql", "STUDY", "SELECT 1", "--with", "x={}"),
     ("labels", "{}"),
     ("labels", "STUDY", "--forget", "{}"),
@@ -59,7 +59,7 @@ COMMANDS = (
     ("compare", "STUDY", "{}"),
     ("simulate", "{}", "--label", "label"),
     ("growth", "{}", "STUDY", "--on", "item"),
-    ("at", "{}", "--rank", "3"),
+    ("show", "{}", "precision@3"),
     ("unknown", "{}"),
 )
 

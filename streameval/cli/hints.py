@@ -12,7 +12,7 @@ from streameval.cli.commands import PANELS
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 _ANY = "|".join(VERBS)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-_NAMED = re.compile(rf"streameval ({_ANY})\b|(?<![\w-])({_ANY})(?: [^\s-][^\s;:,.]*){{0,2}} (?=--)")
+_NAMED = re.compile(rf"streameval ({_ANY})\b|(?<![\w-])({_ANY})(?: [^\s-][^\s;:,.]*(?::[^\s;,]+)?){{0,2}} (?=--)")
 
 
 def options_in(hint: str) -> Iterator[tuple[str, str | None]]:

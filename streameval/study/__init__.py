@@ -252,9 +252,11 @@ class Study:
         try:
             summary = self.summary()
             if summary.get("per"):
-                raise StudyError(f"{self.folder}: holds results of many rankings", "report, sql and compare read these")
+                raise StudyError(
+                    f"{self.folder}: holds results of many rankings", "show, check, report, sql and compare read these"
+                )
             results = read_results(self.folder, summary)
-            self._refuse_stale(summary)
+            self.refuse_stale(summary)
             return results
         except FileNotFoundError as error:
             if not self.folder.exists():
@@ -265,7 +267,7 @@ class Study:
         except UNUSABLE as error:
             raise unusable(self.folder / "evaluation.json", error, EVALUATE) from error
 
-    def _refuse_stale(self, summary: Mapping[str, Any]) -> None:
+    def refuse_stale(self, summary: Mapping[str, Any]) -> None:
         """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
         if not self.exists:
             return

@@ -13,7 +13,7 @@ from cyclopts import App, Group
 
 PANELS = {
     "The journey": ["plan", "select", "labels", "evaluate", "cut"],
-    "What a study says": ["at", "check", "monitor", "report", "sql", "compare", "growth", "extrapolate"],
+    "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "growth", "extrapolate"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
     "Labels that are there already": ["exact", "adopt"],
     "Large lists": ["scan"],
