@@ -24,10 +24,10 @@ from benchmarks.machine import commit
 from benchmarks.readme import markdown, write_section
 from streameval.curve import Curve, areas, points, targets
 from streameval.curve.at_cutoff import bounds_at
+from streameval.judges.classes import judged_in_order
+from streameval.judges.values import Judge
 from streameval.methods import create
 from streameval.methods.adopted.steps import Strata
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.types import Labels, Plan
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"

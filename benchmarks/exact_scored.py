@@ -19,7 +19,7 @@ CASE = Case(
     title="Every metric of half of {n} labelled items, shuffled, by score; peers at 10⁸ at most",
     runners={
         "streameval exact, a counter per score": ours(_whole, "score"),
-        "streameval exact, bins in .3 GB": ours(_whole, "score", 0.3, 1e-6),
+        "streameval exact, in .3 GB": ours(_whole, "score", 0.3),
         "decode score and label": decode(_whole, ["score", "label"]),
         "streameval exact, at the peers' size": ours(_peers, "score"),
         "DuckDB, groups and windows (AP, AUC)": duckdb_groups(_peers),

@@ -23,14 +23,14 @@ def _peers(context: Context) -> Dataset:
 
 
 def ours(
-    dataset_of: Callable[[Context], Dataset], score: str | None, memory: float = 2.0, tolerance: float = 0.0
+    dataset_of: Callable[[Context], Dataset], score: str | None, memory: float = 2.0
 ) -> Callable[[Context], Callable[[], dict[str, float]]]:
     def prepare(context: Context) -> Callable[[], dict[str, float]]:
         from streameval import RankingOptions, exact
 
         def run(dataset: Dataset) -> dict[str, float]:
             options = RankingOptions(score=score, threads=context.threads, memory=memory)
-            found = exact(str(dataset.folder), label="label", options=options, tolerance=tolerance)
+            found = exact(str(dataset.folder), label="label", options=options)
             rows = {(row["metric"], row["argument"]): row for row in found.metrics.to_pylist()}
             ap = rows["average_precision", "positives"]
             return {"n": dataset.n_items, "ap": ap["estimate"], "low": ap["lower"], "high": ap["upper"],

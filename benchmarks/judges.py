@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.coverage import binomial_tail
 from benchmarks.readme import markdown, write_section
+from streameval.judges.classes import judged_in_order
+from streameval.judges.values import Judge
 from streameval.kernels.martingale import bounds
 from streameval.methods import create
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform import adaptive
 from streameval.methods.loguniform.design import blocks, half_width, whole
 from streameval.methods.loguniform.forecasts import Expected, smallest_c

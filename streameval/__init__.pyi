@@ -17,6 +17,7 @@ from streameval.metrics.arrays import roc_auc_score as roc_auc_score
 from streameval.metrics.arrays import roc_curve as roc_curve
 from streameval.metrics.lingpipe import ScoredPrecisionRecallEvaluation as ScoredPrecisionRecallEvaluation
 from streameval.progress import Progress
+from streameval.questions import Question as Question
 from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
@@ -43,6 +44,7 @@ from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.select import Selection
+from streameval.verbs.show import show as show
 from streameval.verbs.sql import sql as sql
 
 __version__: str

@@ -106,7 +106,7 @@ class Plan(Tabular):
         marks: Of a plan by slices: how many items of each slice are among the first items of the list
             (`streameval.slices.pool.marks_table`).
         judge_counts: Of a plan with a judge: `stratum_last` int64, `judge_class` int8, `items` int64, how many items of
-            each block are in each class (`streameval.methods.judge`); `table` then has `judge_class` too.
+            each block are in each class (`streameval.judges.classes`); `table` then has `judge_class` too.
         judge_sample: `rank` int64 of what a judge is asked about, or of all that may yet be planned; once it has
             answered, `judge_class` int8 too.
     """

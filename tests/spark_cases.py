@@ -138,7 +138,7 @@ def exact(name, folder, settings):
         table = pa.table({"label": labels.take(pa.array(rows)), "s": scores[rows]})
         pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
     command = ["exact", str(folder), "--label", "label", "--score", "s", "--json"]
-    command += ["--threads", "2", "--tolerance", "1e-4", "--misses", "3"]
+    command += ["--threads", "2", "--misses", "3"]
     remote = ["--spark-remote", settings["remote"]] if settings["remote"] else []
     found = []
     for flags in ([], ["--engine", "spark", *remote]):

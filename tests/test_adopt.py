@@ -12,8 +12,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.methods.adopted import Adopted
-from streameval.methods.adopted.designs import DESIGNS
-from streameval.methods.adopted.steps import Floor, Strata
+from streameval.methods.adopted.steps import Strata
 from streameval.types import Labels
 
 N = 10_000
@@ -59,8 +58,8 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     assert found.curve.claim.coverage == "simultaneous"
     assert found.curve.claim.assumes.startswith("that the labels were drawn as stated: every set of so many items")
     assert inside(found, truth)
-    for verb in (["at", study, "--rank", "5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
-                 ["cut", study, "--precision", "0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
+    for verb in (["show", study, "precision@5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
+                 ["cut", study, "precision:0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
         assert run(verb) == 0, verb
     assert run(adopt) == 0
     assert run([*adopt[:-1], "801"]) == 2
@@ -122,27 +121,31 @@ def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_p
 def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_path, capsys):
     folder, truth = listed
     labels = table(truth, uniform()).drop_columns(["item"])
-    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="systematic")
+    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="unknown")
     assert run(["evaluate", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
     assert said.startswith("These bounds promise nothing: ")
     assert "assumed" not in said
-    assert run(["at", str(tmp_path / "study"), "--rank", "50"]) == 0
+    assert run(["show", str(tmp_path / "study"), "precision@50"]) == 0
     assert "The band is a picture and not a bound.\n" in capsys.readouterr().out
     assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
-    assert run(["cut", str(tmp_path / "study"), "--precision", ".5", "--out", str(tmp_path / "cut")]) == 2
+    assert run(["cut", str(tmp_path / "study"), "precision:.5", "--out", str(tmp_path / "cut")]) == 2
 
 
-@pytest.mark.parametrize("drawn", [name for name, design in DESIGNS.items() if design.refused])
-def test_no_design_that_is_refused_claims_anything(drawn):
-    method, rank = Adopted(drawn=drawn), uniform()
-    weighted = method.design.weighted
-    ranges = Floor(np.array([N]), np.array([0.08])) if weighted else Strata(np.array([N]), np.array([800]))
-    plan = method.adopt(N, 1, rank, ranges, np.full(800, 0.08) if weighted else None)
+def test_an_unknown_draw_claims_nothing_and_estimates_as_if_all_items_were_equally_likely():
+    method, rank = Adopted(drawn="unknown"), uniform()
+    plan = method.adopt(N, 1, rank, Strata(np.array([N]), np.array([800])), None)
     curve = method.curve(plan, Labels.of(plan, rank % 2))
     assert curve.claim.coverage == "none"
     assert method.design.refused in curve.findings[0]
     assert np.isnan(method.weights(plan)).all()
+    assert curve.precision_at(N).estimate == pytest.approx(np.mean(rank % 2), abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["fixed-size", "systematic", "blocks", "until", "quota", "convenience", "uncertainty"])
+def test_a_draw_without_bounds_is_called_unknown(name):
+    with pytest.raises(InputError, match="or unknown, for a draw that is none of these"):
+        Adopted(drawn=name)
 
 
 def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsys):
@@ -428,14 +431,14 @@ def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
         assert np.all((low <= y) & (y <= high)), name
 
 
-@pytest.mark.parametrize("drawn", ["until", "uniform"])
+@pytest.mark.parametrize("drawn", ["unknown", "uniform"])
 def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, drawn):
     """As if a person had labelled from the top until the budget was spent, whatever they call it."""
     folder, truth = listed
     rank = np.arange(1, 1001)
 
     def estimated(rank, drawn):
-        given, study = table(truth, rank), tmp_path / drawn
+        given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
         size = {"sample_size": rank.size} if drawn == "uniform" else {}
         streameval.adopt(str(folder), study, given, drawn=drawn, **size)
         return streameval.evaluate(study, labels=given).curve.estimated
@@ -443,5 +446,5 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
     top = estimated(rank, drawn)
     assert top.at(1000) == truth[:1000].sum()
     assert np.isnan(top.at(N))
-    spread = estimated(rank * 10 - 3, "convenience")
+    spread = estimated(rank * 10 - 3, "unknown")
     assert spread.at(N) == pytest.approx(N * truth[rank * 10 - 4].mean(), rel=0.02)

@@ -33,19 +33,19 @@ def test_a_threshold_falls_in_another_list_where_a_full_count_says(tmp_path, kin
     for rank in (1, 40, 1_000, N - 1):
         count = int(np.sum(score <= best[rank - 1] if ascending else score >= best[rank - 1]))
         if count:
-            cut = streameval.cut(study, rank=rank, apply=str(other))
+            cut = streameval.cut(study, rank, apply=str(other))
             assert cut.rank == count
         else:
             with pytest.raises(InputError, match="no item has score"):
-                streameval.cut(study, rank=rank, apply=str(other))
-    assert streameval.cut(study, rank=40, apply=pq.read_table(other)).plan.n_items == score.size
+                streameval.cut(study, rank, apply=str(other))
+    assert streameval.cut(study, 40, apply=pq.read_table(other)).plan.n_items == score.size
 
 
 def test_the_command_keeps_the_items_above_it_and_says_what_is_proven(tmp_path, capsys):
     study, _, _ = study_of(tmp_path, SCORES["float64"](np.random.default_rng(8)))
     score = SCORES["float64"](np.random.default_rng(9))
     other = other_list(tmp_path / "other", score)
-    command = ["cut", str(study), "--precision", "0.6", "--apply", str(other)]
+    command = ["cut", str(study), "precision:0.6", "--apply", str(other)]
     assert run(command) == 0
     told = capsys.readouterr().out
     assert f"Nothing is proven about {other}" in told
@@ -55,11 +55,11 @@ def test_the_command_keeps_the_items_above_it_and_says_what_is_proven(tmp_path, 
     assert pq.read_table(tmp_path / "kept").column("conf").to_numpy().min() >= said["score"]
     assert said["claim"]["coverage"] == "none"
     assert said["precision_lower"] is None
-    own = streameval.cut(study, precision=0.6)
+    own = streameval.cut(study, "precision:0.6")
     assert (said["proof"]["rank"], said["proof"]["precision_lower"]) == (own.rank, own.holds["precision_lower"])
     assert said["proof"]["precision_lower"] >= 0.6
     manifest = json.loads((tmp_path / "kept" / "_manifest.json").read_text())
-    assert f"--precision 0.6 --apply {other}" in manifest["command"]
+    assert f"precision:0.6 --apply {other}" in manifest["command"]
     assert run([*command, "--out", str(tmp_path / "kept"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["already_there"]
     assert run([*command, "--out", str(tmp_path / "more"), "--dry-run"]) == 0
@@ -75,23 +75,23 @@ def test_lists_that_a_threshold_cannot_be_applied_to_are_refused(tmp_path, capsy
         ("list", "is the list that the study is about"),
         ("nowhere", "nowhere"),
     ):
-        assert run(["cut", str(study), "--rank", "100", "--apply", str(tmp_path / other)]) == 2
+        assert run(["cut", str(study), "100", "--apply", str(tmp_path / other)]) == 2
         told = capsys.readouterr().err
         assert said in told
         assert told.count("\n") == 1
     stored = tmp_path / "stored"
     plan = streameval.plan(str(tmp_path / "list" / "0.parquet"), stored, seed=1, alpha=0.3)
     streameval.evaluate(stored, labels=pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, int)}))
-    assert run(["cut", str(stored), "--rank", "10", "--apply", str(tmp_path / "below.parquet")]) == 2
+    assert run(["cut", str(stored), "10", "--apply", str(tmp_path / "below.parquet")]) == 2
     assert "no score is known at rank 10" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("asked", [{"rank": 40}, {"precision": 0.6}, {"f_beta": 1.0}])
+@pytest.mark.parametrize("asked", [40, "precision:0.6", "max_f1"])
 def test_bounds_of_a_tied_threshold_are_those_of_all_items_that_it_keeps(tmp_path, asked):
     """Half of both lists have one score: a cut at a rank among them keeps some, its score keeps all."""
     score = np.where(np.arange(N) % 2, 0.7, 0.2)
     study, found, _ = study_of(tmp_path, score)
     other = other_list(tmp_path / "other", score[: N // 2])
-    proof = streameval.cut(study, **asked, apply=str(other)).proof
+    proof = streameval.cut(study, asked, apply=str(other)).proof
     assert proof.rank == int(np.sum(score >= proof.score))
     assert proof.holds["precision_lower"] == found.curve.precision_at(proof.rank).lower

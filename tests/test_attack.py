@@ -135,7 +135,7 @@ def test_a_damaged_table_of_a_study_is_refused_in_a_line(worker, study, make):
         "plan.parquet": ["evaluate", "evaluated"],
         "selection.parquet": ["sql", "evaluated", "FROM selection"],
         f"votes/{votes.name}": ["labels", "evaluated"],
-        "curve.parquet": ["at", "evaluated", "--rank", "5"],
+        "curve.parquet": ["show", "evaluated", "precision@5"],
     }.items():
         kept = (study / name).read_bytes()
         (study / name).write_bytes(raw)

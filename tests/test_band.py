@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels.band import EXACT_RATIO, EXACT_WIDTH, pmf_table, stratum_gain
+from streameval.kernels.band import pmf_table, stratum_gain
+from streameval.kernels.sequential_band import EXACT_MOST
 from streameval.methods import available, create
 from streameval.types import Labels
 
@@ -48,7 +49,7 @@ def test_the_gain_agrees_with_its_naive_twin(width, drawn, share):
     for mu in (0.01, 0.3, 2.0):
         found = int(rng.binomial(drawn, share))
         low = found - min(found, int(rng.integers(0, 2)))
-        exact = width <= EXACT_WIDTH and width <= EXACT_RATIO * drawn and mu * width < 300
+        exact = width <= EXACT_MOST and mu * width < 300
         table = pmf_table(width, drawn) if exact else np.zeros((1, 1))
         own = stratum_gain(table, exact, mu, width, drawn, float(found), 0.4, low, width - drawn + found)
         assert own == pytest.approx(gain(width, drawn, (low, found), 0.4, mu), rel=1e-9, abs=1e-9)

@@ -83,7 +83,7 @@ def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(ranking, tmp_p
         "select": [study],
         "evaluate": [study, "--labels", str(labels), "--publish", str(out)],
         "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
-        "cut": [study, "--rank", "3000", "--out", str(out)],
+        "cut": [study, "3000", "--out", str(out)],
     }.items():
         capsys.readouterr()
         assert run([verb, *arguments, "--dry-run", "--json"]) == 0
@@ -119,7 +119,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
 
     assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
     assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
-    assert "no results yet" in refused("cut", study, "--rank", "5", "--out", tmp_path / "out")
+    assert "no results yet" in refused("cut", study, "5", "--out", tmp_path / "out")
     assert "no stage left" in refused("grow", study, "--labels", "5")
     asked = "postgresql://me:secret@host/db#SELECT 1"
     capsys.readouterr()
@@ -132,7 +132,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
 def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
     assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform", "--seed", "0"]) == 0
     assert run(["evaluate", str(tmp_path / "s"), "--labels", str(ranking[1])]) == 0
-    command = ["cut", str(tmp_path / "s"), "--rank", "3000", "--out", str(tmp_path / "out")]
+    command = ["cut", str(tmp_path / "s"), "3000", "--out", str(tmp_path / "out")]
     assert run(command) == 0
     kept = (tmp_path / "s" / "manifests" / "cut.json").read_bytes()
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
@@ -176,7 +176,7 @@ def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, cap
         "select": [study],
         "evaluate": [study, "--labels", str(labels), "--publish", str(tmp_path / "shelf")],
         "exact": [str(folder), "--label", "label", *score, "--out", str(out), "--publish", str(tmp_path / "board")],
-        "cut": [study, "--rank", "3000", "--out", str(tmp_path / "best")],
+        "cut": [study, "3000", "--out", str(tmp_path / "best")],
     }.items():
         assert run([verb, *arguments, "--log", "json"]) == 0
         seen = events(capsys)

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -18,10 +19,11 @@ from streameval.errors import EXIT_DONE, EXIT_FAILS, InputError
 from streameval.methods import create
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
+from streameval.questions import Condition, Question
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Claim, Labels
-from streameval.verbs.check import Checks, _checked, check
+from streameval.verbs.check import Checks, _checked, _outcome, check
 from streameval.verbs.sql import connect
 
 N = 3_000
@@ -114,20 +116,23 @@ def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):
     score = SCORES["float64"](np.random.default_rng(8))
     study, _, _ = study_of(tmp_path, score)
     count = int(np.sum(score >= 0.25))
-    assert run(["at", str(study), "--score", "0.25", "--count", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["found"]
-    assert (rows[0]["metric"], rows[0]["lower"], rows[0]["upper"]) == ("rank_at_score", count, count)
-    assert rows[1]["metric"] == "precision_at_score"
-    assert run(["cut", str(study), "--score", "0.25", "--out", str(tmp_path / "kept")]) == 0
+    assert run(["show", str(study), "rank@score:0.25", "precision@score:0.25", "--json"]) == 0
+    rank, precision = json.loads(capsys.readouterr().out)["measures"]
+    assert rank["lower"] <= count <= rank["upper"]
+    assert precision["lower"] < precision["upper"]
+    assert run(["cut", str(study), "score:0.25"]) == 0
+    told = capsys.readouterr().out
+    assert f"The first {count:,} of {N:,} items, those with a score of at least 0.25. At least " in told
+    assert run(["cut", str(study), "score:0.25", "--out", str(tmp_path / "kept")]) == 0
     kept = pq.read_table(tmp_path / "kept").column("conf").to_numpy()
     assert kept.size == count
     assert kept.min() >= 0.25
-    assert run(["cut", str(study), "--f1", "--json"]) == 0
+    assert run(["cut", str(study), "max_f1", "--json"]) == 0
     best = json.loads(capsys.readouterr().out.splitlines()[-1])
     f1 = streameval.Study(study).evaluation().curve.at(np.arange(1, N + 1)).column("f1_lower").to_numpy()
     assert best["f1_lower"] == f1.max()
-    for wrong in (["--score", "high"], ["--score", "7"], ["--score", ".5", "--f1"]):
-        assert run(["cut", str(study), *wrong]) == 2
+    for wrong in ("score:high", "score:7", "score:.5, max_f1", "max_f"):
+        assert run(["cut", str(study), wrong]) == 2
 
 
 def exact_study(folder, truth):
@@ -139,7 +144,6 @@ def exact_study(folder, truth):
 @pytest.mark.parametrize("operator", [">=", ">", "<=", "<"])
 def test_outcomes_are_those_of_the_truth_table(operator):
     """All that the bounds allow meets it, nothing does, or some does; by every order of three numbers."""
-    from streameval.verbs.check import _outcome
 
     meets = {">=": float.__ge__, ">": float.__gt__, "<=": float.__le__, "<": float.__lt__}[operator]
     for lower, upper, wanted in itertools.product((0.2, 0.5, 0.8), repeat=3):
@@ -147,23 +151,24 @@ def test_outcomes_are_those_of_the_truth_table(operator):
             continue
         inside = [meets(value, wanted) for value in (lower, upper, *((wanted,) if lower <= wanted <= upper else ()))]
         expected = "pass" if all(inside) else "fail" if not any(inside) else "inconclusive"
-        assert _outcome(lower, upper, operator, wanted) == expected
-    assert _outcome(np.nan, 0.5, operator, 0.1) == "inconclusive"
+        assert _outcome(lower, upper, Condition(operator, Decimal(str(wanted)))) == expected
+    assert _outcome(np.nan, 0.5, Condition(operator, Decimal("0.1"))) == "inconclusive"
 
 
 def test_gates_end_with_their_status(tmp_path, capsys):
     study = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0]))
     for checks, status in (
-        (["precision@4 >= .75", "recall@4 >= 75%", "yield@1e0 >= 1", "rank@p.75 >= 4", "max_f1 > .7"], 0),
+        (["precision@4 >= .75", "recall@4 >= 75%", "yield@1e0 >= 1", "rank@precision:.75 >= 4", "max_f1 > .7"], 0),
+        (["positives >= 4", "precision@50%, 8 >= .5", "f1@50% > .7"], 0),
         (["precision@4 >= .75", "precision@4 > .75"], 4),
-        (["recall@p.75<.5"], 4),
+        (["recall@precision:75%<.5"], 4),
     ):
         assert run(["check", str(study), *checks, "--summary", str(tmp_path / "page.md")]) == status
     said = capsys.readouterr().out
     assert said.splitlines()[-1] == "fail"
     page = (tmp_path / "page.md").read_text()
-    assert page.count("### ") == 3
-    assert "| precision@4 > .75 | 0.75 | 0.75 | fail |" in page
+    assert page.count("### ") == 4
+    assert "| precision@4 > 0.75 | 0.75 | 0.75 | fail |" in page
 
 
 def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path, monkeypatch, capsys):
@@ -174,7 +179,8 @@ def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path,
     assert len(reads) == 1
     one = check(study, ["precision@4 >= .5"]).checked[0]
     for outcomes in itertools.product(("pass", "fail", "inconclusive"), repeat=3):
-        gate = Checks(tuple(replace(one, outcome=outcome) for outcome in outcomes), Claim("exact", 1.0, "nothing"), "")
+        checked = tuple(replace(one, outcome=outcome) for outcome in outcomes)
+        gate = Checks(checked, Claim("exact", 1.0, "nothing"), "", "")
         worst = next(each for each in ("fail", "inconclusive", "pass") if each in outcomes)
         assert gate.outcome == worst
         assert gate.table.column("outcome").to_pylist() == list(outcomes)
@@ -184,33 +190,31 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
     folder, _, truth = one_ranking
     rank = np.arange(1, 2_000, 20)
     labels = pa.table({"rank": rank, "label": truth[rank - 1]})
-    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="systematic")
+    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="unknown")
     streameval.evaluate(tmp_path / "study")
-    assert (
-        run(["check", str(tmp_path / "study"), "precision@10 >= 0", "average_precision > .1", "recall@p.5 >= 0"]) == 5
-    )
+    asked = ["precision@10 >= 0", "average_precision > .1", "recall@precision:.5 >= 0"]
+    assert run(["check", str(tmp_path / "study"), *asked]) == 5
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("precision@4 >> .5", "cannot be read at '> .5' (character 14): a number is missing"),
-        (">= .5", "cannot be read at '>= .5' (character 1): a metric is missing"),
         ("precision@4 >= 60", "precision lies in 0..1, and 60 does not"),
+        ("mcc@4 >= -2", "mcc lies in -1..1, and -2 does not"),
         ("yield@4 >= 1e999", "is not a number"),
-        ("precision@1.9e0 >= .5", "is not a rank in 1..8"),
-        ("max_f1_rank > .5", "there is no metric 'max_f1_rank' of the list"),
-        ("precision@4 >=", "cannot be read at its end (character 15)"),
-        ("precison@4 >= .5", "there is no metric 'precison' of a cutoff"),
-        ("precision@0 >= .5", "'0' is not a rank in 1..8"),
-        ("precision@2.5 >= .5", "'2.5' is not a rank in 1..8"),
-        ("precision@9 >= .5", "'9' is not a rank in 1..8"),
+        ("precision@4", ">=, >, <= or < and a number are missing (at column 12)"),
+        ("precision@4 within .1", "how wide bounds may be"),
+        ("score@4 > .5", "cannot be checked"),
+        ("ndcg@4 > .5", "there is no metric 'ndcg' at 4"),
+        ("average_precision@5 > .5", "average_precision is known of the first 8 items, and not of others"),
+        ("max_f1_rank > .5", "there is no metric 'max_f1_rank' of the whole list"),
+        ("precison@4 >= .5", "there is no metric 'precison' at 4. Hint: did you mean 'precision'?"),
+        ("precision@9 >= .5", "rank 9 is outside 1..8"),
         ("precision >= .5", "precision has no cutoff"),
-        ("precision@p.5 >= .5", "there is no precision at a precision"),
-        ("recall@p1.5 >= .5", "precision is 1.5, outside (0, 1]"),
-        ("recall@s.5 >= .5", "no score of this list is known"),
+        ("precision@precision:.5 >= .5", "there is no precision at a precision. Hint: there are: recall, rank"),
+        ("precision@max_f1 >= .5", "max_f1 is for `streameval cut` alone"),
+        ("recall@score:.5 >= .5", "no score of this list is known"),
         ("averageprecision >= .5", "did you mean 'average_precision'?"),
-        ("", "cannot be read"),
     ],
 )
 def test_a_check_that_cannot_be_read_points_at_the_place(tmp_path, text, said):
@@ -223,8 +227,6 @@ def test_a_check_that_cannot_be_read_points_at_the_place(tmp_path, text, said):
 
 def test_gates_pass_falsely_no_more_than_they_may():
     """Lists whose precision lies just below what is asked for, at a confidence of .9."""
-    from streameval.verbs.check import _outcome
-
     n, asked, passed, runs = 2_000, 0.7, 0, 1_000
     method = create("loguniform", {"alpha": 0.2, "confidence": 0.9})
     for seed in range(runs):
@@ -233,7 +235,7 @@ def test_gates_pass_falsely_no_more_than_they_may():
         truth[rng.choice(n, int(n * asked) - 1, replace=False)] = 1
         plan = method.plan(n, seed)
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at([n])
-        passed += _outcome(low[0] / n, high[0] / n, ">=", asked) == "pass"
+        passed += _outcome(low[0] / n, high[0] / n, Condition(">=", Decimal("0.7"))) == "pass"
     assert binomial_tail(runs, passed, 0.1) > 1e-4
 
 
@@ -259,7 +261,7 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
     score = SCORES["float64"](np.random.default_rng(8))
     study, found, _ = study_of(tmp_path, score)
     for metric in ("precision", "recall", "f1", "yield"):
-        assert run(["check", str(study), f"{metric}@s999 >= 0"]) == 2
+        assert run(["check", str(study), f"{metric}@score:999 >= 0"]) == 2
         told = capsys.readouterr().err
         assert "no item has score 999 or a better one" in told
         assert told.count("\n") == 1
@@ -272,27 +274,20 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)
-    assert _checked("precision@s1.5 >= 0", doubtful, "").outcome == "inconclusive"
-    assert _checked("precision@s0.1 >= 0", doubtful, "").outcome == "pass"
+    assert _checked(Question.of("precision@score:1.5 >= 0"), doubtful, "").outcome == "inconclusive"
+    assert _checked(Question.of("precision@score:0.1 >= 0"), doubtful, "").outcome == "pass"
 
 
-def test_f1_is_shown_where_it_is_asked_for_and_rows_have_one_name(tmp_path, capsys):
+def test_f1_is_shown_where_it_is_asked_for(tmp_path, capsys):
     score = SCORES["float64"](np.random.default_rng(8))
     study, _, _ = study_of(tmp_path, score)
-    assert run(["cut", str(study), "--f1"]) == 0
+    assert run(["cut", str(study), "max_f1"]) == 0
     assert "\nf1 " in capsys.readouterr().out
-    told = []
-    for count in ([], ["--count"]):
-        assert run(["at", str(study), "--score", "0.25", *count, "--json"]) == 0
-        told.append([row["metric"] for row in json.loads(capsys.readouterr().out)["found"]])
-    assert told[0] == told[1]
-    assert run(["at", str(study), "--score", "0.25", "--count"]) == 0
-    assert f"{int(np.sum(score >= 0.25)):,}" in capsys.readouterr().out
 
 
 def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
     (tmp_path / "list.parquet").write_bytes(b"")
-    for command in (["check"], ["monitor", "--at-rank", "5", "--day", "2026-01-01"]):
+    for command in (["check"], ["monitor", "precision@5", "--day", "2026-01-01"]):
         for place, said in (("list.parquet", "list.parquet: is a file, and no folder"), ("nowhere", "no such f")):
             extra = ["precision@5 >= .3"] if command[0] == "check" else []
             assert run([command[0], str(tmp_path / place), *extra, *command[1:]]) == 2

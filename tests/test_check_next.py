@@ -59,6 +59,6 @@ def test_bounds_that_promise_nothing_lead_to_a_plan_that_does(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     ranks = range(1, 2_000, 20)
     drawn = pa.table({"rank": list(ranks), "label": truth[[one - 1 for one in ranks]]})
-    streameval.adopt(str(folder), "study", drawn, drawn="systematic")
+    streameval.adopt(str(folder), "study", drawn, drawn="unknown")
     streameval.evaluate("study")
     assert run(next_step(capsys, "study", "precision@10 >= 0")) == 0

@@ -13,7 +13,6 @@ import pytest
 
 import streameval
 from streameval.cli import run
-from streameval.counting import by_score
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
 from streameval.reporting.comparison import verdict
@@ -140,25 +139,6 @@ def check_thresholds(found, table, scores):
         at = [label[table.column(name).to_numpy() >= float(row["argument"])].mean() for name in scores]
         assert row["lower"] - 1e-12 <= at[0] - at[1] <= row["upper"] + 1e-12, row
     return rows
-
-
-def test_an_exact_side_whose_bins_hide_scores_compares_at_thresholds(tmp_path, monkeypatch):
-    """Scores inside a bin are not known: such a rank says nothing of where a threshold lies."""
-    monkeypatch.setattr(by_score, "_WORDS", 0.0)  # as if the list were too long to be ordered in memory
-    n = 60_000
-    rng = np.random.default_rng(3)
-    truth = (rng.random(n) < np.linspace(0.9, 0.1, n)).astype(np.int8)
-    score = np.linspace(1, 0, n) + 0.05 * rng.random(n)
-    table = pa.table({"a": score, "b": score + 0.2 * rng.random(n), "label": truth})
-    path = tmp_path / "items.parquet"
-    pq.write_table(table.take(rng.permutation(n)), path)
-    for name in "ab":
-        streameval.exact(str(path), label="label", out=tmp_path / name,
-                         options=streameval.RankingOptions(score=name, memory=0.3), tolerance=0.01)  # fmt: skip
-    hidden = pq.read_table(tmp_path / "a" / "curve.parquet").column("score").null_count
-    rows = check_thresholds(compare(tmp_path / "a", tmp_path / "b"), table, ["a", "b"])
-    assert hidden, "the bins of this list are too fine to hide a score"
-    assert len(rows) >= 2
 
 
 def test_thresholds_that_agree_in_six_digits_are_two(tmp_path):

@@ -51,14 +51,14 @@ COMMANDS = (
     ("evaluate", "STUDY", "--labels", "LABELS", "--publish", "{}"),
     ("evaluate", "STUDY", "--labels={}", "--nonsense"),
     ("exact", "{}", "--label", "label", "--out", "out"),
-    ("cut", "STUDY", "--rank", "5", "--out", "{}"),
+    ("cut", "STUDY", "5", "--out", "{}"),
     ("sql", "STUDY", "SELECT 1", "--with", "x={}"),
     ("labels", "{}"),
     ("labels", "STUDY", "--forget", "{}"),
     ("report", "{}"),
     ("compare", "STUDY", "{}"),
     ("simulate", "{}", "--label", "label"),
-    ("at", "{}", "--rank", "3"),
+    ("show", "{}", "precision@3"),
     ("unknown", "{}"),
 )
 

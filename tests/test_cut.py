@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from fractions import Fraction
@@ -18,9 +19,10 @@ import streameval
 from streameval.cli import run
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.extremes import Extremes
-from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
+from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.word_order import count_before
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
 from streameval.rankings.top_items import _Items, read_top
 from streameval.rows.options import RankingOptions
@@ -63,8 +65,8 @@ def test_a_boundary_is_met_exactly_and_not_by_a_float():
     big = 5 * 10**9
     for n, low in ((30, 27), (big, big // 10 * 9)):
         envelope = Envelope(np.array([0, n]), np.array([0.0, low]), np.array([0.0, n]))
-        assert deepest_rank(envelope, parse_share(0.9, "precision")) == n
-        assert deepest_rank(envelope, parse_share("0.90000000000000000001", "precision")) == 0
+        assert deepest_rank(envelope, Cutoff.of("precision:0.9").share) == n
+        assert deepest_rank(envelope, Cutoff.of("precision:0.90000000000000000001").share) == 0
 
 
 @settings(max_examples=80, deadline=None)
@@ -231,7 +233,7 @@ def test_a_cut_by_the_command_line(study, tmp_path, capsys):
     path, truth = study
     out = tmp_path / "new" / "best"
     capsys.readouterr()
-    asked = ["--precision", "0.8", "--out", str(out), "--order", "rank", "--json"]
+    asked = ["precision:0.8", "--out", str(out), "--order", "rank", "--json"]
     assert run(["cut", str(path), *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     rank = found["rank"]
@@ -248,10 +250,13 @@ def test_a_cut_by_the_command_line(study, tmp_path, capsys):
     assert manifest["evaluation_id"] == json.loads((path / "evaluation.json").read_text())["evaluation_id"]
     assert sorted(os.listdir(out)) == ["_manifest.json", *manifest["files"]]
     assert sorted(os.listdir(out.parent)) == ["best"]
-    assert "--precision 0.8" in manifest["command"]
-    assert run(["cut", str(path), "--rank", str(rank)]) == 0
+    assert "precision:0.8" in manifest["command"]
+    assert run(["cut", str(path), str(rank)]) == 0
     text = capsys.readouterr().out
-    assert f"The first {rank:,} of 10,000 items, score {found['score']}" in text
+    assert f"The first {rank:,} of 10,000 items, down to a score of {found['score']}. At least " in text
+    share = float(re.search(r"At least ([\d.]+) % of them are positive\.", text)[1]) / 100
+    assert found["precision_lower"] - 0.001 < share <= found["precision_lower"] + 1e-12
+    assert truth[:rank].mean() >= share
     assert "all ranks at once" in text
 
 
@@ -261,10 +266,10 @@ def test_targets_are_met_at_their_rank_and_not_beyond(study):
     table = curve.at(np.arange(1, 10_001))
     precision, recall = (table.column(f"{name}_lower").to_numpy() for name in ("precision", "recall"))
     for target in (0.3, 0.5, 0.75, 0.9):
-        assert streameval.cut(path, precision=target).rank == np.flatnonzero(precision >= target).max() + 1
-        assert streameval.cut(path, recall=target).rank == np.flatnonzero(recall >= target).min() + 1
-    with_misses = streameval.cut(path, recall=0.5, misses=1_000)
-    assert with_misses.rank > streameval.cut(path, recall=0.5).rank
+        assert streameval.cut(path, f"precision:{target}").rank == np.flatnonzero(precision >= target).max() + 1
+        assert streameval.cut(path, f"recall:{target}").rank == np.flatnonzero(recall >= target).min() + 1
+    with_misses = streameval.cut(path, "recall:0.5", misses=1_000)
+    assert with_misses.rank > streameval.cut(path, "recall:0.5").rank
     assert with_misses.holds["recall_lower"] >= 0.5
 
 
@@ -272,7 +277,7 @@ def test_the_score_at_a_cut_is_that_of_its_rank(study, ranking):
     """Kept for the curve's cutoffs, looked up for all others."""
     scores = np.sort(pq.read_table(ranking[0], columns=["conf"]).column("conf").to_numpy())[::-1]
     for rank in (1, 2, 1_001, 4_567, 10_000):
-        assert streameval.cut(study[0], rank=rank).score == scores[rank - 1]
+        assert streameval.cut(study[0], rank).score == scores[rank - 1]
 
 
 def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
@@ -286,39 +291,41 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
         assert len(message.strip().splitlines()) == 1
         return message
 
-    assert "no target was given" in refused()
-    assert "2 targets were given: precision, rank" in refused("--precision", 0.9, "--rank", 3)
-    for bad in ("0", "-0.5", "1.01", "nan", "1e-999999999"):
-        assert "outside (0, 1]" in refused(f"--precision={bad}")
-        assert "outside (0, 1]" in refused(f"--recall={bad}")
-    assert "not a number" in refused("--precision", "9/10")
-    assert "outside 1..10,000" in refused("--rank", 0)
-    assert "outside 1..10,000" in refused("--rank", 10_001)
-    assert "below 0" in refused("--rank", 5, "--misses=-1")
-    assert "items are proven to have" in refused("--recall", "1", "--misses", 10)
+    assert "--cutoff requires an argument" in refused()
+    assert "this takes one cutoff" in refused("precision:0.9, 3")
+    assert "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5 (at column 1)" in refused("p.9")
+    for bad in ("0", "-0.5", "1.01", "1e-999"):
+        assert "outside (0, 1]" in refused(f"precision:{bad}")
+        assert "outside (0, 1]" in refused(f"recall:{bad}")
+    for bad in ("9/10", "nan", "1e-999999999"):
+        assert "not a number" in refused(f"precision:{bad}")
+    assert "rank 0 is outside 1.." in refused(0)
+    assert "outside 1..10,000" in refused(10_001)
+    assert "below 0" in refused(5, "--misses=-1")
+    assert "items are proven to have" in refused("recall:1", "--misses", 10)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("mine")
-    assert "is not empty" in refused("--rank", 5, "--out", tmp_path / "full")
-    assert "is a file" in refused("--rank", 5, "--out", tmp_path / "full" / "x")
-    assert "lies inside the ranking" in refused("--rank", 5, "--out", folder / "cut")
+    assert "is not empty" in refused(5, "--out", tmp_path / "full")
+    assert "is a file" in refused(5, "--out", tmp_path / "full" / "x")
+    assert "lies inside the ranking" in refused(5, "--out", folder / "cut")
     assert (tmp_path / "full" / "x").read_text() == "mine"
-    assert "is not a study" in refused("--rank", 5, where=tmp_path / "nowhere")
+    assert "is not a study" in refused(5, where=tmp_path / "nowhere")
     late = pa.table({"rank": [1, 2, 3, 4], "label": [0, 1, 1, 1]})
     streameval.plan(str(folder), tmp_path / "few", epsilon=0.1, window=20, method="paula", seed=0)
     streameval.evaluate(tmp_path / "few", labels=late)
-    assert "the best that is proven is 0.75, at rank 4" in refused("--precision", 0.9, where=tmp_path / "few")
+    assert "the best that is proven is 0.75, at rank 4" in refused("precision:0.9", where=tmp_path / "few")
     streameval.plan(str(folder), tmp_path / "paula", epsilon=0.1, window=20, method="paula", seed=0)
-    assert "no results yet" in refused("--rank", 5, where=tmp_path / "paula")
+    assert "no results yet" in refused(5, where=tmp_path / "paula")
     streameval.evaluate(tmp_path / "paula", labels=labels)
-    assert "prove nothing" in refused("--rank", 5, where=tmp_path / "paula")
+    assert "prove nothing" in refused(5, where=tmp_path / "paula")
     pq.write_table(pa.table({"item": ["x"], "conf": [2.0], "label": pa.array([1], pa.int8())}), folder / "z.parquet")
-    assert "fingerprint" in refused("--rank", 5, "--out", tmp_path / "out")
+    assert "fingerprint" in refused(5, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):
     path, _ = study
-    found = streameval.cut(path, rank=5_000)
+    found = streameval.cut(path, 5_000)
     before = sorted(os.listdir(tmp_path))
 
     def interrupt(done, total):
@@ -330,8 +337,8 @@ def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):
     with pytest.raises(OutsideError):
         found.write(tmp_path / "out", order="rank")
     assert sorted(os.listdir(tmp_path)) == before
-    with pytest.raises(InputError, match="not a whole number"):
-        streameval.cut(path, rank=2.5)
+    with pytest.raises(InputError, match="a cutoff is a number"):
+        streameval.cut(path, 2.5)
     with pytest.raises(InputError, match="'storage' or 'rank'"):
         found.write(tmp_path / "out", order="random")
 
@@ -344,12 +351,12 @@ def test_a_list_in_memory_is_cut_where_it_is_given(tmp_path):
     streameval.plan(table, path, method="loguniform", budget=800, options=RankingOptions(score="s"), seed=0)
     chosen = streameval.select(path, ranking=table).table
     streameval.evaluate(path, labels=pa.table({"rank": chosen["rank"], "label": [1] * chosen.num_rows}))
-    assert streameval.cut(path, rank=1_234).score is None
+    assert streameval.cut(path, 1_234).score is None
     with pytest.raises(StudyError, match="in memory"):
-        streameval.cut(path, rank=1_234).write(tmp_path / "out")
+        streameval.cut(path, 1_234).write(tmp_path / "out")
     with pytest.raises(StudyError, match="fingerprint"):
-        streameval.cut(path, rank=1_234, ranking=table.slice(1)).write(tmp_path / "out")
-    found = streameval.cut(path, rank=1_234, ranking=table)
+        streameval.cut(path, 1_234, ranking=table.slice(1)).write(tmp_path / "out")
+    found = streameval.cut(path, 1_234, ranking=table)
     assert found.score == np.sort(score)[-1_234]
     assert found.write(tmp_path / "out").rows == 1_234
     assert pq.read_table(tmp_path / "out")["v"].to_pylist() == np.flatnonzero(score >= found.score).tolist()
@@ -360,7 +367,7 @@ def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 100)
     monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 130)
-    made = streameval.cut(path, rank=1_000).write(tmp_path / "out")
+    made = streameval.cut(path, 1_000).write(tmp_path / "out")
     assert len(made.files) > 3
     assert made.files == tuple(f"part-{i:05d}.parquet" for i in range(len(made.files)))
     assert open_ranking(str(tmp_path / "out")).n_items == 1_000

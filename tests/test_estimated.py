@@ -14,11 +14,11 @@ from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate, joined
 from streameval.curve.harmonic import harmonic_differences
 from streameval.curve.plug_in import PlugIn
-from streameval.curve.pooling import Pool, odds_of, pooled
+from streameval.curve.pooling import PooledLabels, odds_of, pooled
+from streameval.judges.classes import judged_in_order
+from streameval.judges.estimate import judged_estimate
+from streameval.judges.values import Judge
 from streameval.methods import create
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
-from streameval.methods.judged_estimate import judged_estimate
 from streameval.metrics.bounded import metrics
 from streameval.metrics.estimated import estimates
 from streameval.slices.estimates import list_estimate, with_list_rates
@@ -263,13 +263,13 @@ def test_beale_weights_sum_as_well_and_constant_lists_stay():
     probability = np.where(FALLING == 1, 0.15, 0.05)
     rank = np.flatnonzero(rng.random(N) < probability) + 1
     odds = 1 / probability[rank - 1] - 1
-    found = pooled(N, rank, FALLING[rank - 1], odds, Pool.beale_rates)
+    found = pooled(N, rank, FALLING[rank - 1], odds, PooledLabels.beale_rates)
     assert found.weight.sum() == pytest.approx(N, rel=1e-9)
     assert found.weight @ FALLING[rank - 1] == pytest.approx(found.found[-1], rel=1e-9)
     plain = pooled(N, rank, FALLING[rank - 1], odds)
     assert plain.found[-1] != found.found[-1]
     for value in (0, 1):
-        whole = pooled(N, rank, np.full(rank.size, value), odds, Pool.beale_rates)
+        whole = pooled(N, rank, np.full(rank.size, value), odds, PooledLabels.beale_rates)
         assert whole.found[-1] == pytest.approx(N * value)
 
 

@@ -12,7 +12,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import streameval
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
-from streameval.counting import counters as cells
 from streameval.counting import threads as here
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
@@ -20,8 +19,8 @@ from streameval.metrics.bounded import metrics
 from streameval.types import Claim
 from streameval.verbs.exact import Windows, curve_cutoffs
 
-# how a list by score may be read: as it is stored, sorted; or shuffled, and ordered in memory, in a file, or in bins
-WAYS = ("sorted", "in memory", "range by range", "bins")
+# how a list by score may be read: as it is stored, sorted; or shuffled, and ordered in memory or in a file
+WAYS = ("sorted", "in memory", "range by range")
 # the rows that span every order of ties, where the first of a metric takes them as one step
 SPAN = {
     ("average_precision", "positives"): ("average_precision", "tie_order"),
@@ -42,16 +41,15 @@ def value(found, metric, argument="", side="estimate"):
     return rows[0][side]
 
 
-def evaluate(labels, scores, way, misses=0, **more):
+def evaluate(labels, scores, way, misses=0):
     """Evaluate by one way of reading, and be sure that it was that."""
     order = np.argsort(-scores, kind="stable") if way == "sorted" else np.random.default_rng(1).permutation(scores.size)
     table = pa.table({"score": scores[order], "label": labels[order].astype(np.int8)})
     options = streameval.RankingOptions(score="score", memory=0.05)
-    more = {"tolerance": 1e-15, **more} if way == "bins" else more
     with pytest.MonkeyPatch.context() as patch:
-        if way in ("bins", "range by range"):
+        if way == "range by range":
             patch.setattr(scored, "_WORDS", 0.0)
-        found = streameval.exact(table, label="label", misses=misses, options=options, **more)
+        found = streameval.exact(table, label="label", misses=misses, options=options)
     assert way.rstrip("s") in found.summary["how"] or "in score order" in found.summary["how"]
     return found
 
@@ -124,28 +122,6 @@ def test_small_blocks_change_no_value(small_blocks):
                     name = SPAN.get(name, name)
                     for side in ("lower", "upper"):
                         assert many[name][side] == pytest.approx(row[side], rel=1e-11), (values, way, name)
-
-
-def test_bins_bracket_what_they_cannot_tell_apart(small_blocks, monkeypatch):
-    monkeypatch.setattr(cells, "_MOST_BINS", 64)
-    monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
-    labels, scores = list_of(11, 20_000, None)
-    true = evaluate(labels, scores, "sorted")
-    widths = []
-    for tolerance in (0.1, 1e-3, 1e-5):
-        found = evaluate(labels, scores, "bins", tolerance=tolerance)
-        for name in (("average_precision", "tie_order"), ("average_precision", "positives"), ("roc_auc", "tie_order"),
-                     ("max_f1", ""), ("r_precision", ""), ("precision_at", "1000")):  # fmt: skip
-            assert value(found, *name, "lower") <= value(true, *name) * (1 + 1e-12), name
-            assert value(found, *name, "upper") >= value(true, *name) * (1 - 1e-12), name
-        width = value(found, "average_precision", "tie_order", "upper") - value(
-            found, "average_precision", "tie_order", "lower"
-        )
-        assert width == pytest.approx(found.summary["brackets"]["average_precision"], rel=1e-6, abs=1e-12)
-        widths.append(width)
-    assert widths[0] > widths[1] > widths[2]
-    assert widths[0] <= 0.1
-    assert widths[1] <= 1e-3
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.int32, np.uint16])
@@ -248,8 +224,6 @@ def test_bad_arguments_are_one_line():
     table = pa.table({"y": [0, 1], "s": [1.0, float("nan")]})
     with pytest.raises(streameval.InputError, match="misses is -1"):
         streameval.exact(table, label="y", misses=-1)
-    with pytest.raises(streameval.InputError, match="tolerance is 2"):
-        streameval.exact(table, label="y", tolerance=2)
     with pytest.raises(streameval.InputError, match="no column 'z'"):
         streameval.exact(table, label="z")
     with pytest.raises(streameval.InputError, match="1 item has no s"):

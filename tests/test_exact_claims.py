@@ -1,4 +1,4 @@
-"""What `exact` calls exact is: brackets that bins leave are not, and ties are named only where there are any."""
+"""What `exact` calls exact is, and ties are named only where there are any."""
 
 import re
 from decimal import Decimal
@@ -13,18 +13,14 @@ import streameval
 from streameval.cli import run
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
-from streameval.counting import counters as cells
 from streameval.counting import threads as here
-from streameval.reporting.sentences import half_width_sentence, page_verdict, verdict
 
 
 @pytest.fixture
-def few_bins(monkeypatch):
+def short_of_memory(monkeypatch):
     for module in (sums, here, scored):
         monkeypatch.setattr(module, "BLOCK", 64)
     monkeypatch.setattr(scored, "_WORDS", 0.0)  # as if the list were too long to be ordered in memory
-    monkeypatch.setattr(cells, "_MOST_BINS", 64)
-    monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
 
 
 def scored_items(tmp_path, score, stored="shuffled"):
@@ -40,51 +36,15 @@ def scored_items(tmp_path, score, stored="shuffled"):
     return path, own, label
 
 
-def found_in(path, memory):
-    options = streameval.RankingOptions(score="score", memory=memory)
-    return streameval.exact(str(path), label="label", tolerance=0.1, options=options)
-
-
-def test_brackets_of_bins_are_not_called_exact(few_bins, tmp_path):
-    path, score, label = scored_items(tmp_path, "different")
-    ordered, _, _ = scored_items(tmp_path, "different", "sorted")
-    found = found_in(path, 0.05)
-    claim = found.curve.claim
-    assert (claim.coverage, claim.confidence) == ("simultaneous", 1.0)
-    true = {(r["metric"], r["argument"]): r for r in found_in(ordered, 2.0).metrics.to_pylist()}
-    coverages = set()
-    for row in found.metrics.to_pylist():
-        if row["lower"] is None:
-            continue
-        coverages.add(row["coverage"])
-        assert (row["coverage"] == "exact") == (row["lower"] == row["upper"])
-        assert not row["metric"].endswith("_at_grouped")
-        value = true[row["metric"].removesuffix("_tie_order"), row["argument"]]
-        small = row["metric"].startswith(("max_f1_", "dcg_at"))  # a choice; and DCG needs whole blocks
-        if value["lower"] is not None and not small:
-            slack = 1e-12 * max(1.0, abs(value["upper"]))
-            assert row["lower"] <= value["lower"] + slack, row
-            assert value["upper"] <= row["upper"] + slack, row
-    assert coverages == {"exact", "simultaneous"}
-    low, high = found.curve.envelope.at(np.arange(1, label.size + 1))
-    yields = np.cumsum(label[np.argsort(-score, kind="stable")])
-    assert np.all((low <= yields) & (yields <= high))
-    for said in (page_verdict(found), verdict(found)):
-        assert "every number here is exact" not in said
-        assert "the curve is exact" not in said
-        assert "with probability 1" in said
-    assert half_width_sentence(found).startswith(("Half-width reached: ", "No positive is proven among the first "))
-    assert "reached: 0.00%" not in half_width_sentence(found)
-
-
 @pytest.mark.parametrize(("score", "stored"), [("different", "sorted"), ("different", "shuffled"), ("tied", "sorted")])
-def test_ties_are_named_only_where_there_are_some(score, stored, few_bins, tmp_path, capsys):
+def test_ties_are_named_only_where_there_are_some(score, stored, short_of_memory, tmp_path, capsys):
     path, _, _ = scored_items(tmp_path, score, stored)
-    flags = ["--label", "label", "--score", "score", "--tolerance", "0.1", "--memory", "0.05"]
+    flags = ["--label", "label", "--score", "score", "--memory", "0.05"]
     assert run(["exact", str(path), *flags, "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out
     assert ("Items with the same score leave the order open" in told) == (score == "tied")
-    assert ("Scores were counted in bins" in told) == (stored == "shuffled")
+    assert ("ordered range by range" in told) == (stored == "shuffled")
+    assert "every number here is exact" in (tmp_path / "out" / "report.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
     assert ("up to the order of items with the same score" in page) == (score == "tied")
 

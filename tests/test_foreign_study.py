@@ -39,8 +39,8 @@ def readers(study):
         ["sql", own, "SELECT count(*) FROM curve"],
         ["labels", own],
         ["evaluate", own],
-        ["at", own, "--rank", "5"],
-        ["cut", own, "--rank", "5"],
+        ["show", own, "precision@5"],
+        ["cut", own, "5"],
     ]
 
 
@@ -86,7 +86,7 @@ def test_links_out_of_the_study_are_not_followed(study, tmp_path, capsys, name):
 def test_a_file_that_never_ends_is_refused(study, capsys):
     (study / "curve.parquet").unlink()
     os.mkfifo(study / "curve.parquet")
-    assert run(["at", str(study), "--rank", "5"]) == 2
+    assert run(["show", str(study), "precision@5"]) == 2
     assert "curve.parquet: cannot be read (it is not a file)" in capsys.readouterr().err
 
 
@@ -127,7 +127,7 @@ def test_a_small_file_that_claims_a_giant_is_refused_before_it_is_read(study, ca
     atomic.write_all({study / "labels.parquet": atomic.parquet(giant, own.facts)})
     del giant
     assert (study / "labels.parquet").stat().st_size < 1 << 20
-    assert run(["at", str(study), "--rank", "5"]) == 2
+    assert run(["show", str(study), "precision@5"]) == 2
     assert "claim to hold 200,000,000 rows" in capsys.readouterr().err
 
 
@@ -138,5 +138,5 @@ def test_a_dictionary_that_is_written_out_for_every_row_is_refused(study, capsys
     giant = own.table.append_column("text", once).replace_schema_metadata({"streameval": json.dumps(own.facts)})
     pq.write_table(giant, path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 1 << 17
-    assert run(["at", str(study), "--rank", "5"]) == 2
+    assert run(["show", str(study), "precision@5"]) == 2
     assert "its values take more than" in capsys.readouterr().err

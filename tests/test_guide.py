@@ -218,9 +218,9 @@ def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
     lines = recipe("yaml", "check").partition("run: |\n")[2]
     script = "\n".join(line.strip() for line in lines.splitlines())
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for change, status in (((), 0), ((".9", ".999"), 4), ((".9", ".97"), 5), ((".9", ".97"), 0)):
+    for change, status in (((), 0), (("0.9", "0.999"), 4), (("0.9", "0.97"), 5), (("0.9", "0.97"), 0)):
         code = script.replace(*change) if change else script
-        code += " || [ $? -eq 5 ]" if (change, status) == ((".9", ".97"), 0) else ""
+        code += " || [ $? -eq 5 ]" if (change, status) == (("0.9", "0.97"), 0) else ""
         env = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(workplace / "summary.md")}
         done = subprocess.run(["bash", "-e", "-c", code], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr

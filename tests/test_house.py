@@ -86,6 +86,23 @@ def test_libraries_stay_at_home(path):
     assert not strangers, f"{strangers} are not at home in {room}"
 
 
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in ROOT.glob("*/__init__.py")))
+def test_the_map_of_a_room_names_files_that_are_there(room):
+    there = {part for module in MODULES for part in module.split(".")}
+    text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
+    assert set(re.findall(r"`([a-z_]+)`", text)) - there == set()
+
+
+def test_a_class_name_means_one_thing():
+    """Names with an underscore are those of one file."""
+    places = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_stay_small(path):
     assert len(path.read_text().splitlines()) <= 320

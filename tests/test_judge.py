@@ -13,9 +13,9 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.judges.classes import agreement, judged_in_order
+from streameval.judges.values import Judge
 from streameval.methods import create
-from streameval.methods.judge import agreement, judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.design import blocks
 from streameval.methods.loguniform.forecasts import Expected, simulate, simulated_median
 from streameval.methods.replicates import replicate
@@ -131,7 +131,7 @@ def test_the_journey_with_a_judge(files, capsys):
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": 3}]
     assert run(["evaluate", "s", "--publish", "out"]) == 0
     assert Study(files / "out").evaluation().evaluation_id == found.evaluation_id
-    assert run(["cut", "s", "--precision", "0.8", "--out", "best"]) == 0
+    assert run(["cut", "s", "precision:0.8", "--out", "best"]) == 0
     assert planned("--judge-accuracy", "0.9") == 0  # the same plan again changes nothing
 
 

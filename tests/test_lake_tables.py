@@ -110,7 +110,7 @@ def test_items_above_a_cutoff_come_out_of_the_plans_snapshot(made, tmp_path):
     selection = pq.read_table(study / "selection.parquet").select(["rank", "good"])
     streameval.evaluate(study, labels=selection, label="good")
     made.write(items(3_000, 500, "2026-11-22"))
-    assert run(["cut", str(study), "--rank", "40", "--out", str(tmp_path / "best"), "--order", "rank"]) == 0
+    assert run(["cut", str(study), "40", "--out", str(tmp_path / "best"), "--order", "rank"]) == 0
     tables = (items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21"))
     found = pq.read_table(tmp_path / "best").column("id").to_pylist()
     assert found == best(*tables, ranks=np.arange(1, 41))

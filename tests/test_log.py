@@ -39,7 +39,7 @@ def test_every_line_tells_its_time_level_and_study(study, ranking, tmp_path, cap
     folder, labels, _ = ranking
     other = str(tmp_path / "other")
     planned = ("plan", folder, "--study", other, "--method", "loguniform", "--alpha", "0.2", "--score", "conf")
-    for command in (planned, ("select", other), ("evaluate", other, "--labels", labels), ("cut", other, "--rank", "9")):
+    for command in (planned, ("select", other), ("evaluate", other, "--labels", labels), ("cut", other, "9")):
         events = logged(capsys, *command)
         assert {one["study"] for one in events} == {other}, command
         assert {one["level"] for one in events} == {"info"}
@@ -51,7 +51,7 @@ def test_every_line_tells_its_time_level_and_study(study, ranking, tmp_path, cap
 @pytest.mark.parametrize(
     ("command", "kind", "status"),
     [
-        (("check", "nowhere", "precision@10 >= .9"), "StudyError", 2),
+        (("check", "nowhere", "precision@10 >= 0.9"), "StudyError", 2),
         (("check", "nowhere", "--bogus"), "usage", 2),
         (("check", ""), "InputError", 2),
     ],
@@ -66,13 +66,13 @@ def test_an_error_is_a_line_of_its_own(command, kind, status, capsys):
 
 def test_a_defect_is_one_line_too(study, capsys, monkeypatch):
     monkeypatch.setattr("streameval.verbs.check.check", lambda *given, **named: 1 / 0)
-    (event,) = logged(capsys, "check", study, "precision@10 >= .9", status=1)
+    (event,) = logged(capsys, "check", study, "precision@10 >= 0.9", status=1)
     assert (event["kind"], event["study"]) == ("defect", str(study))
     assert event["traceback"].rstrip().endswith("ZeroDivisionError: division by zero")
 
 
 def test_the_log_of_a_check_tells_each_outcome_with_its_bounds(study, capsys):
-    asked = ["precision@1000 >= .1", "precision@5000 >= .999", "precision@1000 >= .93"]
+    asked = ["precision@1000 >= 0.1", "precision@5000 >= 0.999", "precision@1000 >= 0.93"]
     events = logged(capsys, "check", study, *asked, status=4)
     told = [one for one in events if one["event"] == "check"]
     assert [one["check"] for one in told] == asked
@@ -95,15 +95,15 @@ def test_the_log_of_an_evaluation_tells_counts_and_half_width(study, ranking, ca
 
 
 def test_the_log_of_a_cut_tells_its_rank(study, tmp_path, capsys):
-    events = logged(capsys, "cut", study, "--precision", "0.9", "--out", tmp_path / "best")
+    events = logged(capsys, "cut", study, "precision:0.9", "--out", tmp_path / "best")
     (told,) = [one for one in events if one["event"] == "cut"]
-    assert told["rank"] == told["rows"] == streameval.cut(study, precision=0.9).rank
+    assert told["rank"] == told["rows"] == streameval.cut(study, "precision:0.9").rank
 
 
 def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):  # noqa: F811
     _, made = days
     out = tmp_path / "history.parquet"
-    asked = ["--at-score", "0.5", "--precision", "0.7", "--out", out]
+    asked = ["precision@score:0.5 >= 0.7", "--out", out]
     kinds = []
     for folder, _, _ in made:
         status = 4 if len(kinds) > 2 else 0
@@ -131,7 +131,7 @@ def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, 
         ),
         (["select", study, "--export", str(tmp_path / "tasks.csv")], "tasks.csv"),
         (["evaluate", study, "--labels", str(labels)], "Precision among the first k items"),
-        (["check", study, "precision@9000 >= .555"], "inconclusive"),
+        (["check", study, "precision@9000 >= 0.555"], "inconclusive"),
     ):
         for flags, step in (([], "Next: "), (["--quiet"], "")):
             capsys.readouterr()
@@ -140,11 +140,11 @@ def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, 
             assert result in said.out
             assert bool(re.search("^Next: ", said.out, re.MULTILINE)) == bool(step), (command, flags)
         assert said.err == "", command
-    assert run(["check", study, "precision@0 >= .5", "--quiet"]) == 2
+    assert run(["check", study, "precision@0 >= 0.5", "--quiet"]) == 2
     assert re.fullmatch(r"streameval: .*\n", capsys.readouterr().err)
-    assert run(["check", study, "precision@100 >= .5", "--quiet", "--log", "json"]) == 0
+    assert run(["check", study, "precision@100 >= 0.5", "--quiet", "--log", "json"]) == 0
     assert capsys.readouterr().err == ""
-    assert run(["check", study, "precision@0 >= .5", "--quiet", "--log", "json"]) == 2
+    assert run(["check", study, "precision@0 >= 0.5", "--quiet", "--log", "json"]) == 2
     assert json.loads(capsys.readouterr().err)["level"] == "error"
 
 
@@ -152,8 +152,8 @@ def test_the_defaults_file_may_ask_for_a_log(study, tmp_path, capsys, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\nlog = "json"\n')
     capsys.readouterr()
-    assert run(["check", str(study), "precision@1000 >= .1"]) == 0
+    assert run(["check", str(study), "precision@1000 >= 0.1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [one["event"] for one in lines] == ["check", "done"]
-    assert run(["at", str(study), "--rank", "10"]) == 0
+    assert run(["show", str(study), "precision@10"]) == 0
     assert capsys.readouterr().err == ""

@@ -44,7 +44,7 @@ def study(tmp_path_factory):
     [
         ["exact", "list.parquet", "--label", "label", "--score", "conf", "--memory", "0.1"],
         ["exact", "list.parquet", "--label", "label", "--memory", "0.1"],
-        ["cut", "study", "--rank", "1500000", "--out", "best", "--order", "rank"],
+        ["cut", "study", "1500000", "--out", "best", "--order", "rank"],
     ],
     ids=lambda arguments: " ".join(arguments[:1] + arguments[4:5]),
 )

@@ -79,7 +79,7 @@ def test_recall_with_misses_from_a_study_holds_and_is_said_everywhere(made, tmp_
 def test_cut_asks_the_rest_as_evaluate_does(made, tmp_path, capsys):
     folder, _, _ = made
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
-    command = ["cut", str(main), "--recall", "0.25", "--json"]
+    command = ["cut", str(main), "recall:0.25", "--json"]
     assert run([*command, "--misses-from", str(folder / "rest")]) == 0
     asked = json.loads(capsys.readouterr().out)
     streameval.evaluate(main, misses_from=folder / "rest")
@@ -107,7 +107,7 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
     streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "sliced", by="part")
     systematic = pa.table({"rank": np.arange(1, N, 20), "label": returned[::20]})
     pq.write_table(pa.table({"other": np.arange(N)}), tmp_path / "other.parquet")
-    streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="systematic")
+    streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="unknown")
     streameval.evaluate(tmp_path / "adopted")
     for rest, said in (
         (main, "is a study of the ranking itself"),
@@ -168,7 +168,7 @@ def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told
         streameval.evaluate(tmp_path / name, labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
     ids = [set(streameval.Study(tmp_path / name).selection(streameval.Study(tmp_path / name).plan())["id"].to_pylist())
            for name in ("main", "inside")]  # fmt: skip
-    for command in (["evaluate"], ["cut", "--recall", ".1"]):
+    for command in (["evaluate"], ["cut", "recall:.1"]):
         asked = [command[0], str(tmp_path / "main"), *command[1:], "--misses-from"]
         assert run([*asked, str(tmp_path / "inside")]) == 2
         told = capsys.readouterr().err

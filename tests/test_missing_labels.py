@@ -82,8 +82,8 @@ def test_the_best_ranks_alone_estimate_nothing(study, tmp_path, capsys):
     assert np.isnan(found.curve.precision_at(N).estimate)
     assert {row["estimate"] for row in found.metrics.to_pylist()} == {None}
     for command in (
-        ["at", "--rank", "1000", "--precision", "0.9"],
-        ["cut", "--rank", "1000"],
+        ["show", "precision@1000", "rank@precision:0.9"],
+        ["cut", "1000"],
         ["extrapolate", "--to", ".5"],
     ):
         name, *flags = command
@@ -154,6 +154,6 @@ def test_slices_have_estimates_on_the_same_terms(tmp_path, capsys):
             middle = curve.precision_at(curve.n_items).estimate
             assert curve.basis == basis
             assert np.isnan(middle) if basis == "none" else abs(middle - 0.9) < 0.08
-        assert run(["at", str(tmp_path / "s"), "--slice", "de", "--rank", "100"]) == 0
+        assert run(["show", str(tmp_path / "s"), "precision@100", "--slice", "de"]) == 0
         assert run(["labels", str(tmp_path / "s"), "--forget", f"{basis}.parquet"]) == 0
     capsys.readouterr()

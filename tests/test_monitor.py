@@ -108,7 +108,7 @@ def days(tmp_path_factory):
 def test_a_nightly_job_appends_and_may_be_run_again(days, tmp_path, capsys):
     _, made = days
     out = tmp_path / "kept" / "history.parquet"
-    asked = ["--at-score", "0.5", "--precision", "0.7", "--out", str(out)]
+    asked = ["precision@score:0.5 >= 0.7", "--out", str(out)]
     for night, (folder, _, _) in enumerate(made):
         assert run(["monitor", str(folder), *(asked if not night else asked[-2:])]) == (4 if night > 2 else 0)
     before = out.read_bytes()
@@ -125,7 +125,7 @@ def test_a_nightly_job_appends_and_may_be_run_again(days, tmp_path, capsys):
     page = out.with_suffix(".html").read_text()
     assert "<svg" in page
     assert "<script" not in page
-    once = streameval.monitor([folder for folder, _, _ in made], at_score=0.5, precision=0.7)
+    once = streameval.monitor([folder for folder, _, _ in made], "precision@score:0.5 >= .7")
     assert once.table.drop_columns(["study"]).equals(pq.read_table(out).drop_columns(["study"]))
     with duckdb.connect() as db:
         fell = db.execute(f"SELECT day, run_upper < before_lower FROM '{out}' WHERE change = 'fall'").fetchall()
@@ -134,7 +134,7 @@ def test_a_nightly_job_appends_and_may_be_run_again(days, tmp_path, capsys):
 
 def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
     _, made = days
-    history = streameval.monitor([folder for folder, _, _ in made[:3]], at_score=".5", confidence=0.9)
+    history = streameval.monitor([folder for folder, _, _ in made[:3]], "precision@score:.5", confidence=0.9)
     for number, (row, (folder, _, _)) in enumerate(zip(history.rows, made[:3], strict=True), 1):
         plan, evaluation = streameval.Study(folder).plan(), streameval.Study(folder).evaluation()
         method = create("loguniform", {**plan.parameters, "confidence": 1 - 0.05 / (number * (number + 1))})
@@ -145,21 +145,21 @@ def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(day
     root, made = days
     folder = shutil.copytree(made[1][0], tmp_path / "2026-02-01")
     streameval.evaluate(folder, label_error=0.02)
-    history = streameval.monitor([made[0][0], folder], at_score=0.5, allow=["label_error"])
+    history = streameval.monitor([made[0][0], folder], "precision@score:0.5", allow=["label_error"])
     assert history.rows[1]["positives"] is None
     assert history.rows[0]["positives"] is not None
     assert history.rows[1]["run_lower"] < history.rows[0]["run_lower"]
     uniform = tmp_path / "2026-02-02"
     plan = streameval.plan(str(root / "list-0.parquet"), uniform, method="uniform", first=300, budget=N)
     streameval.evaluate(uniform, labels=pa.table({"rank": plan.ranks, "label": np.ones(300, int)}))
-    assert streameval.monitor(uniform, at_rank=300).rows[0]["precision_lower"] == 1.0
+    assert streameval.monitor(uniform, "precision@300").rows[0]["precision_lower"] == 1.0
 
 
 def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
     root, made = days
     first, second = made[0][0], made[1][0]
     out = tmp_path / "history.parquet"
-    assert run(["monitor", str(second), "--at-score", "0.5", "--out", str(out)]) == 0
+    assert run(["monitor", str(second), "precision@score:0.5", "--out", str(out)]) == 0
     other, judged, nameless = tmp_path / "2026-01-02", tmp_path / "2026-03-01", tmp_path / "study"
     for copy in (other, judged, nameless):
         shutil.copytree(first, copy)
@@ -175,16 +175,19 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         ([str(judged), "--out", str(out), "--allow", "votes"], "did you mean 'vote'"),
         ([str(nameless), "--out", str(out)], "there is no date in its name"),
         ([str(nameless), "--day", "2026-02-30", "--out", str(out)], "'2026-02-30' is no day"),
-        ([str(second), "--at-score", "0.6", "--out", str(out)], "was begun with at_score 0.5, not 0.6"),
+        (
+            [str(second), "precision@score:0.6", "--out", str(out)],
+            "was begun with measure precision@score:0.5",
+        ),
         ([str(second), "--out", str(tmp_path / "mine.parquet")], "mine.parquet"),
-        ([str(second), "--at-score", "7"], "no item has score 7 or a better one"),
-        ([str(second), "--at-score", "high"], "score is 'high', not a number"),
-        ([str(second), "--at-rank", "601"], "rank 601 is outside 1..600"),
-        ([str(second), "--at-rank", "9", "--at-score", "0.5"], "a history has one cutoff"),
-        ([str(second)], "a history has one cutoff"),
-        ([str(second), str(first), "--at-rank", "9"], "is of 2026-01-01, and the history has 2026-01-02"),
-        ([str(never), "--at-rank", "9"], "no results yet"),
-        ([str(second), "--at-rank", "9", "--precision", "2"], "precision is 2"),
+        ([str(second), "precision@score:7"], "no item has score 7 or a better one"),
+        ([str(second), "precision@score:high"], "score is 'high', not a number"),
+        ([str(second), "precision@601"], "rank 601 is outside 1..600"),
+        ([str(second), "precision@9, score:0.5"], "has several cutoffs"),
+        ([str(second)], "nothing to watch was named"),
+        ([str(second), str(first), "precision@9"], "is of 2026-01-01, and the history has 2026-01-02"),
+        ([str(never), "precision@9"], "no results yet"),
+        ([str(second), "precision@9 >= 2"], "what is to be kept is a precision in (0, 1]"),
         ([], "no study is given"),
     ):
         assert run(["monitor", *arguments]) == 2, arguments
@@ -193,23 +196,23 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         assert told.count("\n") == 1
     assert run(["monitor", str(judged), "--out", str(out), "--allow", "vote"]) == 0
     with pytest.raises(StreamevalError, match="one day was given for 2 studies"):
-        streameval.monitor([first, second], at_rank=9, day="2026-01-01")
+        streameval.monitor([first, second], "precision@9", day="2026-01-01")
 
 
 def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):
     folder, _, truth = one_ranking
     rank = np.arange(1, 2_000, 20)
     study = tmp_path / "2026-01-01"
-    streameval.adopt(str(folder), study, pa.table({"rank": rank, "label": truth[rank - 1]}), drawn="systematic")
+    streameval.adopt(str(folder), study, pa.table({"rank": rank, "label": truth[rank - 1]}), drawn="unknown")
     streameval.evaluate(study)
     with pytest.raises(StreamevalError, match="its bounds promise nothing"):
-        streameval.monitor(study, at_rank=100)
+        streameval.monitor(study, "precision@100")
     paula = tmp_path / "2026-01-02"
     falls = (np.arange(4_000) < 2_000).astype(int)
     plan = streameval.plan(pa.table({"id": np.arange(4_000)}), paula, method="paula", epsilon="0.1", window=20)
     streameval.evaluate(paula, labels=pa.table({"rank": plan.ranks, "label": falls[plan.ranks - 1]}))
     with pytest.raises(StreamevalError, match="hold on a condition, and with no probability"):
-        streameval.monitor(paula, at_rank=100)
+        streameval.monitor(paula, "precision@100")
 
 
 def pooled(root, day, seed=None, **planned):
@@ -225,7 +228,7 @@ def test_a_draw_counts_once(tmp_path, capsys):
     """One seed draws the same ranks each day, and evidence that is repeated proves nothing more."""
     first, again, other = pooled(tmp_path, 0, seed=7), pooled(tmp_path, 1, seed=7), pooled(tmp_path, 2)
     out = tmp_path / "history.parquet"
-    assert run(["monitor", str(first), "--at-rank", "100", "--out", str(out)]) == 0
+    assert run(["monitor", str(first), "precision@100", "--out", str(out)]) == 0
     for arguments, said in (
         ([str(again)], "was drawn with seed 7, as that of 2026-01-01"),
         ([str(first), "--day", "2026-02-01"], "its plan is the one that the history has for 2026-01-01"),
@@ -237,7 +240,7 @@ def test_a_draw_counts_once(tmp_path, capsys):
     assert run(["monitor", str(other), "--out", str(out)]) == 0
     assert pq.read_table(out).column("seed").to_pylist()[0] == "7"
     with pytest.raises(StreamevalError, match="seed 7"):
-        streameval.monitor([first, again], at_rank=100)
+        streameval.monitor([first, again], "precision@100")
 
 
 def test_draws_by_key_are_not_pooled(tmp_path):
@@ -248,7 +251,7 @@ def test_draws_by_key_are_not_pooled(tmp_path):
         table = pa.table({"id": np.arange(300)})
         plan = streameval.plan(table, folders[-1], draw_by="id", seed=7, budget=120 + day)
         streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
-    rows = streameval.monitor(folders, at_rank=100).rows
+    rows = streameval.monitor(folders, "precision@100").rows
     assert [(row["positives"], row["seed"]) for row in rows] == [(None, None)] * 2
 
 
@@ -258,20 +261,20 @@ def test_days_that_are_fully_labelled_may_share_a_seed(tmp_path):
         folders.append(tmp_path / f"2026-01-0{day}")
         plan = streameval.plan(pa.table({"id": np.arange(20 + day)}), folders[-1], seed=7, budget=20 + day)
         streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
-    assert len(streameval.monitor(folders, at_rank=10).rows) == 2
+    assert len(streameval.monitor(folders, "precision@10").rows) == 2
 
 
 def test_one_day_is_told_once_and_with_nothing_to_add_the_mean_is_told_again(tmp_path, capsys):
     first, second = pooled(tmp_path, 0), pooled(tmp_path, 1)
     out = tmp_path / "history.parquet"
     asked = ["--out", str(out)]
-    assert run(["monitor", str(first), "--at-rank", "100", "--precision", "99%", *asked]) == 4
+    assert run(["monitor", str(first), "precision@100 >= 99%", *asked]) == 4
     told = capsys.readouterr().out
     assert "history.html: 1 day\n" in told
     assert "between  " not in told
     (row,) = pq.read_table(out).to_pylist()
     assert row["precision_lower"] <= row["run_lower"] <= row["run_upper"] <= row["precision_upper"]
-    assert run(["monitor", str(second), "--precision", ".990", *asked]) == 4
+    assert run(["monitor", str(second), "precision@100 >= .990", *asked]) == 4
     capsys.readouterr()
     for folder in (first, second):
         assert run(["monitor", str(folder), *asked]) == 4

@@ -49,7 +49,7 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, c
     out, statuses, studies = tmp_path / "history.parquet", {}, []
 
     def watch(*folders):
-        asked = ["--at-rank", str(CUTOFF), "--precision", "0.85", "--out", str(out)]
+        asked = [f"precision@{CUTOFF} >= 0.85", "--out", str(out)]
         capsys.readouterr()
         status = run(["monitor", *map(str, folders), *(asked if not out.exists() else asked[-2:])])
         return status, capsys.readouterr()
@@ -95,7 +95,7 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, c
     assert status == 4
     assert "Nothing was added" in said.out
     assert "it is proven to be below 0.85" in said.out
-    once = streameval.monitor(studies, at_rank=CUTOFF, precision=0.85)
+    once = streameval.monitor(studies, f"precision@{CUTOFF} >= 0.85")
     assert once.table.equals(pq.read_table(out))  # as if all labels had been there on their night
     assert once.outcome == "fail"
 
@@ -104,7 +104,7 @@ def test_a_fall_on_any_day_of_a_call_is_status_4_and_once_alone(tmp_path, capsys
     """As in the catch-up call of a trial: the fall lies days before the last one, and no precision was named."""
     studies = [labelled(*night(tmp_path, day, 0.95 if day < 4 else 0.3)) for day in range(1, 7)]
     out = tmp_path / "history.parquet"
-    assert run(["monitor", *map(str, studies[:3]), "--at-rank", str(CUTOFF), "--out", str(out)]) == 0
+    assert run(["monitor", *map(str, studies[:3]), f"precision@{CUTOFF}", "--out", str(out)]) == 0
     capsys.readouterr()
     assert run(["monitor", *map(str, studies), "--out", str(out)]) == 4
     fallen = [row["day"] for row in rows_of(out) if row["change"] == "fall"]
@@ -119,7 +119,7 @@ def test_a_model_that_is_bad_from_the_first_day_is_status_4_as_long_as_it_is(tmp
     out, outcomes = tmp_path / "history.parquet", []
     for day in range(1, 8):
         folder = labelled(*night(tmp_path, day, 0.85))
-        found = streameval.monitor(folder, at_rank=CUTOFF, precision=0.9, out=out)
+        found = streameval.monitor(folder, f"precision@{CUTOFF} >= 0.9", out=out)
         outcomes.append((found.rows[-1]["outcome"], found.rows[-1]["run_outcome"], found.outcome))
     assert outcomes[0] == ("inconclusive",) * 3
     assert outcomes[-1] == ("inconclusive", "fail", "fail")
@@ -132,7 +132,7 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
     early, late = labels.slice(0, 90), labels.slice(90)
     asked = [str(folder), "--out", str(out)]
     labelled(folder, early)
-    assert run(["monitor", *asked, "--at-rank", str(CUTOFF), "--incomplete"]) == 0
+    assert run(["monitor", *asked, f"precision@{CUTOFF}", "--incomplete"]) == 0
     labelled(folder, late.slice(0, 30))
     assert run(["monitor", *asked]) == 0  # it was taken as it was, and has more now
     assert "counts with 120 of" in capsys.readouterr().out
@@ -154,7 +154,7 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
 def test_a_day_that_is_judged_otherwise_is_not_replaced(tmp_path):
     out = tmp_path / "history.parquet"
     folder, labels = night(tmp_path, 1, 0.9)
-    streameval.monitor(labelled(folder, labels.slice(9)), at_rank=CUTOFF, incomplete=True, out=out)
+    streameval.monitor(labelled(folder, labels.slice(9)), f"precision@{CUTOFF}", incomplete=True, out=out)
     labelled(folder, labels.slice(0, 9), label_error=0.02)
     with pytest.raises(streameval.StudyError, match="--allow label_error"):
         streameval.monitor(folder, out=out)
@@ -226,7 +226,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
     plan, evaluation = study.plan(), study.evaluation()
     assert not evaluation.curve.proves
     assert evaluation.curve.claim.coverage == "simultaneous"
-    found = streameval.monitor([calm, odd, bare, adopted], at_rank=150)
+    found = streameval.monitor([calm, odd, bare, adopted], "precision@150")
     assert [row["contradiction"] for row in found.rows] == [None, "study", "study", "study"]
     evidence = create("loguniform", plan.parameters).evidence_at(plan, evaluation.labels, 150, STAKES / 150)
     assert found.rows[1]["positives"] == evidence[0].tolist()
@@ -242,7 +242,7 @@ def test_a_day_whose_bounds_contradict_themselves_at_its_own_confidence_is_taken
     level = 1 - 0.475 / 2  # of the first day of a history of confidence .05
     both = [contradicted(tmp_path, 1, level), contradicted(tmp_path, 2, level, stages=2, growing=True)]
     for folder, instead in zip(both, ("what its labels say of the cutoff alone", "precision from 0 to 1"), strict=True):
-        found = streameval.monitor(folder, at_rank=150, confidence=0.05, precision=0.5)
+        found = streameval.monitor(folder, "precision@150 >= 0.5", confidence=0.05)
         (row,) = found.rows
         assert row["contradiction"] == "day"
         assert (row["precision_lower"], row["precision_upper"], row["outcome"]) == (0, 1, "inconclusive")
@@ -256,7 +256,7 @@ def test_runs_that_contradict_themselves_establish_nothing_and_say_so(tmp_path):
     low, high = days.means(np.array([1]), np.array([4]), 0.05)
     assert low[0] > high[0]
     assert days.change(1, 0.05) is None
-    history = streameval.monitor(pooled(tmp_path, 0), at_rank=100, precision=0.9)
+    history = streameval.monitor(pooled(tmp_path, 0), "precision@100 >= 0.9")
     (row,) = history.rows
     one = replace(history, table=pa.Table.from_pylist([row | {"day": date(2025, 12, 31)}], schema=SCHEMA))
     level = Bounds(row["precision_lower"], row["precision"], row["precision_upper"])

@@ -120,7 +120,7 @@ def test_what_is_missing_is_asked_for_before_anything_is_cut(here, step):
     assert after(out) == "streameval select 'my study' --remaining --export remaining.csv"
     out = step(after(out))
     assert answer_csv("remaining.csv") == asked - asked // 2
-    assert "cut 'my study' --precision" in after(step(after(out)))
+    assert "cut 'my study' precision:" in after(step(after(out)))
 
 
 def test_after_reuse_only_what_has_no_label_is_asked_for(here, step):

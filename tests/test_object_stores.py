@@ -443,8 +443,8 @@ def test_addresses_where_local_paths_belong_are_refused(ranking, tmp_path, monke
 
 
 READING = {
-    "at": ["--rank", "10"], "check": ["precision@10 >= .9"], "report": [], "labels": [], "sql": ["SELECT 1"],
-    "cut": ["--rank", "10"], "select": [], "evaluate": [], "monitor": ["--at-rank", "10", "--day", "2026-11-16"],
+    "show": ["precision@10"], "check": ["precision@10 >= .9"], "report": [], "labels": [], "sql": ["SELECT 1"],
+    "cut": ["10"], "select": [], "evaluate": [], "monitor": ["precision@10", "--day", "2026-11-16"],
 }  # fmt: skip
 
 
@@ -461,7 +461,7 @@ def test_what_was_published_is_read_from_a_copy(ranking, tmp_path, capsys):
     assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "300"]) == 0
     assert run(["select", str(study)]) == 0
     assert run(["evaluate", str(study), "--labels", str(ranking[1]), "--publish", str(copy)]) == 0
-    for verb in ("at", "check", "report", "sql"):
+    for verb in ("show", "check", "report", "sql"):
         status = run([verb, str(copy), *READING[verb]])
         assert status == 0 or (verb, status) == ("check", 5), verb
 
@@ -519,7 +519,7 @@ def test_a_cut_of_a_list_on_a_store_is_written_here(lake, ranking, tmp_path):
         method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
         assert run(["plan", source, "--study", study, *method, "--seed", "0"]) == 0
         assert run(["evaluate", study, "--labels", str(labels)]) == 0
-        assert run(["cut", study, "--rank", "700", "--out", out]) == 0
+        assert run(["cut", study, "700", "--out", out]) == 0
         found.append(pq.read_table(out))
     assert found[0].equals(found[1])
 

@@ -12,7 +12,7 @@ import pytest
 
 import streameval
 from streameval.cli import run
-from streameval.curve.pooling import Pool, odds_of
+from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.curve.standard_error import standard_error
 from streameval.methods import create
 from streameval.reporting.chart_rows import by_false_positive_rate, by_rank, by_recall, by_yield
@@ -76,18 +76,19 @@ def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     wrong = np.sum(rise * (np.arange(1, N + 1) - y + rise / 2 - 0.5)) / (f * (N - f))
     assert rows["roc_auc", ""]["estimate"] == pytest.approx(1 - float(wrong), abs=2e-4)
 
-    told = printed(capsys, "at", study, "--rank", k, "--recall", "0.9", "--precision", "0.8", "--score", "0.5")
-    said = {(row["metric"], row["argument"]): row["estimate"] for row in told["found"]}
-    assert (said["precision_at", "1000"], said["recall_at", "1000"]) == (p, r)
-    reached = said["rank_at_recall", "0.9"]
+    asked = [f"precision@{k}", f"recall@{k}", "rank@recall:0.9", "rank@precision:0.8", "rank@score:0.5",
+             "precision@score:0.5"]  # fmt: skip
+    said = {row["measure"]: row["estimate"] for row in printed(capsys, "show", study, *asked)["measures"]}
+    assert (said["precision@1000"], said["recall@1000"]) == (p, r)
+    reached = said["rank@recall:0.9"]
     assert reached == rows["rank_at_recall", "0.9"]["estimate"]
     assert curve.recall_at(int(reached)).estimate >= 0.9 > curve.recall_at(int(reached) - 1).estimate
-    assert said["rank_at_precision", "0.8"] == rows["rank_at_precision", "0.8"]["estimate"]
-    middle = said["rank_at_score", "0.5"]
-    assert said["precision_at_score", "0.5"] == pytest.approx(float(one.curve.at(middle)) / middle)
+    assert said["rank@precision:0.8"] == rows["rank_at_precision", "0.8"]["estimate"]
+    middle = said["rank@score:0.5"]
+    assert said["precision@score:0.5"] == pytest.approx(float(one.curve.at(middle)) / middle)
 
     if curve.proves:
-        cut = printed(capsys, "cut", study, "--rank", k)
+        cut = printed(capsys, "cut", study, k)
         assert (cut["precision"], cut["recall"]) == (p, r)
     (row,) = printed(capsys, "extrapolate", "--study", study, "--to", "0.9", "--rank", k)["curve"]
     assert (row["precision"], row["recall"]) == (p, pytest.approx(r))
@@ -97,7 +98,7 @@ def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     (row,) = printed(capsys, "sql", study, query)["rows"]
     assert (row["p"]["estimate"], row["r"]["estimate"], row["reached"]["estimate"]) == (p, r, reached)
     assert row["kept"]["estimate"] == rows["rank_at_precision", "0.8"]["estimate"]
-    assert row["s"]["estimate"] == said["precision_at_score", "0.5"]
+    assert row["s"]["estimate"] == said["precision@score:0.5"]
     assert (row["positives"], row["items"]) == (pytest.approx(f, rel=1e-3), pytest.approx(N))
 
 
@@ -156,7 +157,7 @@ def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
         plan = method.plan(N, seed)
         labels = Labels.of(plan, TRUTH[plan.ranks - 1])
         found = method.estimate(plan, labels)
-        pool = Pool.of(plan.ranks, labels.label, odds_of(method.weights(plan), labels.known))
+        pool = PooledLabels.of(plan.ranks, labels.label, odds_of(method.weights(plan), labels.known))
         for rank in inside:
             error = standard_error(pool, plan.ranks, rank)
             inside[rank] += bool(abs(found.at(rank) - y[rank - 1]) <= 1.96 * error)
@@ -165,12 +166,12 @@ def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
 
     plan = streameval.plan(pa.table({"id": np.arange(N)}), tmp_path, seed=1, budget=600)
     streameval.evaluate(tmp_path, labels=pa.table({"rank": plan.ranks, "label": TRUTH[plan.ranks - 1]}))
-    told = printed(capsys, "at", tmp_path, "--rank", N, "--rank", 5, "--standard-error")["standard_error"]
-    assert told["5"] is None
-    assert 0.005 < told[str(N)] < 0.05
-    assert run(["at", str(tmp_path), "--rank", str(N), "--standard-error"]) == 0
+    told = printed(capsys, "show", tmp_path, f"precision@{N}, 5", "--standard-error")["standard_error"]
+    assert told["precision@5"] is None
+    assert 0.005 < told[f"precision@{N}"] < 0.05
+    assert run(["show", str(tmp_path), f"precision@{N}", "--standard-error"]) == 0
     assert "(approximate, and for this rank alone; the bounds hold for all ranks at once)" in capsys.readouterr().out
-    assert run(["at", str(tmp_path), "--recall", ".5", "--standard-error"]) == 2
+    assert run(["show", str(tmp_path), "rank@recall:.5", "--standard-error"]) == 2
 
 
 def test_labels_that_crowd_the_top_no_longer_pull_the_estimates_down(tmp_path):

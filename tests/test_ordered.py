@@ -20,7 +20,7 @@ from streameval.counting.label_counts import joined
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.ordered_words import OrderedWords
 from streameval.counting.parted_words import KeyRanges, Parted, Pile, WordStore
-from streameval.counting.piled_words import OutsideError, PiledWords, Piles
+from streameval.counting.piled_words import PiledWords, Piles, RuledOutError
 from streameval.kernels.words import sort_words
 from streameval.stores import scratch
 
@@ -114,7 +114,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
             part = counts.between(int(own[a]), last)
             assert part.key.tolist() == own[a : own.size if last is None else b].tolist()
     if piles.count < 1 << 16:
-        with pytest.raises(OutsideError):
+        with pytest.raises(RuledOutError):
             piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
 
 

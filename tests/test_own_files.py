@@ -98,7 +98,7 @@ def test_manifests_are_a_record_that_no_verb_reads(study, capsys):
     asked = (
         ["sql", str(study), f"FROM {table}", "--json"] for table in ("selection", "labels", "metrics", "provenance")
     )
-    questions = [*asked, ["at", str(study), "--rank", "50", "--json"], ["labels", str(study), "--json"]]
+    questions = [*asked, ["show", str(study), "precision@50", "--json"], ["labels", str(study), "--json"]]
 
     def answers():
         return [(run(question), capsys.readouterr().out) for question in questions]
@@ -119,7 +119,7 @@ def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys)
     damaged = bytearray(votes.read_bytes())
     damaged[len(damaged) // 3] ^= 4
     votes.write_bytes(damaged)
-    for command in (["labels", study], ["evaluate", study], ["at", study, "--rank", 5], ["sql", study, "SELECT 1"]):
+    for command in (["labels", study], ["evaluate", study], ["show", study, "precision@5"], ["sql", study, "SELECT 1"]):
         error = refused(capsys, *command)
         assert votes.name in error
         assert "give its label table again" in error
@@ -141,8 +141,8 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
     other = shutil.copytree(study, tmp_path / "other")
     assert run(["labels", str(study), "--forget", "good.parquet"]) == 0
     for command in (
-        ["at", study, "--rank", 5],
-        ["cut", study, "--rank", 5],
+        ["show", study, "precision@5"],
+        ["cut", study, 5],
         ["sql", study, "SELECT precision_at(5)"],
         ["report", study],
         ["compare", study, other],
@@ -152,9 +152,9 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
         assert "labels have changed" in error
         assert "evaluate again" in error
     assert run(["evaluate", str(study), "--labels", str(whole / "good.parquet")]) == 0
-    assert run(["at", str(study), "--rank", "5"]) == 0
+    assert run(["show", str(study), "precision@5"]) == 0
     shutil.rmtree(other / "votes")  # results that are handed on without their votes stand alone
-    assert run(["at", str(other), "--rank", "5"]) == 0
+    assert run(["show", str(other), "precision@5"]) == 0
 
 
 def test_a_source_that_is_forgotten_again_is_forgotten_already(study, capsys):
@@ -239,11 +239,11 @@ def test_results_of_another_plan_are_called_so(whole, study, tmp_path, capsys):
                     options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
     for name in ("plan.json", "plan.parquet"):
         shutil.copy(other / name, study / name)
-    assert "its results are of another plan" in refused(capsys, "at", study, "--rank", "9")
+    assert "its results are of another plan" in refused(capsys, "show", study, "precision@9")
 
 
 def test_small_tables_are_read_without_compiled_code(study):
-    commands = [["at", str(study), "--rank", "9"], ["sql", str(study), "FROM metrics"]]
+    commands = [["show", str(study), "precision@9"], ["sql", str(study), "FROM metrics"]]
     code = f"import sys, streameval.cli as cli; print([cli.run(one) for one in {commands}], 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[0, 0] False\n"), done.stderr

@@ -86,7 +86,7 @@ def test_cut_refuses_and_the_way_out_that_it_names_works(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "contradict A.2 taken literally" in said
     assert "the band is a picture and not a bound" in said
-    assert run(["cut", study, "--precision", "0.9"]) == 2
+    assert run(["cut", study, "precision:0.9"]) == 2
     refused = capsys.readouterr().err
     assert len(refused.strip().splitlines()) == 1
     assert "prove nothing: The PAULA bracket is conditional on A.2" in refused
@@ -94,14 +94,14 @@ def test_cut_refuses_and_the_way_out_that_it_names_works(tmp_path, capsys):
     assert way_out == f"streameval evaluate {study} --assume independent"
     assert run(way_out.split()[1:]) == 0
     assert "if labels are independent" in capsys.readouterr().out
-    cut = streameval.cut(study, precision="0.9")
+    cut = streameval.cut(study, "precision:0.9")
     assert (cut.claim.coverage, cut.claim.confidence) == ("conditional", 0.95)
     assert truth[: cut.rank].mean() >= 0.9
     assert cut.holds["precision_lower"] >= 0.9
     assert run(["labels", study]) == 0  # judged as in the last evaluation
     assert "Half-width reached" in capsys.readouterr().out
     assert run(["evaluate", study, "--assume", "a2"]) == 0
-    assert run(["cut", study, "--precision", "0.9"]) == 2
+    assert run(["cut", study, "precision:0.9"]) == 2
 
 
 def test_where_labels_rise_beyond_noise_the_first_evaluate_and_cut_name_what_works(tmp_path, capsys):
@@ -115,7 +115,7 @@ def test_where_labels_rise_beyond_noise_the_first_evaluate_and_cut_name_what_wor
     assert run(["evaluate", study, "--labels", str(tmp_path / "labels.parquet")]) == 0
     told = capsys.readouterr().out
     assert "The assumption fails" in told
-    assert run(["cut", study, "--precision", "0.9"]) == 2
+    assert run(["cut", study, "precision:0.9"]) == 2
     way_out = capsys.readouterr().err.split("`")[1]
     assert f"Next: `{way_out}`" in told
     assert run(shlex.split(way_out)[1:]) == 0

@@ -22,7 +22,7 @@ COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-orde
           "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES,
           "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
-         "--tolerance 0.1": REFUSED, "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
+         "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
          "--publish there --out results": GOES, "--publish there": REFUSED, "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--item id": GOES, "--ties trec_eval --item id": GOES,
          "--positives qrels.parquet": GOES, "--engine sparc": REFUSED, "--spark-remote sc://x": REFUSED}  # fmt: skip

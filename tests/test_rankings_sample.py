@@ -218,7 +218,7 @@ def test_what_is_not_known_is_refused(home):
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
-    assert run(["cut", "st", "--precision", "0.9"]) == 2
+    assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=10)
     with pytest.raises(StudyError, match="is a study of one ranking"):
         streameval.evaluate_rankings("one", labels=chosen)

@@ -197,8 +197,8 @@ def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
         streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": rising[ranks - 1]}))
         return (study / "report.html").read_text()
 
-    cut = re.search(r"streameval cut &#x27;loguniform None&#x27; --precision ([\d.]+)", page("loguniform", None))
-    assert streameval.cut(tmp_path / "loguniform None", precision=cut[1]).rank >= 6
+    cut = re.search(r"streameval cut &#x27;loguniform None&#x27; precision:([\d.]+)", page("loguniform", None))
+    assert streameval.cut(tmp_path / "loguniform None", f"precision:{cut[1]}").rank >= 6
     assert "streameval select &#x27;loguniform 20&#x27; --remaining" in page("loguniform", 20)
 
 

@@ -29,9 +29,7 @@ def test_results_show_themselves_in_a_line(tmp_path):
     assert repr(found) == (
         f"<Evaluation {found.evaluation_id} of 60 items by paula: 60 of 60 labels, bounds exact, of the truth>"
     )
-    assert repr(streameval.cut(study, rank=40)) == (
-        "<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>"
-    )
+    assert repr(streameval.cut(study, 40)) == ("<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +47,7 @@ def results(tmp_path_factory):
         "labels": (found.labels, ["<td>labelled</td><td>60</td>"], ["rank", "label", "votes", "positive_votes"]),
         "curve": (found.curve, ["<svg", "exact"], ["rank", "yield_lower"]),
         "evaluation": (found, ["<td>labelled</td><td>60</td>", "<svg", "exact"], ["rank", "yield_lower"]),
-        "cut": (streameval.cut(study, rank=40), ["40 of 60", "precision"], ["metric", "lower", "estimate", "upper"]),
+        "cut": (streameval.cut(study, 40), ["40 of 60", "precision"], ["metric", "lower", "estimate", "upper"]),
         "comparison": (streameval.compare(study, other), ["average_precision"], ["metric", "argument"]),
         "progress": (streameval.labels(study), ["first_rank"], ["stratum", "first_rank"]),
         "costs": (streameval.cost(1000), ["loguniform", "uniform"], ["method", "labels", "accuracy"]),

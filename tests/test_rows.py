@@ -99,7 +99,7 @@ def journey(source, folder, options, method):
     plan = streameval.plan(source, folder, method="loguniform", options=options, seed=1, **method)
     table = streameval.select(folder, **again).table
     found = streameval.evaluate(folder, labels=table.select(["rank", "good"]), label="good")
-    cut = streameval.cut(folder, rank=500, **again)
+    cut = streameval.cut(folder, 500, **again)
     return {
         "ranks": plan.ranks.tolist(),
         "items": table.select(["rank", "draw_weight", "id", "s", "good", "land"]).to_pylist(),

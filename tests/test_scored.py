@@ -203,7 +203,7 @@ def test_exact_agrees_beyond_a_block(rules):
     labels, scores = (rng.random(n) < 0.2).astype(np.uint8), rng.permutation(n).astype(float)
     mine = evaluation(labels, scores, 5, rules)
     table, options = pa.table({"v": labels, "s": scores}), streameval.RankingOptions(score="s")
-    rows = streameval.exact(table, label="v", misses=5, options=options, tolerance=0).metrics.to_pylist()
+    rows = streameval.exact(table, label="v", misses=5, options=options).metrics.to_pylist()
     value = {(row["metric"], row["argument"]): row["estimate"] for row in rows}
     assert mine.average_precision() == value["average_precision", "found" if rules == "lingpipe" else "positives"]
     assert mine.area_under_roc_curve() == value["roc_auc", ""]

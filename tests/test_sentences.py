@@ -130,7 +130,7 @@ def test_cut_and_compare_say_what_their_estimates_are_of(study, capsys):
     basis = streameval.evaluate(folder, labels=labels.take(half)).curve.basis
     assert basis == "labels at hand"
     capsys.readouterr()
-    for command in (["cut", str(folder), "--rank", "1000"], ["compare", str(folder), str(other)]):
+    for command in (["cut", str(folder), "1000"], ["compare", str(folder), str(other)]):
         assert run([*command, "--json"]) == 0
         said = json.loads(capsys.readouterr().out)
         assert said.get("a", said)["estimates"] == basis

@@ -392,11 +392,11 @@ def test_sql_says_of_slices_what_python_says(study):
 
 def test_the_command_line_says_it_too(study, copied, capsys):
     folder, (_, _, found) = copied, study
-    assert run(["at", str(folder), "--slice", "at's", "--rank", "7", "--json"]) == 0
-    (row, *_) = json.loads(capsys.readouterr().out)["found"]
+    assert run(["show", str(folder), "precision@7", "--slice", "at's", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["measures"]
     (one,) = (one for one in found.slices if one.name == "at's")
     assert (row["lower"], row["estimate"], row["upper"]) == tuple(one.curve.precision_at(7))
-    assert run(["at", str(folder), "--slice", "att", "--rank", "7"]) == 2
+    assert run(["show", str(folder), "--slice", "att", "precision@7"]) == 2
     assert "there is no slice 'att'" in capsys.readouterr().err
     assert run(["evaluate", str(folder)]) == 0
     shown = capsys.readouterr().out
@@ -425,7 +425,7 @@ def test_slices_are_published_compared_and_cut(copied):
     assert {"slice_counts.parquet", "slice_curve.parquet", "slice_envelope.parquet", "slice_metrics.parquet"} <= names
     copy = shutil.copytree(folder, folder.parent / "copy")
     assert streameval.compare(folder, copy).a.curve.claim.confidence == pytest.approx(0.975)
-    assert run(["cut", str(folder), "--rank", "100", "--out", str(folder.parent / "cut.parquet")]) == 0
+    assert run(["cut", str(folder), "100", "--out", str(folder.parent / "cut.parquet")]) == 0
     assert pq.read_table(folder.parent / "cut.parquet").num_rows == 100
 
 

@@ -385,11 +385,12 @@ def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
     for method, asked in (("precision_at", 777), ("rank_at_precision", 0.5), ("rank_at_recall", 0.5)):
         (row,) = json.loads(printed("sql", study, f"SELECT {method}({asked}) AS found", "--json"))["rows"]
         assert same(getattr(curve, method)(asked), row["found"])
-        flag = {"precision_at": "--rank", "rank_at_precision": "--precision", "rank_at_recall": "--recall"}[method]
-        found = json.loads(printed("at", study, flag, asked, "--json"))["found"]
-        (row,) = [one for one in found if one["metric"] == method]
+        metric, _, kind = method.partition("_at")
+        measure = f"{metric}@{kind.removeprefix('_')}{':' * bool(kind)}{asked}"
+        (row,) = json.loads(printed("show", study, measure, "--json"))["measures"]
         assert same(getattr(curve, method)(asked), {key: row[key] for key in ("lower", "estimate", "upper")})
-    assert "f_measure(777, 2)" in printed("at", study, "--rank", 777, "--beta", 2)
+    (row,) = json.loads(printed("show", study, "f2@777", "--json"))["measures"]
+    assert (row["lower"], row["estimate"], row["upper"]) == tuple(curve.f_measure(777, 2.0))
     assert printed("sql", study, "SELECT 1 AS a, NULL AS b, 'x,y' AS c", "--csv") == 'a,b,c\n1,,"x,y"\n'
     assert printed("sql", study, "SELECT 1 AS a, NULL AS b").split() == ["a", "b", "1", "NULL"]
     printed("sql", study, "FROM curve", "--parquet", tmp_path / "out.parquet")
@@ -461,11 +462,10 @@ def _csv(folder):
         (["sql", "STUDY", "SELECT 1", "--with", "x=/no/such"], "no such file"),
         (["sql", "STUDY", "SELECT 1", "--csv", "--json"], "one form"),
         (["sql", "NOWHERE", "SELECT 1"], "make a study with `streameval plan`"),
-        (["at", "STUDY"], "no question was asked"),
-        (["at", "STUDY", "--rank", "0"], "outside 1..10,000"),
-        (["at", "STUDY", "--recall", "1.5"], "outside (0, 1]"),
-        (["at", "STUDY", "--precision", "high"], "not a number"),
-        (["at", "STUDY", "--rank", "5", "--beta", "-1"], "beta is -1"),
+        (["show", "STUDY", "precision@10001"], "rank 10,001 is outside 1..10,000"),
+        (["show", "STUDY", "rank@recall:1.5"], "outside (0, 1]"),
+        (["show", "STUDY", "rank@precision:high"], "not a number"),
+        (["show", "STUDY", "precison@5"], "did you mean 'precision'?"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, study, tmp_path, capsys):

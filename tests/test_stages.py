@@ -87,7 +87,7 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert widths[0] < 0.5 * plain[0]  # without batches, what nobody answered yet counts as unknown
     assert widths[1] < 0.6 * plain[1]
     assert "and after each of 4 stages, whatever the list" in curve().findings[0]
-    assert run(["cut", "s", "--precision", "0.7", "--out", "best"]) == 0
+    assert run(["cut", "s", "precision:0.7", "--out", "best"]) == 0
     assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
 
 
@@ -206,7 +206,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert curve().claim.coverage == "none"
     assert "This is the first batch of an adaptive plan" in curve().findings[0]
     assert "Next: `streameval grow s --rest` adds the second batch" in out
-    assert run(["cut", "s", "--precision", "0.5", "--out", "best"]) == 2
+    assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()
     assert set(first.ranks) <= set(grown.ranks) <= set(fixed.ranks)
@@ -302,7 +302,7 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     assert run(["evaluate", "s", "--label-error", "0.02"]) == 0
     assert curve().half_width().alpha > narrow
     assert run(["evaluate", "s"]) == 0
-    assert run(["cut", "s", "--precision", "0.5", "--out", "best"]) == 0
+    assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 0
     assert run(["report", "s"]) == 0
     capsys.readouterr()
     assert run(["sql", "s", "SELECT count(*) AS n FROM plan", "--json"]) == 0

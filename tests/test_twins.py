@@ -17,7 +17,6 @@ from reference import keywords
 OF_COMMANDS = {"json", "log", "quiet", "dry_run", "time_limit", "overwrite", "spark_remote"}
 OF_FUNCTIONS = {"progress", "existing", "options", "ranking"}
 NO_FUNCTION = {
-    "at": "the questions of `check` are to take its place",
     "demo": "prints a journey of the other verbs",
     "guide": "prints pages",
 }
@@ -39,7 +38,7 @@ ONLY_COMMAND = {
     "simulate": {"plot": FILE},
     "report": {"plots": "plots are a function of their own"},
     "check": {"summary": "a file of a CI job"},
-    "cut": {"out": FILE, "order": FILE, "f1": "f_beta"},
+    "cut": {"out": FILE, "order": FILE},
     "labels": {"forget": "Study.labels.forget"},
     "sql": {"with": "files", "csv": FILE, "parquet": FILE, "macros": FILE},
     "cost": {"adopted": "what a sample that was drawn elsewhere is worth"},
@@ -49,7 +48,6 @@ COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
     "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
     "cost": dict.fromkeys(["ascending", "key", "nan", "memory", "threads", "verify"], COUNTED),
-    "cut": {"f_beta": "--f1"},
     "sql": {"files": "--with"},
     "extrapolate": {"target": "--to"},
 }

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from benchmarks.coverage import binomial_tail
 from benchmarks.judges import PAIRS, adversarial
+from streameval.judges.classes import judged_in_order
+from streameval.judges.values import Judge
 from streameval.kernels.martingale import bounds, evidence
 from streameval.methods import create
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.adaptive import FIRST, densities, of_runs, runs
 from streameval.methods.loguniform.design import blocks, with_judged
 from streameval.methods.loguniform.draws import batch_of, draw, kept

@@ -77,7 +77,7 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
     assert {name for name, _ in columns} >= {"curve", "envelope", "metrics", "provenance"}
     assert all(who in told and ABOUT in told for _, told in columns)
     assert all(who in told for (told,) in macros)
-    for command in (["cut", str(folder), "--precision", "0.7"], ["at", str(folder), "--rank", "1000"]):
+    for command in (["cut", str(folder), "precision:0.7"], ["show", str(folder), "precision@1000"]):
         assert run(command) == 0
         told = capsys.readouterr().out
         assert who in told

@@ -73,7 +73,7 @@ def objects(lake, place="s3://lake/best"):
 
 @pytest.mark.parametrize("order", ["storage", "rank"])
 def test_a_cut_on_a_store_has_the_bytes_of_a_local_one(lake, study, tmp_path, capsys, order):
-    asked = ["cut", str(study), "--rank", "3000", "--order", order, "--json"]
+    asked = ["cut", str(study), "3000", "--order", order, "--json"]
     capsys.readouterr()
     for out in (str(tmp_path / "best"), "s3://lake/best/"):
         assert run([*asked, "--out", out]) == 0
@@ -125,7 +125,7 @@ def test_memory_does_not_grow_with_what_is_sent(lake):
 
 def test_the_same_cut_again_writes_nothing_here_or_there(lake, study, tmp_path, capsys):
     for out in (tmp_path / "best", "s3://lake/best"):
-        asked = ["cut", str(study), "--rank", "900", "--out", str(out), "--json"]
+        asked = ["cut", str(study), "900", "--out", str(out), "--json"]
         assert run(asked) == 0
         before = objects(lake)
         lake.reset()
@@ -134,15 +134,15 @@ def test_the_same_cut_again_writes_nothing_here_or_there(lake, study, tmp_path, 
         assert json.loads(capsys.readouterr().out)["already_there"] is True
         assert not [one for one in lake.requests if one[0] != "GET" and one[0] != "HEAD"]
         assert objects(lake) == before
-        assert "is not empty" in refused(capsys, 2, "cut", study, "--rank", "901", "--out", out)
-        assert "is not empty" in refused(capsys, 2, "cut", study, "--rank", "900", "--order", "rank", "--out", out)
+        assert "is not empty" in refused(capsys, 2, "cut", study, "901", "--out", out)
+        assert "is not empty" in refused(capsys, 2, "cut", study, "900", "--order", "rank", "--out", out)
     client(lake).delete_file("lake/best/part-00001.parquet")
-    assert "is not empty" in refused(capsys, 2, "cut", study, "--rank", "900", "--out", "s3://lake/best")
+    assert "is not empty" in refused(capsys, 2, "cut", study, "900", "--out", "s3://lake/best")
 
 
 def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, one_ranking, tmp_path, capsys):
     def cut(out, where=study):
-        return refused(capsys, 2, "cut", where, "--rank", "500", "--out", out)
+        return refused(capsys, 2, "cut", where, "500", "--out", out)
 
     with client(lake).open_output_stream("lake/mine/part-00000.parquet") as stream:
         stream.write(b"mine")
@@ -165,11 +165,11 @@ def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, one_ranking
 
 @pytest.mark.parametrize("fault", ["503", "500", "drop"])
 def test_trouble_that_passes_changes_nothing(lake, study, tmp_path, fault):
-    streameval.cut(study, rank=2_000).write(tmp_path / "best")
+    streameval.cut(study, 2_000).write(tmp_path / "best")
     lake.reset({"path": f"{STAGED_PART}00001", "method": "PUT", "fault": fault, "last": 2},
                {"path": "best/part-00002", "method": "PUT", "fault": fault, "last": 2},
                {"path": UNFINISHED, "method": "DELETE", "fault": fault, "last": 2})  # fmt: skip
-    streameval.cut(study, rank=2_000).write("s3://lake/best")
+    streameval.cut(study, 2_000).write("s3://lake/best")
     local = {path.name: path.read_bytes() for path in (tmp_path / "best").iterdir() if path.suffix == ".parquet"}
     remote = objects(lake)
     assert {name: body for name, body in remote.items() if name != "_manifest.json"} == local
@@ -179,30 +179,30 @@ def test_trouble_that_passes_changes_nothing(lake, study, tmp_path, fault):
 @pytest.mark.parametrize("path", [f"{STAGED_PART}00003", "best/part-00002", "best/_manifest"])
 def test_trouble_that_stays_is_status_three_and_leaves_nothing(lake, study, capsys, fault, path):
     lake.reset({"path": path, "method": "PUT", "fault": fault})
-    message = refused(capsys, 3, "cut", study, "--rank", "3000", "--out", "s3://lake/best")
+    message = refused(capsys, 3, "cut", study, "3000", "--out", "s3://lake/best")
     assert "does not answer" in message
     assert "nothing half-written" in message
     assert objects(lake) == {}
     assert lake.open_uploads == []
     lake.reset()
-    assert run(["cut", str(study), "--rank", "3000", "--out", "s3://lake/best"]) == 0
+    assert run(["cut", str(study), "3000", "--out", "s3://lake/best"]) == 0
 
 
 def test_a_store_that_is_gone_for_good_says_where_leftovers_lie(lake, study, capsys):
     dead = {"path": "best", "fault": "503"}
     lake.reset({"path": f"{STAGED_PART}00003", "method": "PUT", "fault": "503"}, {**dead, "method": "DELETE"})
-    message = refused(capsys, 3, "cut", study, "--rank", "3000", "--out", "s3://lake/best")
+    message = refused(capsys, 3, "cut", study, "3000", "--out", "s3://lake/best")
     assert f"what was sent lies in s3://lake/best/{UNFINISHED}; the same command again removes it first" in message
     assert all(name.startswith(f"{UNFINISHED}/") for name in objects(lake))
     lake.reset()
-    assert run(["cut", str(study), "--rank", "3000", "--out", "s3://lake/best"]) == 0
+    assert run(["cut", str(study), "3000", "--out", "s3://lake/best"]) == 0
     assert not [name for name in objects(lake) if name.startswith(UNFINISHED)]
 
 
 def test_a_store_that_denies_writing_is_known_before_the_work(lake, study, capsys, monkeypatch):
     lake.reset({"path": "best", "method": "PUT", "fault": "403"})
     monkeypatch.setattr("streameval.rankings.top_items.read_top", lambda *arguments: pytest.fail("the list was read"))
-    assert "denies access" in refused(capsys, 2, "cut", study, "--rank", "3000", "--out", "s3://lake/best")
+    assert "denies access" in refused(capsys, 2, "cut", study, "3000", "--out", "s3://lake/best")
 
 
 def test_a_part_that_fails_late_completes_no_upload(lake):
@@ -244,7 +244,7 @@ def process_of(lake, code, *arguments):
 
 @pytest.mark.parametrize("path", [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest"])
 def test_an_interrupted_cut_leaves_nothing(lake, study, path):
-    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": path, "method": "PUT", "signal": signal.SIGINT, "pid": process.pid, "last": 1})
         message = process.communicate("go\n", timeout=60)[1]
     assert process.returncode == 130
@@ -257,7 +257,7 @@ def test_an_interrupted_cut_leaves_nothing(lake, study, path):
 def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, path):
     """Killed while files are sent, while they get their names, and while what was sent is removed."""
     method = "DELETE" if path.endswith("begun") else "PUT"
-    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": path, "method": method, "signal": signal.SIGKILL, "pid": process.pid, "last": 1})
         process.communicate("go\n", timeout=60)
     assert process.returncode == -signal.SIGKILL
@@ -265,8 +265,8 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, pa
     assert left
     assert ("_manifest.json" in left) == (method == "DELETE" or "_manifest" in path)
     lake.reset()
-    streameval.cut(study, rank=3_000).write("s3://lake/best")
-    streameval.cut(study, rank=3_000).write(tmp_path / "best")
+    streameval.cut(study, 3_000).write("s3://lake/best")
+    streameval.cut(study, 3_000).write(tmp_path / "best")
     remote = objects(lake)
     remote.pop("_manifest.json")
     local = {one.name: one.read_bytes() for one in (tmp_path / "best").iterdir() if one.suffix == ".parquet"}
@@ -275,13 +275,13 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, pa
 
 
 def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):
-    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": "best/part-00004", "method": "PUT", "signal": signal.SIGKILL, "pid": process.pid})
         process.communicate("go\n", timeout=60)
     with client(lake).open_output_stream("lake/best/mine.parquet") as stream:
         stream.write(b"mine")
     with pytest.raises(InputError, match="is not empty"):
-        streameval.cut(study, rank=3_000).write("s3://lake/best")
+        streameval.cut(study, 3_000).write("s3://lake/best")
     assert objects(lake)["mine.parquet"] == b"mine"
 
 
@@ -325,10 +325,10 @@ def test_a_disk_that_is_full_leaves_nothing_there(lake, study, monkeypatch):
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     with pytest.raises(OutsideError, match="No space left"):
-        streameval.cut(study, rank=3_000).write("s3://lake/best")
+        streameval.cut(study, 3_000).write("s3://lake/best")
     assert objects(lake) == {}
 
 
 def test_no_secret_is_kept(lake, study):
-    streameval.cut(study, rank=500).write("s3://lake/best")
+    streameval.cut(study, 500).write("s3://lake/best")
     assert not re.search(r"testing-(key|secret)", objects(lake)["_manifest.json"].decode())

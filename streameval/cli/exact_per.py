@@ -18,7 +18,6 @@ _INSTEAD = {
     "--labels": "labels are a column of the list (--label)",
     "--on": "labels are a column of the list (--label)",
     "--misses": "positives that were never returned are a table (--positives)",
-    "--tolerance": "leave it out: means do not need it",
     "--window": "leave it out: windows slide over the ranks of one ranking",
     "--epsilon": "leave it out: it is of --window, which slides over the ranks of one ranking",
 }

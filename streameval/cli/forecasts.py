@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streameval.parquet.account import Forecast
-    from streameval.study.label_tables import Source
+    from streameval.study.label_tables import LabelTable
     from streameval.types import Plan
 
 
 def rehearsed(
-    what: Mapping[str, Any], forecast: Forecast, writes: Sequence[object], labels: Sequence[Source] = ()
+    what: Mapping[str, Any], forecast: Forecast, writes: Sequence[object], labels: Sequence[LabelTable] = ()
 ) -> dict[str, Any]:
     """Facts of a dry run, JSON-ready, of the same shape for every verb.
 

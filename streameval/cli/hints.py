@@ -1,4 +1,4 @@
-"""Hints that errors give: an option that the verb which runs does not have is said to be another's."""
+"""Hints of errors: an option that the running verb lacks is said to be another verb's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streameval.cli.commands import PANELS
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 _ANY = "|".join(VERBS)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-_NAMED = re.compile(rf"streameval ({_ANY})\b|(?<![\w-])({_ANY})(?: [^\s-][^\s;:,.]*){{0,2}} (?=--)")
+_NAMED = re.compile(rf"streameval ({_ANY})\b|(?<![\w-])({_ANY})(?: [^\s-][^\s;:,.]*(?::[^\s;,]+)?){{0,2}} (?=--)")
 
 
 def options_in(hint: str) -> Iterator[tuple[str, str | None]]:

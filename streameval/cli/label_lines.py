@@ -1,4 +1,4 @@
-"""What is said of labels that came in and do not count as they stand, or count by a guess."""
+"""Lines about labels that came in and do not count as they stand, or count by a guess."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.panels import JUDGE, MANY, REUSE
 from streameval.errors import StudyError
-from streameval.methods.judge import awaits_judge
+from streameval.judges.classes import awaits_judge
 from streameval.options import option
 from streameval.study.reuse import Reuse
 from streameval.verbs.plan import JudgeColumn

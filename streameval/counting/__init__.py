@@ -1,7 +1,8 @@
-"""From a list whose every item has a label to its sums, and to what they are looked up in.
+"""Exact evaluation: from a list whose every item has a label to its sums, and to lookups in it.
 
 `in_stored_order` sums a list that is stored in its order; `by_score` one that is ordered by a score, wherever its rows
-lie. `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
+lie: it counts labels per score (`counters`, `piled_words`), or orders them (`parted_words`, `ordered_words`).
+`block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
 questions about places in it. `scans` says what a scan of labelled rows returns, `threads` runs one in this process.
 """
 
@@ -26,10 +27,8 @@ class Summed:
             that begin in a block.
         how: How the list was read, for people.
         stored: Whether its stored order is that of the ranks.
-        scores: `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
-        score_at (callable(rank) -> float, or None): Score at a rank, NaN where only its bin is known; None where the
-            order has no scores.
-        unresolved: What bins leave open; None where every tie is known.
+        scores: `rank`, `score` at the cutoffs, where the order has scores.
+        score_at (callable(rank) -> float, or None): Score at a rank; None where the order has no scores.
         kept: Labels, where the rows came in order; None where they were counted.
         threads: Readers at work at once.
     """
@@ -40,27 +39,5 @@ class Summed:
     stored: bool
     scores: pa.Table | None = field(default=None, repr=False)
     score_at: Callable[[int], float] | None = None
-    unresolved: Unresolved | None = None
     kept: KeptBits | None = field(default=None, repr=False)
     threads: int = 1
-
-
-@dataclass(frozen=True)
-class Unresolved:
-    """What bins of scores leave open beyond ties.
-
-    Attributes:
-        average_precision, roc_auc: Width of the brackets.
-        grouped (pair of float): Least and most that the sum of precisions can be where tied items count as one.
-        ties: Whether items are known to tie, positives with negatives, in bins of a single score.
-    """
-
-    average_precision: float
-    roc_auc: float
-    grouped: tuple[float, float]
-    ties: bool
-
-    @property
-    def wide(self) -> bool:
-        """Whether any bracket is wider than a point."""
-        return max(self.average_precision, self.roc_auc, self.grouped[1] - self.grouped[0]) > 0

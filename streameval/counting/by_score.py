@@ -1,39 +1,38 @@
-"""Lists in score order wherever their rows lie: labels counted per score, or ordered by it, are the list."""
+"""Sum a list in the order of its scores, wherever its rows lie: labels are counted per score, or ordered by it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting import Summed, Unresolved
+from streameval.counting import Summed
 from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
-from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, sample
+from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.kept_bits import KeptBits
-from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups, joined
+from streameval.counting.label_counts import LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
 from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
-from streameval.counting.piled_words import OutsideError, PileCounts, PiledWords, Piles
+from streameval.counting.piled_words import PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
-from streameval.progress import Progress, silent
+from streameval.progress import Progress
 from streameval.stores.scratch import ScratchFile
-from streameval.typing import FloatArray, Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
 _PILED_WORDS = 1.1  # the same where piles are counted: that takes little of what is set aside for units and sums
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
-_MOST_SCANS = 8
 Sample = Callable[[], UInt64Array]
 
 
@@ -43,13 +42,11 @@ class Limits:
 
     Attributes:
         memory: Bytes for counters, or for words of items.
-        tolerance: Width of brackets that is small enough for a list whose words take more; 0: none.
         file: For words that the memory does not hold.
         span (pair of int): Smallest and largest key, according to statistics.
     """
 
     memory: float
-    tolerance: float
     file: ScratchFile
     span: tuple[int, int] | None = None
 
@@ -57,7 +54,7 @@ class Limits:
 def sum_by_score(
     scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress
 ) -> Summed:
-    """Sum a list in the order of its scores: exactly, but for a long one where a tolerance allows brackets.
+    """Sum a list in the order of its scores, which are counted where they are few, and else ordered.
 
     Args:
         scans: Of rows with scores.
@@ -67,11 +64,9 @@ def sum_by_score(
     words, shift, n_items = _WORDS * limits.memory, free_bits(scans.rows), scans.rows.n_items
     fits = n_items * word_type(shift).itemsize <= words
     some = cache(lambda: sample(scans.rows, _SAMPLE_UNITS))
-    counted = _counted(scans, cutoffs, scores, (limits, fits, some), progress)
+    counted = _counted(scans, cutoffs, scores, (limits, some), progress)
     if counted is not None:
         return counted
-    if not fits and limits.tolerance:
-        return _binned(scans, cutoffs, scores, limits, progress)
     memory, threads = limits.memory - words, scans.threads
     ranges = KeyRanges.of(some(), n_items, rows_to_sort(memory, threads), shift)
     parted = Parted(ranges, WordStore(limits.file, words, n_items, ranges.word))
@@ -83,15 +78,14 @@ def sum_by_score(
 
 
 def _counted(
-    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, bool, Sample], progress: Progress
+    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, Sample], progress: Progress
 ) -> Summed | None:
     """Count every score, in one array where counters are few, else pile by pile; None where they are too many."""
-    limits, fits, some = room
-    # statistics may be missing, or wrong: then some rows find no counter, and a scan says better
-    told = limits.span is not None and limits.span != _EVERY_KEY
-    every = _EVERY_KEY if free_bits(scans.rows) else None
-    for span in [limits.span] * told + [every] * (not fits or every is not None):
-        cells = Cells.between(span or scans.span(), scans.rows)
+    limits, some = room
+    # statistics may be missing, or wrong: then some rows find no counter
+    spans = [] if limits.span in (None, _EVERY_KEY) else [limits.span]
+    for span in [*spans, _EVERY_KEY] if free_bits(scans.rows) else spans:
+        cells = Cells.between(span, scans.rows)
         if cells.count <= _FEW_CELLS:
             counts: LabelCounts | None = scans.dense(cells, progress)
         else:
@@ -105,61 +99,14 @@ def _counted(
 
 def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, progress: Progress) -> PileCounts | None:
     n_items, words = scans.rows.n_items, _PILED_WORDS * limits.memory
-    beyond = limits.tolerance > 0 and piles.word.itemsize * n_items > words
-    if beyond or not piles.suit(some, n_items):
+    if not piles.suit(some, n_items):
         return None
     piled = PiledWords(piles, limits.file, words, n_items)
     try:
         scans.part(piled, words, progress)
-    except OutsideError:
+    except RuledOutError:
         return None
     return piled.counts()
-
-
-def _binned(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
-    """Count in bins, and scan again until the brackets that they leave are narrow enough."""
-    bins = scans.bins(AllBins.of(scans.rows, limits.memory, scans.threads), progress)
-    times = 1
-    while times < _MOST_SCANS and _widest(bins) > limits.tolerance:
-        within = SplitBins.of(bins, _weight(bins, limits.tolerance))
-        bins = within.refined(bins, scans.bins(within, silent))
-        times += 1
-    average_precision, auc, grouped = _open(bins)
-    ties = bool(np.any(~bins.open & (bins.positives > 0) & (bins.positives < bins.sizes)))
-    unresolved = Unresolved(average_precision, auc, grouped, ties) if np.any(bins.open) else None
-    how = f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}"
-    return replace(_summed(bins, cutoffs, scores, how, scans.threads), unresolved=unresolved)
-
-
-def _shares(bins: BinCounts) -> tuple[FloatArray, FloatArray]:
-    """Share of each bin in the width of the brackets of average precision, AUC, and grouped average precision."""
-    widths, grouped = bins.widths()
-    positives = max(1, int(bins.positives.sum()))
-    pairs = max(1, positives * (int(bins.sizes.sum()) - positives))
-    tied = np.where(bins.open, grouped[1] - grouped[0], 0.0)
-    return np.stack([widths[0] / positives, widths[1] / float(pairs), tied / positives]), grouped
-
-
-def _widest(bins: BinCounts) -> float:
-    return float(_shares(bins)[0].sum(axis=1).max())
-
-
-def _open(bins: BinCounts) -> tuple[float, float, tuple[float, float]]:
-    """Width of both brackets, and how far the grouped sum may lie from that over bins."""
-    shares, grouped = _shares(bins)
-    starts, founds = np.cumsum(bins.sizes), np.cumsum(bins.positives)
-    as_one = np.where(bins.open, bins.positives * (founds / starts), 0.0)
-    less, more = (float(np.nansum(np.where(bins.open, side - as_one, 0.0))) for side in grouped)
-    return float(shares[0].sum()), float(shares[1].sum()), (less, more)
-
-
-def _weight(bins: BinCounts, tolerance: float) -> FloatArray:
-    """Weight of each bin in the brackets; 0 where small: such bins together hold no more than half the tolerance."""
-    share = np.max(_shares(bins)[0], axis=0)
-    order = np.argsort(share)
-    small = order[np.cumsum(share[order]) <= tolerance / 2]
-    share[small] = 0.0
-    return np.asarray(share, dtype=np.float64)
 
 
 @dataclass
@@ -176,10 +123,8 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
         pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads)
         totals = fold(_parts(pieces, cutoffs, index), cutoffs)
     known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
-    single = np.array([counts.single(key) for key in known.tolist()], dtype=np.bool_)
-    found = scores(as_keys(known))
     # fewer cutoffs than wanted: some rows found no counter
-    table = pa.table({"rank": cutoffs[: known.size], "score": pa.array(found.to_pylist(), found.type, mask=~single)})
+    table = pa.table({"rank": cutoffs[: known.size], "score": scores(as_keys(known))})
 
     def piece(block: int) -> TiedGroups:
         last = index.block[block + 1] if block + 1 < len(index.block) else None
@@ -193,8 +138,7 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
         block = int(np.searchsorted(totals.start, rank, side="left")) - 1
         groups = piece(block)
         at = int(np.searchsorted(totals.start[block] + np.cumsum(groups.sizes), rank, side="left"))
-        key = groups.key[at : at + 1]
-        return as_number(scores(as_keys(key))) if counts.single(int(key[0])) else float("nan")
+        return as_number(scores(as_keys(groups.key[at : at + 1])))
 
     return Summed(totals, read_groups, how, False, table, score_at, threads=threads)
 

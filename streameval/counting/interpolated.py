@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from streameval.counting.kept_bits import Look
+from streameval.counting.kept_bits import LookUp
 from streameval.counting.lookups import Places
 from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
 
@@ -54,7 +54,7 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
     return sums
 
 
-def _look(places: Places, block: int, ranks: tuple[int, int]) -> Look:
+def _look(places: Places, block: int, ranks: tuple[int, int]) -> LookUp:
     if places.kept is not None:
         return places.kept.look(*ranks)
     starts, founds = (np.concatenate([[0], np.cumsum(counts)]) for counts in places.read_groups(block))

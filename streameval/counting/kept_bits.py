@@ -21,7 +21,7 @@ from streameval.typing import AnyArray, Int64Array, UInt64Array
 _HELD = 1 << 24  # bytes in memory
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
 # and the highest precision after them
-Look = Callable[[tuple[int, int], int, float], tuple[int, int]]
+LookUp = Callable[[tuple[int, int], int, float], tuple[int, int]]
 
 
 class KeptBits:
@@ -47,7 +47,7 @@ class KeptBits:
         starts, founds = _grouped(labels, repeats, rows)
         return np.diff(starts), np.diff(founds)
 
-    def look(self, first: int, last: int) -> Look:
+    def look(self, first: int, last: int) -> LookUp:
         """The same rows, to be summed; before this thread looks at others."""
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from streameval.kernels import label_counts as kernels
-from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt64Array
 
 _PIECE = 1 << 20  # cells looked through at once
 
@@ -19,7 +19,7 @@ class TiedGroups:
     """Groups of tied items, best first.
 
     Attributes:
-        key (uint64 array, shape (n,)): Their order key; of a bin, the smallest.
+        key (uint64 array, shape (n,)): Their order key.
         sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
@@ -59,9 +59,6 @@ class LabelCounts(Protocol):
     def between(self, first: int, last: int | None) -> TiedGroups:
         """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
 
-    def single(self, key: int) -> bool:
-        """Whether all items of the group with that key have one score."""
-
 
 @dataclass(frozen=True)
 class KeyCounts:
@@ -94,55 +91,3 @@ class KeyCounts:
     def _cells(self, first: int, last: int) -> TiedGroups:
         groups, place = room(last - first), np.array([self.low, self.shift], np.uint64)
         return TiedGroups(*groups).cut(0, kernels.gather(self.counts[2 * first : 2 * last], place, first, groups, 0))
-
-    def single(self, key: int) -> bool:
-        """Every cell is one score."""
-        return True
-
-
-@dataclass(frozen=True)
-class BinCounts:
-    """Counters for bins of keys.
-
-    Attributes:
-        start, end (uint64 arrays, shape (n,)): Smallest and largest key in each bin that holds items, ascending.
-        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
-    """
-
-    start: UInt64Array = field(repr=False)
-    end: UInt64Array = field(repr=False)
-    sizes: Int64Array = field(repr=False)
-    positives: Int64Array = field(repr=False)
-
-    @property
-    def n_pieces(self) -> int:
-        """All bins are one piece."""
-        return 1
-
-    def piece(self, index: int) -> TiedGroups:
-        """All bins that hold items."""
-        return TiedGroups(self.start, self.sizes, self.positives)
-
-    def between(self, first: int, last: int | None) -> TiedGroups:
-        """Bins from the one that begins at a key up to, and without, that of another."""
-        a = int(np.searchsorted(self.start, np.uint64(first)))
-        b = self.start.size if last is None else int(np.searchsorted(self.start, np.uint64(last)))
-        return TiedGroups(self.start[a:b], self.sizes[a:b], self.positives[a:b])
-
-    @property
-    def open(self) -> BoolArray:
-        """Bins that hold several scores, and a positive."""
-        several: BoolArray = self.start != self.end
-        return several & (self.positives > 0)
-
-    def single(self, key: int) -> bool:
-        """Whether all items of the bin that begins at a key have one score."""
-        at = int(np.searchsorted(self.start, np.uint64(key)))
-        return bool(self.start[at] == self.end[at])
-
-    def widths(self) -> tuple[FloatArray, FloatArray]:
-        """How much the order inside each bin can change; see `kernels.label_counts.open_widths`."""
-        starts, founds = (np.concatenate([[0], np.cumsum(one)]) for one in (self.sizes, self.positives))
-        widths, grouped = np.empty((2, self.sizes.size)), np.empty((2, self.sizes.size))
-        kernels.open_widths(starts, founds, widths, grouped)
-        return np.where(self.open, widths, 0.0), np.where(self.open, grouped, np.nan)

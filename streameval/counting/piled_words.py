@@ -47,7 +47,7 @@ class PiledRows:
         return b"".join(one.tobytes() for one in (count, self.piles, self.edges, self.words))
 
 
-class OutsideError(Exception):
+class RuledOutError(Exception):
     """A key that statistics rule out."""
 
 
@@ -74,13 +74,13 @@ class Piles:
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
     def split(self, keys: AnyArray, labels: UInt8Array, out: AnyArray | None = None) -> PiledRows:
-        """Part some rows, with keys or the upper halves of them; raises `OutsideError` for a key that has no cell.
+        """Part some rows, with keys or the upper halves of them; raises `RuledOutError` for a key that has no cell.
 
         Words are put into `out`, uint16, if it is given.
         """
         edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD) if out is None else out
         if not kernels.part_piles(keys, labels, self.cells.place_of(8 * keys.itemsize), edges, words):
-            raise OutsideError
+            raise RuledOutError
         held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
         return PiledRows(held, np.append(edges[held], edges[-1]), words)
 
@@ -189,10 +189,6 @@ class PileCounts:
         found = self._groups(a, b)
         stop = found.key.size if last is None else np.searchsorted(found.key, np.uint64(last))
         return found.cut(int(np.searchsorted(found.key, np.uint64(first))), int(stop))
-
-    def single(self, key: int) -> bool:
-        """Every cell is one score."""
-        return True
 
     def _groups(self, first: int, last: int) -> TiedGroups:
         """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""

@@ -12,14 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from streameval.counting.block_sums import BlockSums
-from streameval.counting.counters import Cells, KeyBins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 
-class PartedRows(Protocol):
+class PackedRows(Protocol):
     """Some rows as words, range by range."""
 
     def packed(self) -> bytes:
@@ -37,14 +37,14 @@ class Ranges(Protocol):
     def keys(self) -> str:
         """What it parts: "whole" keys only, or "words" as well (`LabelledRows.words`)."""
 
-    def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
+    def split(self, keys: UInt64Array, labels: UInt8Array) -> PackedRows:
         """Part some rows."""
 
     def unpacked(self, payload: bytes) -> Any:
         """What was packed."""
 
 
-class Parts(Protocol):
+class WordReceiver(Protocol):
     """Receives the words of all rows: `parted_words` sorts them, `piled_words` counts them."""
 
     @property
@@ -67,7 +67,7 @@ class LabelledScans(Protocol):
 
     @property
     def threads(self) -> int:
-        """Readers at work at once on this machine; bins are as many as this many can count apart."""
+        """Readers at work at once on this machine."""
 
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
@@ -76,14 +76,8 @@ class LabelledScans(Protocol):
         be used.
         """
 
-    def span(self) -> tuple[int, int]:
-        """Smallest and largest order key."""
-
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
 
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """Count labels per bin, and the smallest and largest key in each."""
-
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""

@@ -12,10 +12,10 @@ import numpy as np
 from streameval.counting.bit_rows import linked, read_bits
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import blocks, sum_block
-from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
-from streameval.counting.scans import Parts
+from streameval.counting.scans import WordReceiver
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
@@ -28,7 +28,7 @@ _TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes 
 
 
 @dataclass(frozen=True)
-class Threads:
+class LabelledThreads:
     """Reads in `threads` threads; see `LabelledScans`."""
 
     rows: LabelledRows
@@ -46,14 +46,6 @@ class Threads:
                 progress(done, rows.n_items)
                 yield one
 
-    def span(self) -> tuple[int, int]:
-        """See `LabelledScans.span`."""
-        low, high = 2**64, 0
-        with ThreadPoolExecutor(self.threads) as pool:
-            for keys in in_order(pool, self.rows.keys, self.rows.units, self.threads + 1):
-                low, high = min(low, int(keys.min())), max(high, int(keys.max()))
-        return low, high
-
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`: each reader has counters of its own, which are added up."""
         free = [cells.counters() for _ in range(self.threads)]
@@ -66,25 +58,7 @@ class Threads:
         self._each(0, count, progress)
         return KeyCounts(cells.low, cells.shift, np.sum(free, axis=0))
 
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """See `LabelledScans.bins`: each reader has bins of its own, which are joined."""
-        free = [empty_bins(key_bins.count) for _ in range(self.threads)]
-
-        def count(keys: UInt64Array, labels: UInt8Array) -> None:
-            mine = free.pop()
-            key_bins.add(keys, labels, mine)
-            free.append(mine)
-
-        self._each(0, count, progress)
-        total = free.pop()
-        while free:
-            other = free.pop()
-            total[:, :2] += other[:, :2]
-            np.minimum(total[:, 2], other[:, 2], out=total[:, 2])
-            np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
-        return bin_counts(total)
-
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`."""
         self._each(int(min(_BATCH_ROWS, memory / _BYTES_PER_ROW)), parted.take, progress, parted.ranges.keys)
 

@@ -27,7 +27,7 @@ REACH = 12
 
 
 @dataclass(frozen=True)
-class Pool:
+class PooledLabels:
     """Labels that say something of the ranks around them.
 
     Attributes:
@@ -43,11 +43,11 @@ class Pool:
     reach: int = REACH
 
     @staticmethod
-    def of(rank: Int64Array, label: npt.ArrayLike, odds: FloatArray, reach: int = REACH) -> Pool:
+    def of(rank: Int64Array, label: npt.ArrayLike, odds: FloatArray, reach: int = REACH) -> PooledLabels:
         """Keep the labels whose odds are above 0; `label` is 1, 0, or below 0 where there is none."""
         label = np.asarray(label, np.float64)
         kept = (odds > 0) & (label >= 0)
-        return Pool(rank[kept], odds[kept], label[kept], reach)
+        return PooledLabels(rank[kept], odds[kept], label[kept], reach)
 
     def rates(self) -> FloatArray:
         """q of each gap, float64, shape (n + 1,)."""
@@ -113,7 +113,7 @@ def pooled(
     rank: Int64Array,
     label: npt.ArrayLike,
     odds: FloatArray,
-    rates: Callable[[Pool], FloatArray] = Pool.rates,
+    rates: Callable[[PooledLabels], FloatArray] = PooledLabels.rates,
 ) -> YieldEstimate | None:
     """Estimate the yield of a list from its labels.
 
@@ -122,14 +122,14 @@ def pooled(
         rank (int64 array, shape (n_planned,), strictly increasing): Planned ranks.
         label (array-like, shape (n_planned,)): 1, 0, or -1 where there is none.
         odds (float64 array, shape (n_planned,)): See `odds_of`.
-        rates: Of the gaps: `Pool.rates`, or `Pool.beale_rates`.
+        rates: Of the gaps: `PooledLabels.rates`, or `PooledLabels.beale_rates`.
 
     Returns:
         YieldEstimate: None where ranks have no label and no label says anything of them.
     """
     label = np.asarray(label)
     known = label >= 0
-    pool, own = Pool.of(rank, label, odds), rank[known]
+    pool, own = PooledLabels.of(rank, label, odds), rank[known]
     if not pool.rank.size and own.size < n_items:
         return None
     ends = np.append(pool.rank, n_items) if not pool.rank.size or pool.rank[-1] < n_items else pool.rank

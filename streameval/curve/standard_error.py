@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.curve.pooling import Pool
+from streameval.curve.pooling import PooledLabels
 from streameval.typing import FloatArray, Int64Array
 
 _CELL = 8  # labels
@@ -12,7 +12,7 @@ _AROUND = 4  # cells on either side whose share is mixed into that of a cell, as
 _LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
 
 
-def standard_error(pool: Pool, labelled: Int64Array, rank: int) -> float:
+def standard_error(pool: PooledLabels, labelled: Int64Array, rank: int) -> float:
     """√ Σ u(u/n + 1) q(1 − q) over cells of labels up to a rank; NaN where these are too few of either kind.
 
     In a cell u items have no label and n do; where odds differ within it, n is (Σ o)²/Σ o². Its share q of positives is

@@ -19,8 +19,8 @@ from streameval.errors import InputError
 _DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over 10¹²
 
 
-def parse_share(value: str | float | Decimal | Fraction, name: str) -> Fraction:
-    """Read a precision or a recall as the decimal that was typed.
+def target(value: str | float | Decimal | Fraction, name: str) -> Fraction:
+    """Read a precision or recall as the decimal that was typed, to twelve places.
 
     Args:
         value: A float means its shortest decimal: 0.9 is 9/10.
@@ -29,29 +29,18 @@ def parse_share(value: str | float | Decimal | Fraction, name: str) -> Fraction:
     Raises:
         InputError: It is no number in (0, 1].
 
-    >>> parse_share(0.9, "precision")
-    Fraction(9, 10)
-    """
-    if isinstance(value, Fraction):
-        share = value
-    else:
-        try:
-            # the float comes first: it refuses 1e-999999999 before a fraction of so many digits is made
-            share = Fraction(str(value)) if 0 < float(str(value)) <= 1 else Fraction(0)
-        except (ValueError, OverflowError):
-            raise InputError(f"{name} is '{value}', not a number", "give a decimal in (0, 1], such as 0.9") from None
-    if not 0 < share <= 1:
-        raise InputError(f"{name} is {value}, outside (0, 1]")
-    return share
-
-
-def target(value: str | float | Decimal | Fraction, name: str) -> Fraction:
-    """Read a precision or recall as the decimal that was typed, to twelve places; errors as in `parse_share`.
-
     >>> target(0.9, "recall"), target("0.07", "recall")
     (Fraction(9, 10), Fraction(7, 100))
     """
-    return parse_share(round(parse_share(value, name), _DECIMALS), name)
+    typed = value if isinstance(value, Fraction) else str(value)
+    try:
+        # the float comes first: it refuses 1e-999999999 before a fraction of so many digits is made
+        share = round(Fraction(typed), _DECIMALS) if 0 < float(typed) <= 1 else Fraction(0)
+    except (ValueError, OverflowError):
+        raise InputError(f"{name} is '{value}', not a number", "give a decimal in (0, 1], such as 0.9") from None
+    if not 0 < share <= 1:
+        raise InputError(f"{name} is {value}, outside (0, 1]")
+    return share
 
 
 def wanted(recall: Fraction, positives: float) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
-from streameval.counting.threads import Threads as LabelledThreads
+from streameval.counting.threads import LabelledThreads
 from streameval.order.run_threads import Threads
 
 

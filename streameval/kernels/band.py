@@ -44,8 +44,6 @@ from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 
 NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c
-EXACT_WIDTH = 128  # exact hypergeometric up to this stratum width
-EXACT_RATIO = 16  # and up to this w/n
 
 
 @kernel

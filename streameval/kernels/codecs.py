@@ -1,4 +1,4 @@
-"""LZ4, decompressed into memory that is there, and never beyond it or from beyond what is compressed."""
+"""LZ4 decompression that neither reads nor writes out of bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One way to compile a kernel: when it is called first, for to import numba takes longer than most commands."""
+"""Compile a kernel when it is first called: importing numba takes longer than most commands."""
 
 from __future__ import annotations
 

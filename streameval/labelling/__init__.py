@@ -1,1 +1,6 @@
-"""Labels: tables of votes as people bring them, and what they come to for every planned rank."""
+"""Labels: tables of votes as people bring them, and the label that follows for every planned rank.
+
+`reading` joins a table to the plan (`columns`, `expressions`, `match_items`, `drawn_rows` and `join_to_list` find the
+column, the value and the item of a row), `fates` decides which rows count, and `tally` makes labels of them by `rules`.
+`sources`, `answers` and `agreement` say who answered, `issues` what is not as it should be.
+"""

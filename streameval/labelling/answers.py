@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.agreement import Agreement
-from streameval.labelling.rules import Counts, VoteRule
+from streameval.labelling.rules import VoteCounts, VoteRule
 from streameval.labelling.sources import Source, sources_of
 from streameval.text import short
 from streameval.types import TRUTH
@@ -56,7 +56,7 @@ class Dispute:
     among: str = ""
 
 
-def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, people: Agreement,
+def whose(rows: pa.Table, counts: VoteCounts, label: Int8Array, rank: Int64Array, people: Agreement,
           rule: VoteRule) -> tuple[str, str, float]:  # fmt: skip
     """Say what the labels are answers to, and why.
 
@@ -130,7 +130,7 @@ def _said(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
     return told
 
 
-def _between_votes(counts: Counts, rate: Rate) -> Dispute:
+def _between_votes(counts: VoteCounts, rate: Rate) -> Dispute:
     """Pairs of votes on one item."""
     votes, positive = counts.votes, counts.positive
     differ, of = int(np.sum(positive * (votes - positive))), int(np.sum(votes * (votes - 1) // 2))

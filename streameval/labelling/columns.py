@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection
-from streameval.labelling.expressions import Words
+from streameval.labelling.expressions import LabelWords
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
@@ -35,7 +35,7 @@ class SourceColumns:
     choice: str | None
     ours: bool
     types: dict[str, str]
-    words: Words
+    words: LabelWords
 
     def kind(self, name: str) -> str:
         """SQL type of a column."""
@@ -72,7 +72,7 @@ def find(
         choice=search.perhaps("choice", None, names.get("choice", ())),
         ours=asked.study == "this" and ("se_study" in types or "se_task" in types),
         types=types,
-        words=Words(asked.positive, asked.negative),
+        words=LabelWords(asked.positive, asked.negative),
     )
 
 

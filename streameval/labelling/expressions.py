@@ -74,7 +74,7 @@ def known_key(column: str, kind: str) -> str:
 
 
 @dataclass(frozen=True)
-class Words:
+class LabelWords:
     """Words of a label column that are named as positive or negative, in small letters."""
 
     positive: tuple[str, ...] = ()

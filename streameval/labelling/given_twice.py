@@ -1,4 +1,4 @@
-"""Files that say nothing but what others say, and files that contradict each other because nobody is named.
+"""Files that repeat the answers of others, and files that contradict each other without naming annotators.
 
 Answers that are given again count once where the same annotator gave them. Given first without a column `annotator` and
 then with one, or under another name, they are the votes of two, who agree on every item. Files of tasks that name

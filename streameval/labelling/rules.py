@@ -25,7 +25,7 @@ _DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding t
 
 
 @dataclass(frozen=True)
-class Counts:
+class VoteCounts:
     """Votes of every planned rank.
 
     Attributes:
@@ -38,21 +38,21 @@ class Counts:
     total: FloatArray
 
 
-def _majority(counts: Counts, threshold: float) -> Decided:
+def _majority(counts: VoteCounts, threshold: float) -> Decided:
     return _three_ways(2 * counts.positive > counts.votes, 2 * counts.positive < counts.votes)
 
 
-def _mean(counts: Counts, threshold: float) -> Decided:
+def _mean(counts: VoteCounts, threshold: float) -> Decided:
     with np.errstate(invalid="ignore", divide="ignore"):
         enough = np.round(counts.total / counts.votes - threshold, _DIGITS) >= 0
     return _three_ways((counts.votes > 0) & enough, (counts.votes > 0) & ~enough)
 
 
-def _any(counts: Counts, threshold: float) -> Decided:
+def _any(counts: VoteCounts, threshold: float) -> Decided:
     return _three_ways(counts.positive > 0, (counts.votes > 0) & (counts.positive == 0))
 
 
-def _all(counts: Counts, threshold: float) -> Decided:
+def _all(counts: VoteCounts, threshold: float) -> Decided:
     whole = (counts.votes > 0) & (counts.positive == counts.votes)
     return _three_ways(whole, (counts.votes > 0) & ~whole)
 
@@ -62,7 +62,7 @@ def _three_ways(positive: BoolArray, negative: BoolArray) -> Decided:
 
 
 # "latest" counts one vote per item, unless two of the same moment differ: then a majority of them
-_RULES: dict[str, Callable[[Counts, float], Decided]] = {
+_RULES: dict[str, Callable[[VoteCounts, float], Decided]] = {
     "majority": _majority,
     "mean": _mean,
     "any": _any,
@@ -96,7 +96,7 @@ class VoteRule:
             return self.threshold
         return 0.5 if self.name == "mean" else 1.0
 
-    def decide(self, counts: Counts) -> Decided:
+    def decide(self, counts: VoteCounts) -> Decided:
         """Label every item: 1, 0, or -1 where the votes leave it open."""
         return _RULES[self.name](counts, self.least)
 

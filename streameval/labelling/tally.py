@@ -13,7 +13,7 @@ from streameval.labelling.agreement import Agreement, agreement
 from streameval.labelling.answers import whose
 from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
-from streameval.labelling.rules import Counts, VoteRule, vote_rule
+from streameval.labelling.rules import VoteCounts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
 
@@ -88,7 +88,7 @@ def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, in
     return {**{key: value + more.get(key, 0) for key, value in account.items()}, "unplanned": unplanned}
 
 
-def _counts(plan: Plan, rows: pa.Table, rule: VoteRule) -> Counts:
+def _counts(plan: Plan, rows: pa.Table, rule: VoteRule) -> VoteCounts:
     counting = rows.filter(pc.equal(rows.column("fate"), "vote"))
     at = np.searchsorted(plan.ranks, counting.column("rank").to_numpy())
     value = counting.column("value").to_numpy().astype(np.float64)
@@ -96,4 +96,4 @@ def _counts(plan: Plan, rows: pa.Table, rule: VoteRule) -> Counts:
     votes = np.bincount(at, minlength=n)
     positive = np.bincount(at[value >= rule.least], minlength=n)
     total = np.bincount(at, weights=value, minlength=n)
-    return Counts(votes.astype(np.int64), positive.astype(np.int64), total.astype(np.float64))
+    return VoteCounts(votes.astype(np.int64), positive.astype(np.int64), total.astype(np.float64))

@@ -26,7 +26,6 @@ SCHEMA = pa.schema(
         "ours": pa.bool_(),  # whether the table is made of our tasks
     }
 )
-STATES = ("answer", "skip", "blank", "unreadable", "unknown")
 POSITIVE = ("1", "true", "t", "yes", "y", "positive", "pos", "accept")
 NEGATIVE = ("0", "false", "f", "no", "n", "negative", "neg", "reject")
 SKIPPED = ("skip", "skipped", "ignore")

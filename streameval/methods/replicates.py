@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.judges.classes import judged_in_order
+from streameval.judges.values import Judge
 from streameval.methods import DrawsIndependently, Method
-from streameval.methods.judge import judged_in_order
-from streameval.methods.judge_values import Judge
 from streameval.methods.stages import LooksAtFirst
 from streameval.notebook import Tabular
 from streameval.types import Labels

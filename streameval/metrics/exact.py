@@ -32,18 +32,12 @@ class Counted:
     Args:
         misses: Positives that the list never returned.
         score_at (callable(rank) -> float): Score at a rank, where the order has scores: items may then tie.
-        grouped_margin (pair of float): How much less, and more, the grouped sum of precisions may be: where only bins
-            of scores are known.
-        order ({"known", "pure bins", "binned"}): Whether only items of one score leave the order open; or bins of
-            scores as well, of which none or some hold both positives and negatives.
         threads: That look into a long list at once.
     """
 
     places: Places
     misses: int
     score_at: Callable[[int], float] | None = None
-    grouped_margin: tuple[float, float] = (0.0, 0.0)
-    order: str = "known"
     threads: int = 1
 
     @property
@@ -72,17 +66,13 @@ def metrics(counted: Counted) -> pa.Table:
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
             thresholds on scores (max_f, breakeven), or that of the mean over all orders of tied items
             (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
-            last. Lower and upper differ only where ties, or bins of scores, leave the order open. Null where a metric
-            is undefined: without positives, without negatives; the estimate of the interpolated area also in a list of
-            more than 2^20 items with ties. Coverage is "exact", and "simultaneous" of a bracket that bins leave.
+            last. Lower and upper differ only where ties leave the order open. Null where a metric is
+            undefined: without positives, without negatives; the estimate of the interpolated area also in a list of
+            more than 2^20 items with ties. Coverage is "exact".
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
-    found = table(rows, "exact")
-    ends = zip(*(found.column(name).to_pylist() for name in ("lower", "upper")), strict=True)
-    open_ends = counted.order == "binned"
-    coverage = ["simultaneous" if open_ends and low is not None and low < high else "exact" for low, high in ends]
-    return found.set_column(found.num_columns - 1, "coverage", pa.array(coverage, pa.string()))
+    return table(rows, "exact")
 
 
 def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[], float]) -> Row:
@@ -127,8 +117,6 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
         drawn, chance = hypergeometric(n, p, k - s)
         expected = float(np.sum(chance * _metrics(name, k, f + drawn, counted)))
     yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
-    if counted.order != "known":
-        return  # the bin may hold several scores, so nobody knows where the items tied with this one end
     grouped = _metric(name, s + n, f + p, counted)
     yield f"{name}_at_grouped", str(k), grouped, grouped, grouped
 
@@ -158,8 +146,8 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
     totals = counted.totals
     for name, below in (("positives", counted.positives), ("found", totals.positives)):
         late, expected, early = (_over(totals.precision_sum[order], below) for order in ("late", "expected", "early"))
-        grouped = [_over(totals.precision_sum["grouped"] + more, below) for more in counted.grouped_margin]
-        ends = grouped if counted.score_at is not None else (late, early)
+        grouped = _over(totals.precision_sum["grouped"], below)
+        ends = (grouped, grouped) if counted.score_at is not None else (late, early)
         yield _row("average_precision", name, ends, partial(float, expected))
         if counted.score_at is not None:
             yield "average_precision", f"{'' if name == 'positives' else 'found '}tie_order", late, expected, early
@@ -186,8 +174,7 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
     late, expected, early = (counted.totals.roc_auc(counted.misses)[order] for order in ("late", "expected", "early"))
-    ends = (late, early) if counted.order == "binned" else (expected, expected)
-    yield _row("roc_auc", "", ends, partial(float, expected))
+    yield "roc_auc", "", expected, expected, expected
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
 

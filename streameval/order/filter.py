@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streameval.kernels.bins import keep_open
-from streameval.order.finer_bins import Stage, Words
+from streameval.order.finer_bins import OrderWords, Stage
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
@@ -61,7 +61,7 @@ class StageFilter:
 
     def select(
         self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, buffers: Buffers
-    ) -> tuple[Int64Array, Words]:
+    ) -> tuple[Int64Array, OrderWords]:
         """Bins at the last stage, and words, of the rows of a block that get there."""
         position = unit.first_position + first_row
         bins = self.first.place(keys.key, NO_HASHES, position, buffers.bins)
@@ -70,14 +70,14 @@ class StageFilter:
         words = self.scan.words(position, keys, rows, block)
         return self._descend(bins[rows].astype(np.int64), words)
 
-    def place_words(self, items: Words) -> tuple[Int64Array, Words]:
+    def place_words(self, items: OrderWords) -> tuple[Int64Array, OrderWords]:
         """The same for items whose words are known."""
         bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
         rows = np.empty(items.key.size, np.uint32)
         rows = rows[: keep_open(bins, self.open_bins, rows)]
         return self._descend(bins[rows].astype(np.int64), items.where(flags(items.key.size, rows)))
 
-    def _descend(self, bins: Int64Array, words: Words) -> tuple[Int64Array, Words]:
+    def _descend(self, bins: Int64Array, words: OrderWords) -> tuple[Int64Array, OrderWords]:
         for stage in self.rest:
             stage.apply(bins, words)
             words = words.where(bins >= 0)

@@ -15,7 +15,7 @@ _MOST = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
-class Words:
+class OrderWords:
     """Words of some rows, uint64, in the order that compares them; `low` is empty where scores have no second word."""
 
     key: UInt64Array
@@ -32,10 +32,10 @@ class Words:
         """All words."""
         return self.key, self.low, self.hash, self.position
 
-    def where(self, kept: BoolArray) -> Words:
+    def where(self, kept: BoolArray) -> OrderWords:
         """The words of some of the rows."""
         low = self.low[kept] if self.low.size else self.low
-        return Words(self.key[kept], low, self.hash[kept], self.position[kept])
+        return OrderWords(self.key[kept], low, self.hash[kept], self.position[kept])
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Stage:
         ends = starts + np.minimum((np.uint64(1) << self.shift[cell]) - np.uint64(1), room)
         return self.kind[cell], starts, ends
 
-    def apply(self, bins: Int64Array, words: Words) -> None:
+    def apply(self, bins: Int64Array, words: OrderWords) -> None:
         """Replace bins of the stage before by bins of this stage, in place; −1 where nothing is wanted."""
         for kind in np.unique(self.kind).tolist():
             descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)

@@ -15,7 +15,7 @@ from streameval.kernels.tie_hash import position_hashes
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES
-from streameval.order.finer_bins import HASH, LOW, Words, next_stage
+from streameval.order.finer_bins import HASH, LOW, OrderWords, next_stage
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.order.partials import SUM
 from streameval.order.scan import Scan
@@ -118,7 +118,7 @@ def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyC
     return early_candidates
 
 
-def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | None:
+def _kept(search: Search, early_candidates: EarlyCandidates | None) -> OrderWords | None:
     """The items in wanted bins, if all were kept while they were counted."""
     found = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
     if found is None:
@@ -127,7 +127,7 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
     hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)
-    return Words(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
+    return OrderWords(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
 
 
 def _count(search: Search, early_candidates: EarlyCandidates | None = None) -> None:
@@ -176,11 +176,11 @@ def _find(search: Search, counts: Int64Array, before: Int64Array, skipped: Int64
     search.counts, search.base, search.skipped_counts = counts[search.bins], before[search.bins], skipped[search.bins]
 
 
-def _collect(search: Search) -> Words:
+def _collect(search: Search) -> OrderWords:
     """Scan once more, and keep the items in wanted bins."""
     task = Collecting(tuple(search.stages), search.bins, search.hashed)
     words = search.checkpoints.run(search.scan, task, search.progress).columns
     search.scans += 1
     if words["key"].size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed between two scans of it", "run the command again")
-    return Words(words["key"], words.get("low", np.empty(0, np.uint64)), words["hash"], words["position"])
+    return OrderWords(words["key"], words.get("low", np.empty(0, np.uint64)), words["hash"], words["position"])

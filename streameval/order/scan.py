@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.tie_hash import position_hashes
-from streameval.order.finer_bins import Words
+from streameval.order.finer_bins import OrderWords
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
@@ -62,7 +62,7 @@ class Scan:
         """Tie hashes of all rows of a unit from its key columns."""
         return key_hashes(unit.read(self.key_columns).select(list(self.key_columns)))
 
-    def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
+    def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> OrderWords:
         """All words of some rows of a block.
 
         Args:
@@ -78,7 +78,7 @@ class Scan:
             tie = position_hashes(positions)
         else:
             tie = np.zeros(rows.size, np.uint64) if hashes is None else hashes[rows]
-        return Words(keys.key[rows], low, tie, positions.view(np.uint64))
+        return OrderWords(keys.key[rows], low, tie, positions.view(np.uint64))
 
     def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
         """First rows whose score is null or NaN, in stored order."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.filter import StageFilter
-from streameval.order.finer_bins import HASH, Stage, Words
+from streameval.order.finer_bins import HASH, OrderWords, Stage
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.progress import Progress
@@ -72,8 +72,8 @@ def skipped_counts(search: Search, count: int) -> Int64Array:
     return np.bincount(bins, rows, minlength=count).astype(np.int64)
 
 
-def skipped_words(search: Search) -> Words:
+def skipped_words(search: Search) -> OrderWords:
     """Skipped units as items, their number in place of a position."""
     key = search.scan.skipped.key
     low = np.zeros(key.size if search.scan.order.kind == "decimal" else 0, np.uint64)
-    return Words(key, low, np.zeros(key.size, np.uint64), np.arange(key.size, dtype=np.uint64))
+    return OrderWords(key, low, np.zeros(key.size, np.uint64), np.arange(key.size, dtype=np.uint64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.order.filter import flags
-from streameval.order.finer_bins import HASH, Words
+from streameval.order.finer_bins import HASH, OrderWords
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.order.search import Search, skipped_bins, skipped_words
@@ -37,7 +37,7 @@ class Located:
     scans: int
 
 
-def select_candidates(search: Search, items: Words) -> Located:
+def select_candidates(search: Search, items: OrderWords) -> Located:
     """Sort the candidates, and take those at wanted ranks."""
     if search.scan.key_columns and search.hashed == "later":
         items = _hash_ties(search.scan, items)
@@ -66,7 +66,7 @@ def select_candidates(search: Search, items: Words) -> Located:
     )
 
 
-def _with_skipped(search: Search, items: Words) -> tuple[Words, Int64Array]:
+def _with_skipped(search: Search, items: OrderWords) -> tuple[OrderWords, Int64Array]:
     """Add the skipped units in wanted bins to the candidates; how many rows each entry stands for."""
     wanted = flags(search.stages[-1].count, search.bins)
     bins, rows = skipped_bins(search)
@@ -77,11 +77,11 @@ def _with_skipped(search: Search, items: Words) -> tuple[Words, Int64Array]:
     if len(search.stages) > 1:
         bins, words = search.stage_filter().place_words(words)
     words = words.where(kept)
-    joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
+    joined = OrderWords(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
     return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
 
 
-def _sorted(items: Words) -> Int64Array:
+def _sorted(items: OrderWords) -> Int64Array:
     """The order of items: by their keys, which is quick, and where these are equal by all words."""
     order = np.argsort(items.key)
     key = items.key[order]
@@ -91,7 +91,7 @@ def _sorted(items: Words) -> Int64Array:
     return order
 
 
-def _same_score(items: Words, order: Int64Array) -> BoolArray:
+def _same_score(items: OrderWords, order: Int64Array) -> BoolArray:
     """Whether each item, in some order, has the score of the one before it; of all but the first."""
     key = items.key[order]
     same: BoolArray = key[1:] == key[:-1]
@@ -108,11 +108,11 @@ def _either(same: BoolArray) -> BoolArray:
     return tied
 
 
-def _hash_ties(scan: Scan, items: Words) -> Words:
+def _hash_ties(scan: Scan, items: OrderWords) -> OrderWords:
     """Read the key columns of items that tie in score, and of no others."""
     order = np.lexsort([*([items.low] if items.low.size else []), items.key])
     rows = order[_either(_same_score(items, order))] if order.size else order
     hashes = items.hash.copy()
     if rows.size:
         hashes[rows] = scan.key_hashes(items.position[rows].astype(np.int64))
-    return Words(items.key, items.low, hashes, items.position)
+    return OrderWords(items.key, items.low, hashes, items.position)

@@ -12,7 +12,7 @@ import numpy as np
 from streameval.kernels.bins import count_bins
 from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
 from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
-from streameval.order.finer_bins import Stage, Words
+from streameval.order.finer_bins import OrderWords, Stage
 from streameval.order.first_bins import ALL_ROWS, FirstStage
 from streameval.order.partials import SUM, Partial, PartialBuilder
 from streameval.order.scan import Scan
@@ -158,7 +158,7 @@ class _Filtered:
     missing: int = 0
     done: list[int] = field(default_factory=list)
 
-    def selected(self, number: int) -> Iterator[tuple[Int64Array, Words]]:
+    def selected(self, number: int) -> Iterator[tuple[Int64Array, OrderWords]]:
         """Bins and words of the selected rows of a row group, block by block."""
         unit = self.scan.units[number]
         hashes = self.stage_filter.hashes(unit)
@@ -209,7 +209,7 @@ class Collecting:
 @dataclass
 class _Items(_Filtered):
     wanted: BoolArray = field(kw_only=True)
-    words: list[Words] = field(default_factory=list)
+    words: list[OrderWords] = field(default_factory=list)
 
     def add(self, number: int) -> None:
         for bins, words in self.selected(number):

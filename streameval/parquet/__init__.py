@@ -1,11 +1,13 @@
 """Read wanted rows of Parquet files page by page.
 
-::
-
-    slabs    wanted items of a run of row groups          items    one column of them, by pages or else by row groups
-    locate   which pages hold wanted rows                 pages    decode single pages
-    chunks   the file, its column chunks and pages        whole    decode a row group, batch by batch
-    nested   join the leaves of a nested column           texts    take single texts out of plain pages
-    codecs   decompress a page                            schema, thrift   what a footer of our own is made of
-    own_tables   tables of a study, read as if a stranger wrote them
+- `files`: which files make up a ranking; `footers`: what each says it holds (`layout`, `schema`, `statistics`, from
+  bytes that `thrift` parses).
+- `read_items`: wanted items of some row groups, column by column (`parts`); `read_column`: one column of them, by pages
+  or else by row groups; `forecast` and `account`: what that would take, and took.
+- `find_pages`: which pages hold wanted rows; `decode_pages`: decode these alone; `wanted_pages`, `texts`, `deltas`:
+  take values out of plain or packed pages; `codecs`: decompress one.
+- `groups`, `dense`, `whole_row_groups`, `plain_chunks`: row groups decoded whole, for scans and where most rows count.
+- `chunks`: ranges of a file's bytes; `checks`, `check_values`: nothing is decoded before it was found sound.
+- `nested`: join the leaves of a nested column; `writing`: the footer of a small file in memory, which Arrow decodes.
+- `own_tables`: tables of a study, read as if a stranger wrote them.
 """

@@ -16,7 +16,7 @@ from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
 from streameval.parquet.statistics import Stated, StatedOfPages, of_headers, of_pages
-from streameval.parquet.writing import Place
+from streameval.parquet.writing import ChunkPlace
 from streameval.typing import Int64Array
 
 DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = range(4)
@@ -29,7 +29,7 @@ _COPIES = 2  # pages decompressed, and what is made of them
 
 
 @dataclass(frozen=True)
-class Checked:
+class SoundChunk:
     """A chunk whose pages are sound.
 
     Attributes:
@@ -48,15 +48,15 @@ class Checked:
     pages: Int64Array = field(repr=False)
     stated: tuple[Stated | StatedOfPages, ...] = ()
 
-    def placed(self, at: int) -> Place:
+    def placed(self, at: int) -> ChunkPlace:
         """As a column chunk that begins at some byte."""
         facts = self.chunk.facts
-        return Place(
+        return ChunkPlace(
             at, self.size, self.uncompressed, int(facts[kernels.VALUES]), self.dictionary, int(facts[kernels.CODEC])
         )
 
 
-def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> Checked:
+def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> SoundChunk:
     """Check a chunk that is in memory, checksums included.
 
     Raises:
@@ -93,7 +93,7 @@ def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
         )
 
 
-def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
+def check_headers(file: OpenFile, chunk: Chunk) -> SoundChunk:
     """Check a chunk from page to page without reading their content or checksums; errors as in `check_bytes`."""
     found: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
@@ -127,7 +127,7 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
     raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)
 
 
-def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> Checked:
+def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> SoundChunk:
     """Hold pages against one another, the footer and the memory limit."""
     totals = np.empty(3, np.int64)
     with interpreted(len(pages)):
@@ -147,7 +147,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     ends = pages[[0, -1], BODY] + pages[[0, -1], headers.PAGE_COMPRESSED] if len(pages) else np.zeros(2, np.int64)
     dictionary, end = int(ends[0]) if coded else 0, int(ends[1])
     stated = _stated(chunk, data, raw, index)
-    return Checked(chunk, end, uncompressed + header, dictionary, entries, pages, stated)
+    return SoundChunk(chunk, end, uncompressed + header, dictionary, entries, pages, stated)
 
 
 def _sizes(pages: Int64Array) -> tuple[int, int, int]:

@@ -27,7 +27,7 @@ from streameval.parquet.codecs import decompress
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.statistics import Stated, of_header
-from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
+from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
@@ -213,7 +213,7 @@ def _footer(runs: list[Run]) -> bytes:
     groups, at = [], len(MAGIC)
     for run in runs:
         codec = int(run.pages.chunk.facts[kernels.CODEC])
-        place = Place(at, run.size, run.uncompressed, run.values, run.dictionary, codec)
+        place = ChunkPlace(at, run.size, run.uncompressed, run.values, run.dictionary, codec)
         chunk = column_chunk(run.pages.chunk.leaf, place)
         groups.append(row_group([chunk], run.uncompressed, run.pages.n_rows))
         at += run.size

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.parquet.check_values import check_values
-from streameval.parquet.checks import Checked, check_bytes, check_headers
+from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import read_columns
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
-from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
+from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
 
@@ -83,7 +83,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     return table
 
 
-def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> None:
+def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
     """Hold rows of a row group, from `first` on, against what is stated of them."""
     for name, column in groupby(checked, lambda one: one.chunk.leaf.path[0]):
         for number, one in enumerate(column):
@@ -118,7 +118,7 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
 
 def _image(
     file: OpenFile, chunks: Sequence[Chunk], columns: Sequence[str], raw: bytes
-) -> tuple[list[Checked], bytes]:  # fmt: skip
+) -> tuple[list[SoundChunk], bytes]:  # fmt: skip
     """Read chunks, check them, and make them a file of their own."""
     found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
     indexes = [file.read(chunk.column_index) for chunk in chunks]
@@ -132,7 +132,7 @@ def _image(
 
 
 def _stored(
-    image: pq.ParquetFile, checked: Sequence[Checked], rows: int, large: Sequence[str]
+    image: pq.ParquetFile, checked: Sequence[SoundChunk], rows: int, large: Sequence[str]
 ) -> Iterator[pa.Table]:  # fmt: skip
     first = 0
     for batch in image.iter_batches(rows, use_threads=False):
@@ -170,7 +170,7 @@ class _Renewed:
         return found
 
 
-def _ending(checked: Sequence[Checked], places: Sequence[Place], columns: Sequence[str], raw: bytes) -> bytes:
+def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace], columns: Sequence[str], raw: bytes) -> bytes:
     first = checked[0].chunk
     own = {column.name: column for column in read_columns(first.footer.file.path, raw)}
     chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
@@ -189,7 +189,7 @@ def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def _large(checked: Sequence[Checked], rows: int, limit: int) -> list[str]:
+def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
     """Text columns whose dictionaries, written out for every row, could take more than is allowed."""
     return [
         one.chunk.leaf.path[0]

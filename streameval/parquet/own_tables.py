@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
-from streameval.parquet.checks import Checked, check_bytes
+from streameval.parquet.checks import SoundChunk, check_bytes
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
 from streameval.parquet.layout import key_values, schema_bytes
@@ -94,7 +94,7 @@ def _decoded(path: str, content: bytes) -> pa.Table:
         return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
 
 
-def _checked(footer: Footer, content: bytes) -> list[list[Checked]]:
+def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
     """Check all chunks, by row group."""
     file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
     columns = file.chunks(footer, groups, footer.schema.names)
@@ -108,7 +108,7 @@ def _checked(footer: Footer, content: bytes) -> list[list[Checked]]:
     return checked
 
 
-def _with_own_end(footer: Footer, content: bytes, checked: Sequence[Sequence[Checked]]) -> bytes:
+def _with_own_end(footer: Footer, content: bytes, checked: Sequence[Sequence[SoundChunk]]) -> bytes:
     """The content up to its footer, and a footer with neither statistics nor indexes."""
     end, groups = footer.size - footer.length - 8, []
     raw = content[end:-8]

@@ -16,7 +16,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
 from streameval.kernels.codecs import SLACK
 from streameval.parquet.check_values import pages_hold
-from streameval.parquet.checks import BODY, DATA_PAGE, DICTIONARY_PAGE, Checked, check_bytes
+from streameval.parquet.checks import BODY, DATA_PAGE, DICTIONARY_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
@@ -97,7 +97,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     return values if pages_hold(checked.stated, low, high) else None
 
 
-def _read(footer: Footer, group: int, column: str) -> tuple[Checked, memoryview] | None:
+def _read(footer: Footer, group: int, column: str) -> tuple[SoundChunk, memoryview] | None:
     """Read and check a chunk of one value a row, in plain data pages; None where it is another."""
     with OpenFile(footer) as file:
         leaves = KNOWN.of(file, footer, [column])[1][0]
@@ -113,7 +113,7 @@ def _read(footer: Footer, group: int, column: str) -> tuple[Checked, memoryview]
     return (checked, raw) if np.all((kinds == DATA_PAGE) | (kinds == DICTIONARY_PAGE)) else None
 
 
-def _told(checked: Checked, raw: memoryview, stored: np.dtype[np.generic]) -> Int64Array | None:
+def _told(checked: SoundChunk, raw: memoryview, stored: np.dtype[np.generic]) -> Int64Array | None:
     """What the kernels are told of a chunk; None where its dictionary holds other values than 0 and 1, once each."""
     chunk = checked.chunk
     told = np.zeros(plain.N_TOLD, np.int64)

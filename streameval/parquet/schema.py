@@ -120,7 +120,7 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     if None in kinds:
         raise ValueError("it does not say whether a column may be null")
     if not set(kinds) <= {_REQUIRED, _OPTIONAL, _REPEATED}:
-        raise ValueError(f"a column is repeated in a way that there is not ({max(kinds)})")
+        raise ValueError(f"a column has an unknown repetition type ({max(kinds)})")
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
     elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
     return Leaf(

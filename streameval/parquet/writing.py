@@ -16,7 +16,7 @@ _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
 
 
 @dataclass(frozen=True)
-class Place:
+class ChunkPlace:
     """Where a column chunk lies, and what it holds.
 
     Attributes:
@@ -34,7 +34,7 @@ class Place:
     codec: int
 
 
-def column_chunk(leaf: Leaf, place: Place) -> bytes:
+def column_chunk(leaf: Leaf, place: ChunkPlace) -> bytes:
     """Write a ColumnChunk of file_offset and meta_data."""
     # ColumnMetaData up to the path: type, encodings, path_in_schema
     encodings = thrift.write_list(thrift.I32, [_PLAIN, _RLE, _RLE_DICTIONARY])

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.counting.labelled_rows import in_order
 from streameval.kernels.words import Words
-from streameval.queries.batches import NOTHING, Batch, ManyRows
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.measured import MOST, Measure, Measured
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt64Array
@@ -34,7 +34,7 @@ class _Block:
 
 
 # the first ranking of a unit, those between, the last if that is another: the ends may go on in other units
-_Unit = tuple[Batch, list[_Block], Batch]
+_Unit = tuple[RowBatch, list[_Block], RowBatch]
 
 
 def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done: Scan) -> Iterator[Measured]:
@@ -44,7 +44,7 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
     """
     seen = _Seen(memory / 4)
 
-    def blocks(batch: Batch, starts: Int64Array) -> list[_Block]:
+    def blocks(batch: RowBatch, starts: Int64Array) -> list[_Block]:
         found = []
         for at in range(0, starts.size, MOST):
             first, last = int(starts[at]), int(starts[at + MOST]) if at + MOST < starts.size else batch.rows
@@ -63,11 +63,11 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         inner = blocks(batch.cut(first, last), starts[1:-1] - first)
         return batch.cut(0, first).copied(), inner, batch.cut(last, batch.rows).copied()
 
-    def measured(part: list[Batch] | list[_Block]) -> list[_Block]:
-        ends = [one for one in part if isinstance(one, Batch)]
+    def measured(part: list[RowBatch] | list[_Block]) -> list[_Block]:
+        ends = [one for one in part if isinstance(one, RowBatch)]
         if not ends:
             return [one for one in part if isinstance(one, _Block)]
-        batch = Batch.joined(ends)
+        batch = RowBatch.joined(ends)
         starts = batch.starts()
         _refuse_apart(batch, starts)
         return blocks(batch, starts)
@@ -83,9 +83,9 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
     seen.check()
 
 
-def _parts(units: Iterator[_Unit], most_rows: int) -> Iterator[list[Batch] | list[_Block]]:
+def _parts(units: Iterator[_Unit], most_rows: int) -> Iterator[list[RowBatch] | list[_Block]]:
     """What was measured, and between, in their order, ends of units that together hold whole rankings."""
-    held: list[Batch] = []
+    held: list[RowBatch] = []
     for head, blocks, tail in units:
         if not head.rows:
             continue
@@ -106,16 +106,16 @@ def _parts(units: Iterator[_Unit], most_rows: int) -> Iterator[list[Batch] | lis
         yield held
 
 
-def _size(parts: list[Batch]) -> int:
+def _size(parts: list[RowBatch]) -> int:
     return sum(part.rows for part in parts)
 
 
-def _same(a: Batch, b: Batch) -> bool:
+def _same(a: RowBatch, b: RowBatch) -> bool:
     """Whether the last row of one and the first of another are of one ranking."""
     return bool(a.low[-1] == b.low[0]) and (not a.high.size or bool(a.high[-1] == b.high[0]))
 
 
-def _refuse_apart(batch: Batch, starts: Int64Array) -> None:
+def _refuse_apart(batch: RowBatch, starts: Int64Array) -> None:
     """Raise `ApartError` where two of the rankings that begin at these rows are one."""
     low, wide = batch.low[starts], batch.high.size > 0
     steps = np.diff(low.view(np.int64))

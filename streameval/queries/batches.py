@@ -30,7 +30,7 @@ NOTHING = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
-class Batch:
+class RowBatch:
     """Some rows.
 
     Attributes:
@@ -56,11 +56,11 @@ class Batch:
         """How many."""
         return int(self.low.size)
 
-    def cut(self, first: int, last: int) -> Batch:
+    def cut(self, first: int, last: int) -> RowBatch:
         """Consecutive rows; nothing is copied."""
         wide, named = self.high.size > 0, self.items.size > 0
         at = slice(first, last)
-        return Batch(self.low[at], self.high[at] if wide else NOTHING, self.keys[at], self.labels[at],
+        return RowBatch(self.low[at], self.high[at] if wide else NOTHING, self.keys[at], self.labels[at],
                      self.items[at] if named else NOTHING, self.table.slice(first, last - first))  # fmt: skip
 
     def starts(self) -> Int64Array:
@@ -71,22 +71,22 @@ class Batch:
             new[1:] |= self.high[1:] != self.high[:-1]
         return np.flatnonzero(new)
 
-    def taken(self, rows: Int64Array) -> Batch:
+    def taken(self, rows: Int64Array) -> RowBatch:
         """Some rows, ascending."""
         arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in ARRAYS}
-        return Batch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
+        return RowBatch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
-    def copied(self) -> Batch:
+    def copied(self) -> RowBatch:
         """The same rows, in memory of their own."""
-        return Batch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
+        return RowBatch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
 
     @staticmethod
-    def joined(parts: Sequence[Batch]) -> Batch:
+    def joined(parts: Sequence[RowBatch]) -> RowBatch:
         """Rows of several batches, one after another."""
         if len(parts) == 1:
             return parts[0]
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
-        return Batch(**arrays, table=pa.concat_tables([part.table for part in parts]))
+        return RowBatch(**arrays, table=pa.concat_tables([part.table for part in parts]))
 
 
 ARRAYS = ("low", "high", "keys", "labels", "items")
@@ -152,7 +152,7 @@ class ManyRows:
         item = (self.options.item,) if self.options.ties == "trec_eval" and self.options.item else ()
         return (*(() if self.whole else self.options.per), *item)
 
-    def read(self, unit: Unit) -> Batch:
+    def read(self, unit: Unit) -> RowBatch:
         """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used.
 
         The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
@@ -170,7 +170,7 @@ class ManyRows:
         if self.ungraded and labels.size and labels.max() > 1:
             raise InputError(f"{unit.place}: labels go up to {labels.max()}, and the table of positives has no grades",
                              f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
-        return Batch(low, high, self._keys(unit), labels, items, self._carried(table))
+        return RowBatch(low, high, self._keys(unit), labels, items, self._carried(table))
 
     @property
     def key_type(self) -> np.dtype[Any]:
@@ -228,13 +228,13 @@ class ManyRows:
         return pa.table(columns, names=list(self.carried)).combine_chunks()
 
     def identities(self, names: pa.Table, place: str) -> tuple[UInt64Array, UInt64Array]:
-        """What tells the rankings of rows apart; see `Batch`."""
+        """What tells the rankings of rows apart; see `RowBatch`."""
         refuse_nameless(names, place, "every row belongs to a ranking")
         if self.whole:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
         return key_hashes(names), key_hashes(names, _SECOND_SEED)
 
-    def named(self, batch: Batch, rows: Int64Array | Int32Array) -> list[pa.Array]:
+    def named(self, batch: RowBatch, rows: Int64Array | Int32Array) -> list[pa.Array]:
         """Values of the columns that name the rankings of some rows."""
         if self.whole:
             values = batch.low[rows].astype(np.uint64).view(np.int64)

@@ -21,7 +21,7 @@ from streameval.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledMeans:
     """What labels say of the rankings that were drawn, and of all.
 
     Attributes:
@@ -34,7 +34,7 @@ class Sampled:
     metrics: pa.Table = field(repr=False)
 
 
-def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Pool | None = None) -> Sampled:
+def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Pool | None = None) -> SampledMeans:
     """Bound the mean of every metric at every cutoff over all rankings.
 
     With probability `confidence` all bounds hold together, at all cutoffs, whatever the rankings and labels are, and
@@ -66,7 +66,7 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
         rows.append({"metric": f"mean_{one.name}", "argument": str(one.cutoff), "rankings": means.total,
                      **{key: value if isinstance(value, str) else scale * value for key, value in own.items()},
                      })  # fmt: skip
-    return Sampled(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
+    return SampledMeans(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
 # A judge predicts none of these three. Bounds hold with any predictions, and those of a similar metric narrow them.

@@ -32,7 +32,7 @@ class DrawnRankings:
 
     Attributes:
         total: Rankings that the list holds.
-        chosen (uint64 array): What tells those apart that were drawn, in the order of the draw; see `Batch.low`.
+        chosen (uint64 array): What tells those apart that were drawn, in the order of the draw; see `RowBatch.low`.
         names: Of each that was drawn, in the order of the draw: values of the columns that name it, as a JSON list.
         number (int64 array): Of each item to label: which of the rankings it is in.
         place (int64 array): Its place there, from 1.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.progress import Progress
 from streameval.queries.adjacent import ApartError, adjacent
-from streameval.queries.batches import Batch, ManyRows
+from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.measured import Gathered, Measure, Measured, gathered
 from streameval.queries.never_returned import never_returned
 from streameval.queries.options import PerRanking
@@ -48,7 +48,7 @@ class Found:
 
 
 # measures rankings on workers; like `gathered(scattered(...))`
-Elsewhere = Callable[[ManyRows, Sequence[Batch], Progress], Iterator[tuple[Gathered, pa.Table]]]
+Elsewhere = Callable[[ManyRows, Sequence[RowBatch], Progress], Iterator[tuple[Gathered, pa.Table]]]
 
 
 def evaluate_rankings(
@@ -59,7 +59,7 @@ def evaluate_rankings(
     rows = ManyRows.of(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
-    beside: list[Batch] = []
+    beside: list[RowBatch] = []
     if options.positives is not None:
         rows, beside = never_returned(rows)
     measure = Measure(rows, keeps_rows=opened is not None)
@@ -83,7 +83,7 @@ def evaluate_rankings(
 
 
 def streamed(
-    ranking: Ranking, rows: ManyRows, beside: Sequence[Batch], measure: Measure,
+    ranking: Ranking, rows: ManyRows, beside: Sequence[RowBatch], measure: Measure,
     collect: Callable[[Iterator[Measured]], R], progress: Progress,
 ) -> tuple[R, str]:  # fmt: skip
     """Measure rankings here: in one stream if that can be, else parted.

@@ -12,7 +12,7 @@ from streameval.errors import InputError
 from streameval.kernels.parting import NEVER
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
-from streameval.queries.batches import Batch, ManyRows
+from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.measured import Measure, Measured, Range
 from streameval.stores.scratch import Spill
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
@@ -23,7 +23,7 @@ _SAMPLE = 1 << 16
 
 
 def measure_long(
-    pieces: Callable[[], Iterator[Batch]], rows: ManyRows, measure: Measure, spill: Spill, most_rows: int
+    pieces: Callable[[], Iterator[RowBatch]], rows: ManyRows, measure: Measure, spill: Spill, most_rows: int
 ) -> Measured:
     """Measure a ranking of more than `most_rows` rows; `pieces` gives them, as often as it is asked."""
     if rows.options.item is not None:
@@ -42,7 +42,7 @@ def measure_long(
     return measure.long(ranges, counts, (size, size - negatives), names or [])
 
 
-def _items(pieces: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
+def _items(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
     def items() -> Iterator[tuple[UInt64Array, UInt8Array]]:
         for batch in pieces():
             returned = batch.labels < NEVER

@@ -15,7 +15,7 @@ from streameval.kernels.discounts import discounts
 from streameval.kernels.segments import measure, repeated
 from streameval.kernels.tied_items import EXPECTED
 from streameval.kernels.words import Words
-from streameval.queries.batches import Batch, ManyRows
+from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.sums import Sums
 from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
@@ -49,7 +49,7 @@ class Rankings:
     """Some rankings, whose rows lie one after another.
 
     Attributes:
-        keys, labels, items: Of their rows; see `Batch`.
+        keys, labels, items: Of their rows; see `RowBatch`.
         starts (int64 array, shape (rankings + 1,)): First row of each.
         missed (int64 array, shape (rankings + 1,)): First of each among `never`.
         never (uint8 array): Grades of items that were never returned.
@@ -222,7 +222,7 @@ class Measure:
                 f"one score for each {options.item} of a ranking",
             )
 
-    def adjacent(self, batch: Batch, starts: Int64Array) -> Rankings:
+    def adjacent(self, batch: RowBatch, starts: Int64Array) -> Rankings:
         """Make rankings of rows that lie together; `starts` are the first rows of each."""
         names = self._rows.named(batch, starts)
         edges = np.append(starts, batch.rows)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
 from streameval.order.tie_hashes import key_hashes
-from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type, refuse_nameless
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, plain_type, refuse_nameless
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -25,7 +25,7 @@ GRADED = "give every row of the table a grade, or leave the row out"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
+def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     """Read the table of positives: the list, to be read with what the table asks of it, and the items of the table.
 
     Where the table names its items, rows of grade 0 are passed over, so that a table of relevance judgements can be
@@ -78,7 +78,7 @@ def read_names(unit: Unit, kinds: list[pa.Field]) -> pa.Table:
         raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
 
 
-def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> RowBatch:
     table = read_names(unit, kinds)
     low, high = rows.identities(table.select(rows.names.names), unit.place)
     label, items = rows.rows.label, NOTHING
@@ -95,11 +95,11 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ba
                          "leave them out, or name the items with --item: they are passed over then")  # fmt: skip
     carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
                for name in rows.carried}  # fmt: skip
-    batch = Batch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))
+    batch = RowBatch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))
     return batch.taken(np.flatnonzero(grade)) if np.any(grade == 0) else batch
 
 
-def left_out(batch: Batch, which: Int32Array) -> BoolArray:
+def left_out(batch: RowBatch, which: Int32Array) -> BoolArray:
     """Rows of the table of positives whose item the ranking returned, or that name it again.
 
     Args:

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.judges.values import Judge
 from streameval.kernels import predictions as one
 from streameval.kernels.discounts import discounts
-from streameval.methods.judge_values import Judge
 from streameval.progress import Progress
-from streameval.queries.batches import NOTHING, Batch, ManyRows
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.evaluate import streamed
 from streameval.queries.measured import Measure, Measured, Range, Rankings
 from streameval.queries.options import PerRanking
@@ -102,7 +102,7 @@ def predictions_of(plan: Plan) -> Predictions | None:
 class JudgedRows(ManyRows):
     """Rows whose label is what a judge says: whole numbers from 0 to `YES`. Rankings are told apart as in a draw."""
 
-    def read(self, unit: Unit) -> Batch:
+    def read(self, unit: Unit) -> RowBatch:
         """Decode one unit; an `InputError` names the place of what cannot be used."""
         low, _ = self.identities(unit.read(list(self.options.per)), unit.place)
         column = self.rows.label
@@ -112,9 +112,9 @@ class JudgedRows(ManyRows):
             raise InputError(f"{unit.place}: {number_of(missing, 'row')} without an answer in judge column '{column}'",
                              "give every item one: 0.5, say, if nothing is known of it")  # fmt: skip
         answers = np.rint(said.astype(np.float64) * one.YES).astype(np.uint8)
-        return Batch(low, NOTHING, self._keys(unit), answers, NOTHING, pa.table({}))
+        return RowBatch(low, NOTHING, self._keys(unit), answers, NOTHING, pa.table({}))
 
-    def named(self, batch: Batch, rows: Int64Array | Int32Array) -> list[pa.Array]:
+    def named(self, batch: RowBatch, rows: Int64Array | Int32Array) -> list[pa.Array]:
         """Numbers of the rankings of some rows."""
         return [pa.array(batch.low[rows].astype(np.uint64))]
 

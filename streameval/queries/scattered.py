@@ -20,7 +20,7 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
 from streameval.kernels.parting import gather, parts_of, place_rows, put
-from streameval.queries.batches import ARRAYS, NOTHING, Batch, ManyRows
+from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Measure, Measured, Rankings
 from streameval.queries.never_returned import left_out
@@ -51,7 +51,7 @@ class Parts:
     def __post_init__(self) -> None:
         self.sizes = np.zeros(1 << self.bits, np.int64)
 
-    def add(self, batch: Batch) -> int:
+    def add(self, batch: RowBatch) -> int:
         """Part some rows, from any thread; returns how many."""
         edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
         place = place[: batch.rows]
@@ -75,11 +75,11 @@ class Parts:
             self._kept.append(_Kept(columns, table, edges))
         return batch.rows
 
-    def pieces(self, part: int) -> Iterator[Batch]:
+    def pieces(self, part: int) -> Iterator[RowBatch]:
         """Rows of a part, as they were kept."""
         return (_batch([one], self.spill, part) for one in self._kept if one.size(part))
 
-    def whole(self, part: int) -> Batch:
+    def whole(self, part: int) -> RowBatch:
         """All rows of a part, of which there are some."""
         return _batch([one for one in self._kept if one.size(part)], self.spill, part)
 
@@ -119,14 +119,14 @@ class _Kept:
 _NO_COLUMNS = pa.table({})
 
 
-def _batch(kept: Sequence[_Kept], spill: Spill, part: int) -> Batch:
+def _batch(kept: Sequence[_Kept], spill: Spill, part: int) -> RowBatch:
     """Rows of a part that were kept at several times."""
     arrays: dict[str, Any] = {
         name: np.concatenate([one.read(name, part, spill) for one in kept]) if name in kept[0].columns else NOTHING
         for name in ARRAYS
     }
     tables = [one.carried(part, spill) for one in kept if one.table is not None]
-    return Batch(**arrays, table=pa.concat_tables(tables) if tables else _NO_COLUMNS)
+    return RowBatch(**arrays, table=pa.concat_tables(tables) if tables else _NO_COLUMNS)
 
 
 def _stream(table: pa.Table) -> bytes:
@@ -155,7 +155,7 @@ class Room:
 
 
 def scattered(
-    rows: ManyRows, beside: Iterable[Batch], measure: Measure, room: Room, done: Callable[[int], None]
+    rows: ManyRows, beside: Iterable[RowBatch], measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
     """Measure rankings whose rows lie anywhere.
 
@@ -213,7 +213,7 @@ def _is_one(parts: Parts, part: int) -> bool:
     return True
 
 
-def measured_part(batch: Batch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
+def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
     """Measure the rankings of a part, one of 2^bits, that memory holds."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
     count = gather(batch.low, batch.high, bits, which, first)

@@ -10,16 +10,16 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from streameval.order.finer_bins import Words
+from streameval.order.finer_bins import OrderWords
 from streameval.typing import Int64Array, UInt64Array
 
 
-def word_matrix(words: Words) -> UInt64Array:
+def word_matrix(words: OrderWords) -> UInt64Array:
     """Words of items, shape (words, n), the one that is compared first in the first row."""
     return np.stack([part for part in words.parts if part.size == words.key.size])
 
 
-class Spill:
+class ItemSpill:
     """Arrow files of items and their words, one file per interval of ranks.
 
     Args:
@@ -33,7 +33,7 @@ class Spill:
         self._open: list[pa.RecordBatchWriter | None] = [None] * files
         self._stack = ExitStack()
 
-    def __enter__(self) -> Spill:
+    def __enter__(self) -> ItemSpill:
         """Begin to write."""
         return self
 

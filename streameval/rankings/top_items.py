@@ -18,10 +18,10 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
-from streameval.order.finer_bins import Words
+from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
 from streameval.rankings.ranking import Ranking, free_name
-from streameval.rankings.spill import Spill, word_matrix
+from streameval.rankings.spill import ItemSpill, word_matrix
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
@@ -35,7 +35,7 @@ _MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflow
 
 
 @dataclass(frozen=True)
-class TopItems:
+class FirstItems:
     """Items of ranks 1..last, in pieces.
 
     Attributes:
@@ -100,7 +100,7 @@ def _sample(n_rows: int) -> Int64Array:
     return positions[positions < n_rows]
 
 
-def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> TopItems:
+def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> FirstItems:
     """Read the items of ranks 1..`last_rank`.
 
     Args:
@@ -115,11 +115,11 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
         kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
-        return TopItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
+        return FirstItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
     return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
-def _ranked(items: _Items, tables: Iterator[pa.Table]) -> TopItems:
+def _ranked(items: _Items, tables: Iterator[pa.Table]) -> FirstItems:
     """Number the rows of tables in rank order."""
     names = [free_name(name, items.columns) if name == "rank" else name for name in items.columns]
     schema = pa.schema(
@@ -133,7 +133,7 @@ def _ranked(items: _Items, tables: Iterator[pa.Table]) -> TopItems:
             yield pa.Table.from_arrays([ranks, *table.columns], schema=schema)
             done += table.num_rows
 
-    return TopItems(schema, numbered())
+    return FirstItems(schema, numbered())
 
 
 def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
@@ -153,7 +153,7 @@ def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit:
     """Distribute the items over files, one per interval of ranks, then sort one interval after another."""
     files = int(np.clip(np.ceil(last_rank * items.bytes_per_row / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
-    spill = Spill(folder, items.schema, files)
+    spill = ItemSpill(folder, items.schema, files)
     with spill:
         for words, interval in _gathered(_kept(order, _places(order, ends), "all"), last_rank):
             at = 0
@@ -165,14 +165,14 @@ def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit:
         yield from spill.sorted(file, limit)
 
 
-def _places(order: ByScore, ranks: Int64Array) -> Words:
+def _places(order: ByScore, ranks: Int64Array) -> OrderWords:
     """Words of the items at some ranks."""
     scan, found = order.scan_for(ranks), order.locate(ranks)
     hashes = scan.tie_hashes(found.position)
-    return Words(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
+    return OrderWords(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
 
 
-def _kept(order: ByScore, ends: Words, hashed: str) -> Iterator[tuple[Words, Int64Array]]:
+def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[OrderWords, Int64Array]]:
     """Rows at or before the last of some places, in stored order, and the first place at or after each.
 
     `hashed` says which rows' key columns are hashed: "all", or, for "ties", those of row groups where a score is that
@@ -187,7 +187,7 @@ def _kept(order: ByScore, ends: Words, hashed: str) -> Iterator[tuple[Words, Int
             yield from pool.map(lambda unit: _kept_of(scan, unit, ends, hashed), units[first : first + scan.threads])
 
 
-def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, Int64Array]:
+def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[OrderWords, Int64Array]:
     keys = scan.scores(unit)
     rows = np.flatnonzero(keys.key <= ends.key[-1]).astype(np.uint32)
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
@@ -198,9 +198,9 @@ def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, I
     return words.where(inside), interval[inside]
 
 
-def _gathered(kept: Iterator[tuple[Words, Int64Array]], last_rank: int) -> Iterator[tuple[Words, Int64Array]]:
+def _gathered(kept: Iterator[tuple[OrderWords, Int64Array]], last_rank: int) -> Iterator[tuple[OrderWords, Int64Array]]:
     """Join small pieces, so that their rows are read together; check that nothing is missing."""
-    waiting: list[tuple[Words, Int64Array]] = []
+    waiting: list[tuple[OrderWords, Int64Array]] = []
     total, count = 0, 0
     for words, interval in kept:
         waiting.append((words, interval))
@@ -215,10 +215,10 @@ def _gathered(kept: Iterator[tuple[Words, Int64Array]], last_rank: int) -> Itera
         yield _joined(waiting)
 
 
-def _joined(pieces: list[tuple[Words, Int64Array]]) -> tuple[Words, Int64Array]:
+def _joined(pieces: list[tuple[OrderWords, Int64Array]]) -> tuple[OrderWords, Int64Array]:
     words = (np.concatenate(parts) for parts in zip(*(piece.parts for piece, _ in pieces), strict=True))
-    return Words(*words), np.concatenate([interval for _, interval in pieces])
+    return OrderWords(*words), np.concatenate([interval for _, interval in pieces])
 
 
-def _positions(words: Words) -> Int64Array:
+def _positions(words: OrderWords) -> Int64Array:
     return np.asarray(words.position.astype(np.int64))

@@ -1,6 +1,6 @@
 """Scans of a labelled list as jobs: counters and sums of blocks as rows, and back.
 
-Counters and bins are the columns of rows, a few to a row, which a cluster adds up. The sums of a block come back as
+Counters are the columns of rows, a few to a row, which a cluster adds up. The sums of a block come back as
 bytes, and blocks are merged here in the order of their ranks.
 """
 
@@ -16,16 +16,15 @@ import pyarrow as pa
 from streameval.counting.bit_rows import BitRows, linked, read_bits
 from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
-from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
-from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.scans import Parts, Ranges
+from streameval.counting.scans import Ranges, WordReceiver
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
-from streameval.progress import Progress, Step, announce, silent
+from streameval.progress import Progress, Step, announce
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.worker import (
-    Job,
     JobRequest,
     batches,
     check_seen,
@@ -40,10 +39,7 @@ from streameval.rows.row_groups import RowGroup
 from streameval.typing import Int64Array, UInt64Array
 
 _MOST_BLOCKS = 512  # to a job
-_MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
-_SLICE = 1 << 18  # bins that are made rows of at once
-_SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
-_SPAN = ("at", "read", "low", "high")
+_MOST_CELLS = 16  # to a row: rows that are added up cost more than their columns, unless these are empty
 
 
 @dataclass(frozen=True)
@@ -87,34 +83,27 @@ class RemoteScans:
                 raise lost
             progress(min(n_items, last * BLOCK), n_items)
 
-    def span(self) -> tuple[int, int]:
-        """See `LabelledScans.span`."""
-        _, _, low, high = self._counted(Spanning(self._without_units), _SPAN, (), silent)
-        return int((low.view(np.uint64) ^ _SIGN).min()), int((high.view(np.uint64) ^ _SIGN).max())
-
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`."""
-        job = CountingCells(self._without_units, cells, self._width(_MOST_CELLS, cells.count))
-        columns = self._counted(job, job.columns, ("sum",) * 2 * job.width, progress)
-        at, counts = next(columns), cells.counters()
+        self._announce("count", progress)
+        units = self.rows.units
+        filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / cells.count
+        width = 1 << int(np.log2(np.clip(_MOST_CELLS * filled, 1, _MOST_CELLS)))  # about as many as a share fills
+        job, shares = CountingCells(self._without_units, cells, width), shares_of(files_of(units))
+        request = JobRequest(serialize(job, shares), len(shares), job.columns, ("sum",) * 2 * width)
+        columns, counts = checked_rows(self.run_job(request), len(units))[0], cells.counters()
+        progress(self.rows.n_items, self.rows.n_items)
+        at = next(columns)
         for i, column in enumerate(columns):
             some = column != 0
-            counts[(at * (2 * job.width) + i)[some]] = column[some]
+            counts[(at * (2 * width) + i)[some]] = column[some]
         return KeyCounts(cells.low, cells.shift, counts)
 
-    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
-        """See `LabelledScans.bins`."""
-        job = CountingBins(self._without_units, key_bins, self._width(_MOST_BINS, key_bins.count))
-        at, *columns = self._counted(job, job.columns, ("sum", "sum", "min", "max") * job.width, progress)
-        rows = np.stack(columns, axis=1)[np.argsort(at)].reshape(-1, 4).view(np.uint64)
-        rows[:, 2:] ^= _SIGN
-        return bin_counts(rows)
-
-    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
+    def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`: row groups are read by as many jobs as memory asks for, each of them once."""
         self._announce("part", progress)
         files, done = files_of(self.rows.units), 0
-        job = Parting(self._without_units, parted.ranges)
+        job = PartingKeys(self._without_units, parted.ranges)
         most = max(memory / parted.ranges.word.itemsize, max(unit.rows for unit in files))
         ends = np.cumsum([unit.rows for unit in files])
         while done < len(files):
@@ -135,22 +124,6 @@ class RemoteScans:
     def _without_units(self) -> LabelledRows:
         """The list without its row groups: a share has its own."""
         return replace(self.rows, units=())
-
-    def _width(self, most: int, counters: int) -> int:
-        """Counters to a row, a power of two: about as many as the items of one share fill."""
-        units = self.rows.units
-        filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / counters
-        return 1 << int(np.log2(np.clip(most * filled, 1, most)))
-
-    def _counted(
-        self, job: Job, columns: tuple[str, ...], merge: tuple[str, ...], progress: Progress
-    ) -> Iterator[Int64Array]:
-        """Run a job over all row groups; returns its columns."""
-        self._announce("count", progress)
-        shares = shares_of(files_of(self.rows.units))
-        result = self.run_job(JobRequest(serialize(job, shares), len(shares), columns, merge))
-        progress(self.rows.n_items, self.rows.n_items)
-        return checked_rows(result, len(self.rows.units))[0]
 
     def _announce(self, name: str, progress: Progress) -> None:
         announce(progress, Step(name, self.rows.n_items, sum(unit.score_bytes for unit in self.rows.units)))
@@ -186,7 +159,7 @@ class Summing:
 
 
 @dataclass(frozen=True)
-class Parting:
+class PartingKeys:
     """Words of every row, range by range."""
 
     rows: LabelledRows
@@ -202,22 +175,6 @@ class Parting:
 
 def _block(number: int, part: bytes) -> pa.RecordBatch:
     return pa.record_batch({"at": pa.array([number], pa.int64()), "part": pa.array([part], pa.binary())})
-
-
-@dataclass(frozen=True)
-class Spanning:
-    """Smallest and largest order key."""
-
-    rows: LabelledRows
-
-    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Read the scores of some row groups."""
-        check_seen(share)
-        keys = [self.rows.keys(unit) for unit in share]
-        ends = np.array([min(key.min() for key in keys), max(key.max() for key in keys)], np.uint64) ^ _SIGN
-        nothing = np.zeros(1, np.int64)
-        yield from batches({"at": nothing, "read": nothing, "low": ends[:1], "high": ends[1:]})
-        yield from count_row(_SPAN, len(share))
 
 
 @dataclass(frozen=True)
@@ -255,32 +212,3 @@ class CountingCells:
         counters[row, inside] = piece.sizes - piece.positives
         counters[row, inside + 1] = piece.positives
         return {"at": at[first], **{name: counters[:, i] for i, name in enumerate(self.columns[1:])}}
-
-
-@dataclass(frozen=True)
-class CountingBins:
-    """Labels per bin, `width` neighbours to a row."""
-
-    rows: LabelledRows
-    key_bins: KeyBins
-    width: int
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What is counted of each bin."""
-        names = ("negatives", "positives", "low", "high")
-        return ("at", *(f"{name}{i}" for i in range(self.width) for name in names))
-
-    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Count the rows of some row groups."""
-        check_seen(share)
-        bins = empty_bins(-(-self.key_bins.count // self.width) * self.width)
-        for unit in share:
-            self.key_bins.add(self.rows.keys(unit), self.rows.labels(unit), bins)
-        bins[:, 2:] ^= _SIGN
-        rows = bins.reshape(-1, 4 * self.width)
-        for first in range(0, rows.shape[0], _SLICE // self.width):
-            part = rows[first : first + _SLICE // self.width]
-            some = np.flatnonzero(part.reshape(-1, self.width, 4)[:, :, :2].any(axis=(1, 2)))
-            yield from batches({"at": first + some, **{name: part[some, i] for i, name in enumerate(self.columns[1:])}})
-        yield from count_row(self.columns, len(share))

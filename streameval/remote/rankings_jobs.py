@@ -17,7 +17,7 @@ import pyarrow as pa
 from streameval.errors import OutsideError
 from streameval.kernels.parting import parts_of
 from streameval.progress import Progress, Step, announce
-from streameval.queries.batches import ARRAYS, NOTHING, Batch, ManyRows
+from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
 from streameval.queries.measured import Gathered, Measure, gathered
 from streameval.queries.scattered import measured_part
 from streameval.remote.worker import JobRequest, check_seen, files_of, serialize, shares_of
@@ -41,14 +41,17 @@ class MeasuredOnWorkers:
     keeps_rows: bool
 
     def __call__(
-        self, rows: ManyRows, beside: Sequence[Batch], progress: Progress
+        self, rows: ManyRows, beside: Sequence[RowBatch], progress: Progress
     ) -> Iterator[tuple[Gathered, pa.Table]]:
         """Measure all; `beside` are items that rankings never returned. Errors as in `run_job`."""
         announce(progress, Step("measure", rows.n_items, sum(unit.score_bytes for unit in rows.rows.units)))
         bits = min(_MOST_BITS, (rows.n_items // _PART_ROWS).bit_length())
         there = rows.without_units()
         shares = [*shares_of(files_of(rows.rows.units)), *([list(beside)] if beside else [])]
-        job, reduction = serialize(Parting(there, bits), shares), serialize(Measuring(there, bits, self.keeps_rows))
+        job, reduction = (
+            serialize(PartingRankings(there, bits), shares),
+            serialize(Measuring(there, bits, self.keeps_rows)),
+        )
         found = self.run_job(JobRequest(job, len(shares), _COLUMNS, kind="binary", reduction=reduction))
         items = 0
         for row in found.column(1):
@@ -61,13 +64,13 @@ class MeasuredOnWorkers:
 
 
 @dataclass(frozen=True)
-class Parting:
+class PartingRankings:
     """Rows of every part, as bytes."""
 
     rows: ManyRows
     bits: int
 
-    def run(self, share: list[RowGroup] | list[Batch]) -> Iterator[pa.RecordBatch]:
+    def run(self, share: list[RowGroup] | list[RowBatch]) -> Iterator[pa.RecordBatch]:
         """Part the rows of some row groups, each by itself; or rows that are sent along."""
         check_seen([unit for unit in share if isinstance(unit, RowGroup)])
         for unit in share:
@@ -91,7 +94,7 @@ class Measuring:
 
     def reduced(self, at: int, rows: pa.ChunkedArray) -> pa.Table:
         """Measure all rows of the part."""
-        batch = Batch.joined([_unpacked(row.as_buffer()) for row in rows])
+        batch = RowBatch.joined([_unpacked(row.as_buffer()) for row in rows])
         measure = Measure(self.rows, self.keeps_rows)
         parts = list(gathered(measured_part(batch, self.bits, self.rows, measure)))
         table = pa.concat_tables([table for _, table in parts])
@@ -99,11 +102,11 @@ class Measuring:
         return pa.table({"at": pa.array([at], pa.int64()), "found": pa.array([pickle.dumps((total, table))])})
 
 
-def _packed(batch: Batch) -> bytes:
+def _packed(batch: RowBatch) -> bytes:
     arrays = {name: one for name in ARRAYS if (one := getattr(batch, name)).size}
     return pickle.dumps((arrays, batch.table.combine_chunks()))
 
 
-def _unpacked(raw: pa.Buffer) -> Batch:
+def _unpacked(raw: pa.Buffer) -> RowBatch:
     arrays, table = pickle.loads(raw)
-    return Batch(**{**dict.fromkeys(ARRAYS, NOTHING), **arrays}, table=table)
+    return RowBatch(**{**dict.fromkeys(ARRAYS, NOTHING), **arrays}, table=table)

@@ -38,7 +38,7 @@ def _run(history: History) -> str:
     since = f"Since {last['run_since']} ({number_of(days, 'day')}), "
     if last["run_lower"] is None:
         return (
-            f"{since}the bounds on mean precision {settings.cutoff} contradict themselves, which happens in fewer than "
+            f"{since}the bounds on mean precision {settings.place} contradict themselves, which happens in fewer than "
             f"{1 - settings.confidence:.1%} of histories: check that every day was drawn afresh, and its labels are of "
             "its items."
         )
@@ -49,7 +49,7 @@ def _run(history: History) -> str:
         "inconclusive": f", which does not decide whether it is at least {settings.precision}",
     }[last["run_outcome"]]
     lies = f"lies between {last['run_lower']:.4f} and {last['run_upper']:.4f}"
-    return f"{since}mean precision {settings.cutoff} {lies}{against}."
+    return f"{since}mean precision {settings.place} {lies}{against}."
 
 
 def _contradiction(row: dict[str, Any]) -> str:
@@ -91,7 +91,7 @@ def _changes(history: History) -> list[str]:
         since = since or row["run_since"]
         if row["change"] is not None:
             said.append(
-                f"Established on {row['day']}: mean precision {history.settings.cutoff} "
+                f"Established on {row['day']}: mean precision {history.settings.place} "
                 f"{_VERBS[row['change']]} from between {row['before_lower']:.4f} and {row['before_upper']:.4f} "
                 f"(since {since}) to between {row['after_lower']:.4f} and {row['after_upper']:.4f} "
                 f"(since {row['run_since']})."
@@ -145,7 +145,7 @@ def figure(history: History) -> Spec:
 
 def render(history: History) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
-    title = html.escape(f"Precision {history.settings.cutoff}, day by day")
+    title = html.escape(f"Precision {history.settings.place}, day by day")
     style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
     said = "".join(f"<p>{html.escape(one)}</p>" for one in sentences(history))
     drawn = picture(figure(history), "svg").decode()

@@ -109,7 +109,7 @@ def next_command(plan: Plan, found: Evaluation, study: str) -> tuple[str, str]:
         return "", ""
     return (
         f"write the first {number_of(rank, 'item')}, whose precision is at least {float(share):.0%} by these bounds",
-        f"cut {folder} --precision {share} --out best",
+        f"cut {folder} precision:{share} --out best",
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from streameval.curve import Curve
 from streameval.curve.estimated import YieldEstimate, joined
-from streameval.curve.pooling import Pool, odds_of
+from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.methods import DrawsAtRandom, method_of
 from streameval.slices.pool import SlicePlan
 from streameval.types import Labels
@@ -72,13 +72,13 @@ def list_estimate(
     return replace(estimate, weight=_weights(parts, own, labels, counted))
 
 
-def _whole_pool(parts: Sequence[SlicePlan], labels: Labels) -> Pool:
+def _whole_pool(parts: Sequence[SlicePlan], labels: Labels) -> PooledLabels:
     odds = np.zeros(labels.rank.size)
     for part in parts:
         method, known = method_of(part.plan), labels.known[part.rows]
         if isinstance(method, DrawsAtRandom):
             odds[part.rows] = odds_of(method.weights(part.plan), known)
-    return Pool.of(labels.rank, labels.label, odds)
+    return PooledLabels.of(labels.rank, labels.label, odds)
 
 
 def _weights(

@@ -10,9 +10,9 @@ import numpy as np
 
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError, did_you_mean
+from streameval.judges.classes import with_judge
+from streameval.judges.values import Judge
 from streameval.methods import DrawsIndependently, method_of
-from streameval.methods.judge import with_judge
-from streameval.methods.judge_values import Judge
 from streameval.methods.stages import refuse_stages
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking

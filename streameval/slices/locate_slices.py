@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
-from streameval.order.finer_bins import Words
+from streameval.order.finer_bins import OrderWords
 from streameval.order.locate import locate
 from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
@@ -128,7 +128,7 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[In
     key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
     hashes = scan.tie_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
-    words = word_matrix(Words(key[first], low, hashes, position.view(np.uint64)))
+    words = word_matrix(OrderWords(key[first], low, hashes, position.view(np.uint64)))
     order = np.lexsort(words[::-1])
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)

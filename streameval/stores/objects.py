@@ -16,7 +16,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, Protocol
 
-from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
+from streameval.stores.ranges import HeldRanges, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
 from streameval.stores.trouble import with_retries
 
@@ -54,7 +54,7 @@ class ObjectFile:
 
     def __init__(self, store: ObjectStore, found: _Object) -> None:
         self._store, self._found = store, found
-        self._held = Blocks()
+        self._held = HeldRanges()
         if found.tail:
             self._held.add(found.size - len(found.tail), found.tail)
         self._streamed = (0, 0)
@@ -70,7 +70,7 @@ class ObjectFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Forget what was held."""
-        self._held = Blocks()
+        self._held = HeldRanges()
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges, near ones in one request and several at once."""
@@ -79,7 +79,7 @@ class ObjectFile:
             self._step(*wanted[0])
         found = {span: self._held.find(span) for span in wanted}
         missing = [span for span, block in found.items() if block is None]
-        fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else Blocks()
+        fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else HeldRanges()
         blocks = [fresh.find(span) if found[span] is None else found[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
@@ -100,11 +100,11 @@ class ObjectFile:
     def _step(self, at: int, size: int) -> None:
         if self._held.find((at, size)) is None:
             step = min(max(size, _STEP), self._streamed[1] - at)
-            self._held = Blocks() if step <= 0 else self._get([(at, max(step, size))])
+            self._held = HeldRanges() if step <= 0 else self._get([(at, max(step, size))])
 
-    def _get(self, ranges: Sequence[Range], into: Blocks | None = None) -> Blocks:
+    def _get(self, ranges: Sequence[Range], into: HeldRanges | None = None) -> HeldRanges:
         """Make requests, several at once."""
-        blocks = into or Blocks()
+        blocks = into or HeldRanges()
         pieces = [split(span, _PIECE) for span in ranges]
         flat = [piece for of in pieces for piece in of]
         self.bytes_read += sum(size for _, size in flat)

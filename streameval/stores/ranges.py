@@ -50,7 +50,7 @@ def split(span: Range, most: int) -> list[Range]:
     return [(begin, min(most, at + size - begin)) for begin in range(at, at + size, most)]
 
 
-class Blocks:
+class HeldRanges:
     """Pieces of a file that are in memory, found by the ranges they hold."""
 
     def __init__(self) -> None:

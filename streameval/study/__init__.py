@@ -13,11 +13,11 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
-    judge_….parquet              of a plan with a judge (`streameval.methods.judge`, `streameval.study.judge_sample`)
+    judge_….parquet              of a plan with a judge (`streameval.judges.classes`, `streameval.study.judge_sample`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
     .lock                        held by the command that changes the study
 
-What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
+What stands from labels.parquet on are results: they carry one evaluation id, and are refused when they do not agree
 on it, or when the plan or the votes are others by now. Every Parquet and JSON file holds a checksum of its bytes, which
 is compared whenever the file is read (`streameval.stores.own_files`).
 """
@@ -252,9 +252,11 @@ class Study:
         try:
             summary = self.summary()
             if summary.get("per"):
-                raise StudyError(f"{self.folder}: holds results of many rankings", "report, sql and compare read these")
+                raise StudyError(
+                    f"{self.folder}: holds results of many rankings", "show, check, report, sql and compare read these"
+                )
             results = read_results(self.folder, summary)
-            self._refuse_stale(summary)
+            self.refuse_stale(summary)
             return results
         except FileNotFoundError as error:
             if not self.folder.exists():
@@ -265,7 +267,7 @@ class Study:
         except UNUSABLE as error:
             raise unusable(self.folder / "evaluation.json", error, EVALUATE) from error
 
-    def _refuse_stale(self, summary: Mapping[str, Any]) -> None:
+    def refuse_stale(self, summary: Mapping[str, Any]) -> None:
         """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
         if not self.exists:
             return

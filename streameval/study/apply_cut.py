@@ -10,6 +10,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -31,7 +32,8 @@ def apply_cut(found: Cut, other: Any) -> Cut:
     Raises:
         InputError: A list without scores, the study's own list, another type of score, or no item above the threshold.
     """
-    threshold = found.asked.get("score", found.score)
+    target = Cutoff.of(found.asked["cutoff"])
+    threshold = target.value if target.kind == "score" else found.score
     if threshold is None:
         raise InputError(
             f"{found.study}: no score is known at rank {found.rank:,}", "only lists that were planned by score have one"

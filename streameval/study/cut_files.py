@@ -94,8 +94,7 @@ class Cut(Tabular):
         holds (mapping of str to float): `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of
             ranks 1..rank; None where undefined.
         claim: What the bounds promise.
-        asked (mapping of str to str): The target as typed: precision, recall, rank, score or f_beta; and `misses`,
-            `misses_from` and `apply`, where they were given.
+        asked (mapping of str to str): `cutoff`; and `misses`, `misses_from` and `apply`, where they were given.
         estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
         proof: Of a threshold that was applied to another list: the cut of the list that the study is about.
     """
@@ -248,9 +247,8 @@ def _identity(cut: Cut, target: Target) -> dict[str, Any]:
 
 
 def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
-    asked = [part for name, value in cut.asked.items() for part in (f"--{name.replace('_', '-')}", value)]
-    if "f_beta" in cut.asked:
-        asked = ["--f1", *asked[2:]]
+    given = [(f"--{name.replace('_', '-')}", value) for name, value in cut.asked.items() if name != "cutoff"]
+    asked = [cut.asked["cutoff"], *(part for pair in given for part in pair)]
     study = os.fspath(cut.study.resolve())
     return {
         "study": str(cut.study),

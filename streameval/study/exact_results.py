@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,11 @@ def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     early = found + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
     mean = YieldEstimate(np.append(0, ranks), np.append(0.0, found + positives * inside / size))
-    claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),
         grid=ranks,
-        claim=claim,
+        claim=Claim("exact", None, "every item has a label"),
         estimated=mean,
         score=summed.scores,
         misses=misses,
@@ -47,10 +45,8 @@ def evaluation_of(
     description: dict[str, Any], label: str, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
 ) -> Evaluation:
     """Every result of a list; `description` says which it is, `label` is its column of labels."""
-    margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
     places = Places(summed.totals, summed.read_groups, summed.kept)
-    order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
-    rows = metrics(Counted(places, curve.misses, summed.score_at, margin, order, summed.threads))
+    rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
     table, totals = curve.table, summed.totals
     identity = _identity(description, label, rows, curve)
     summary: dict[str, Any] = {
@@ -64,38 +60,18 @@ def evaluation_of(
         "parameters": {"label": label},
         "ranking": description,
         "how": summed.how,
-        "ties": _ties(summed),
-        "brackets": {
-            "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
-            "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
-        },
+        "ties": "open" if totals.mixed else "none that matter",
         "claim": curve.claim.as_dict(),
         "findings": [],
         "diagnostics": {
             "windows": [result.as_dict() for result in windows],
             "smallest_window": smallest_window(windows),
         },
-        "half_width": {**_half_width(curve), "labels_for_half": None},
+        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],
     }
     return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
-
-
-_BINNED = Claim(
-    "simultaneous", 1.0, "nothing: every item has a label, and items whose scores fall into one bin may be in any order"
-)
-
-
-def _ties(summed: Summed) -> str:
-    """Whether items of one score leave the order open: bins of several scores do not tell."""
-    if summed.unresolved is None:
-        return "open" if summed.totals.mixed else "none that matter"
-    return "open" if summed.unresolved.ties else "not told apart from bins"
-
-
-def _half_width(curve: Curve) -> dict[str, Any]:
-    return {"alpha": 0.0, "rank": curve.n_items} if curve.claim.coverage == "exact" else asdict(curve.half_width())
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -21,6 +21,8 @@ from streameval.curve.runs import STAKES, Days
 from streameval.errors import StudyError
 from streameval.notebook import Tabular
 from streameval.parquet.own_tables import read_table
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff, plain
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int8Array
 
@@ -107,15 +109,12 @@ class Settings:
     """What a history asks of every study.
 
     Attributes:
-        at_score, at_rank: Where lists are cut: one of the two.
-        precision: To keep; None where none was named.
+        measure: Precision where lists are cut, and perhaps the precision to keep: `precision@score:0.7 >= 0.9`.
         confidence: Of all bounds and all changes together.
         question: How items are scored and labels judged.
     """
 
-    at_score: str | None = None
-    at_rank: int | None = None
-    precision: str | None = None
+    measure: str
     confidence: float = 0.95
     question: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,9 +123,23 @@ class Settings:
         return {**vars(self), "question": dict(self.question)}
 
     @property
-    def cutoff(self) -> str:
+    def cutoff(self) -> Cutoff:
+        """Where lists are cut."""
+        return Question.of(self.measure).cutoffs[0]
+
+    @property
+    def precision(self) -> str | None:
+        """The precision to keep; None where none was named."""
+        demand = Question.of(self.measure).demand
+        return None if demand is None else plain(demand.value)
+
+    @property
+    def place(self) -> str:
         """Where lists are cut, in words."""
-        return f"at score {self.at_score}" if self.at_score is not None else f"of the first {self.at_rank:,}"
+        cutoff = self.cutoff
+        if cutoff.kind == "score":
+            return f"at score {cutoff.value}"
+        return f"of the first {cutoff.value:,}" if isinstance(cutoff.value, int) else f"of the first {cutoff}"
 
 
 @dataclass(frozen=True)
@@ -237,6 +250,6 @@ def read_history(path: Path) -> History | None:
         own = read_table(path, _HINT, day=pa.date32(), study=pa.string(), evaluation_id=pa.string(), rank=pa.int64())
     except FileNotFoundError:
         return None
-    if "history" not in own.facts or own.table.schema != SCHEMA:
+    if "measure" not in own.facts.get("history", {}) or own.table.schema != SCHEMA:
         raise StudyError(f"{path}: is no history of studies that this version writes", _HINT)
     return History(Settings(**own.facts["history"]), own.table)

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
+from streameval.judges.values import UNDERSTOOD
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
-from streameval.methods.judge_values import UNDERSTOOD
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.transfer import copied

@@ -15,7 +15,7 @@ from streameval.text.credentials import masked_source
 
 
 @dataclass(frozen=True)
-class Source:
+class LabelTable:
     """A label table that would be read.
 
     Attributes:
@@ -28,10 +28,10 @@ class Source:
     rows: int | None
 
 
-def forecast_labels(sources: Sequence[str]) -> list[Source]:
+def forecast_labels(sources: Sequence[str]) -> list[LabelTable]:
     """Say how large label tables are, by paths and addresses; queries are not run."""
     shown = (masked_source(source.partition("#")[0]) if is_address(source) else source for source in sources)
-    return [Source(name, *_size(source)) for name, source in zip(shown, sources, strict=True)]
+    return [LabelTable(name, *_size(source)) for name, source in zip(shown, sources, strict=True)]
 
 
 def _size(source: str) -> tuple[int | None, int | None]:

@@ -46,11 +46,14 @@ def counted_at(plan: Plan, score: Any, ranking: Any = None) -> int:
         ranking: The ranking that was planned, where it lies in memory.
 
     Raises:
-        InputError: A list without scores, or a score that is none of its type.
+        InputError: A list without scores, a score that is none of its type, or one that no item has.
     """
     from streameval.order.count_at_score import count_at_score
 
     order = open_planned(plan, ranking).order if plan.ranking.get("score") is not None else None
     if order is None:
         raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
-    return count_at_score(order, score)
+    count = count_at_score(order, score)
+    if not count:
+        raise InputError(f"no item has score {score} or a better one", "the best is `streameval show STUDY score@1`")
+    return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.curve.pooling import Pool, odds_of
+from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.curve.standard_error import standard_error
 from streameval.study.result_files import Evaluation
 
@@ -19,6 +19,6 @@ def precision_error(evaluation: Evaluation, rank: int) -> float | None:
     unmeasured = "judge" in evaluation.curve.diagnostics or evaluation.slices
     if unmeasured or evaluation.curve.plug_in is None or not labels.known.any() or np.isnan(drawn).any():
         return None
-    pool = Pool.of(labels.rank, labels.label, odds_of(drawn, labels.known))
+    pool = PooledLabels.of(labels.rank, labels.label, odds_of(drawn, labels.known))
     error = standard_error(pool, labels.rank[labels.known], rank) / rank if pool.rank.size else np.nan
     return None if np.isnan(error) else float(error)

@@ -1,57 +1,31 @@
-"""Check: does an evaluated study prove that a list is good enough?"""
+"""Check: does an evaluation prove that a list, or many rankings, are good enough?"""
 
 from __future__ import annotations
 
 import math
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
-from streameval.curve import Curve
-from streameval.curve.at_cutoff import METRICS
 from streameval.curve.bounds import Bounds
-from streameval.curve.extremes import Extremes
-from streameval.curve.plug_in import PlugIn
-from streameval.curve.targets import (
-    interpolated_precision,
-    rank_at_precision,
-    rank_at_recall,
-    recall_at_precision,
-    target,
-)
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.notebook import Tabular
+from streameval.questions import CONDITION, Asked, Condition, Question
+from streameval.questions import conditions as read_conditions
+from streameval.questions.cutoffs import plain
+from streameval.reporting.standing import promised
 from streameval.study import Study
+from streameval.study.answers import Result, answer, claim_of, evaluated
 from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Claim
 
 Outcome = Literal["pass", "fail", "inconclusive"]
-_PARTS = (
-    ("a metric", r"\s*([a-z][a-z0-9_.]*)"),
-    ("@ and a cutoff, or >=, >, <=, <", r"\s*(?:@\s*([prs]?)\s*([-+0-9._e]+))?\s*(>=|<=|>|<)"),
-    ("a number", r"\s*([-+]?[0-9.][-+0-9.e]*%?)\s*$"),
-)
-_FORM = "METRIC[@CUTOFF] >= NUMBER: precision@10000 >= .9, recall@p.95 >= .5, f1@s.7 >= .6, average_precision > .8"
-_Question = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
-_AT_TARGET: dict[tuple[str, str], _Question] = {
-    ("recall", "p"): (recall_at_precision, PlugIn.recall_at_precision),
-    ("precision", "r"): (interpolated_precision, PlugIn.interpolated_precision),
-    ("rank", "p"): (rank_at_precision, PlugIn.rank_at_precision),
-    ("rank", "r"): (rank_at_recall, PlugIn.rank_at_recall),
-}
-_OF_THE_LIST = ("average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven", "r_precision",
-                "reciprocal_rank", "eleven_point_precision")  # fmt: skip
-_HEADLINES = ("", "positives", "step")
-_COUNTS = ("yield", "rank")
+_COUNTS = ("yield", "positives", "rank", "dcg")
 _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 
 
@@ -60,10 +34,10 @@ class Checked:
     """What one check came to.
 
     Attributes:
-        check: As typed.
-        lower, upper: Bounds on the metric; NaN where it is undefined.
+        check: The condition.
+        lower, upper: Bounds on the metric; NaN where it is undefined, or perhaps no item has the score of the cutoff.
         outcome: "pass" where all that the bounds allow meets it, "fail" where nothing does; else "inconclusive", and so
-            it is wherever the bounds promise nothing, or perhaps no item has the score of the cutoff.
+            it is wherever the bounds promise nothing.
         labels: About how many labels in all would decide it (a forecast); None where that cannot be said, or nothing
             needs deciding.
     """
@@ -89,12 +63,14 @@ class Checks(Tabular):
     Attributes:
         checked: Every check, in the order given.
         claim: What the bounds promise, and so the outcomes.
+        promise: The same in a sentence or two.
         why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
     """
 
     checked: tuple[Checked, ...]
     claim: Claim
+    promise: str
     why: str
     next: str = ""
 
@@ -121,15 +97,14 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
-def check(
-    study: str | os.PathLike[str], checks: str | Sequence[str] = (), *, about: Literal["truth"] | None = None
-) -> Checks:
-    """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
+def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Literal["truth"] | None = None) -> Checks:
+    """Hold an evaluated study, or exact results, against conditions; all outcomes hold together, as the bounds do.
 
     Args:
-        checks: Each METRIC[@CUTOFF] OP NUMBER, with OP one of >=, >, <=, <. The cutoff is a rank (`precision@10000`), a
-            score (`@s.7`), or for recall and rank a precision (`recall@p.95`), for precision and rank a recall
-            (`precision@r.5`). Metrics of the whole list have none (`average_precision`).
+        conditions: Each METRIC[@CUTOFF] OP NUMBER, with OP one of >=, >, <=, <: "precision@10000 >= 0.9". The cutoff is
+            a number of items, a share of the list (`1%`), `score:0.7`, or for recall and rank `precision:0.9`, for
+            precision and rank `recall:0.5`. Metrics of the whole list have none (`average_precision`). Of many rankings
+            the means are asked for: `map`, `ndcg@10`.
         about: "truth" demands a claim about the truth; without conditions, that alone. Of a claim about what the
             annotators would say, every outcome is then "inconclusive".
 
@@ -137,138 +112,65 @@ def check(
         InputError: A condition that cannot be read (says where), or asks for what there is none of; nothing is asked.
         StudyError: No results.
     """
+    asked = [*read_conditions(conditions)]
     if about not in (None, "truth"):
         raise InputError(f"about is '{about}'", "about='truth' demands a claim about the truth")
-    if not checks and about is None:
-        raise InputError("nothing is checked", _FORM)
+    if not asked and about is None:
+        raise InputError("nothing is checked", CONDITION)
     folder = Study(Path(study))
-    evaluation = folder.evaluation()
-    why = _why_not(evaluation.curve, about)
-    found = tuple(_checked(one, evaluation, why) for one in ([checks] if isinstance(checks, str) else checks))
-    return Checks(found, evaluation.curve.claim, why, _next(folder, evaluation, found, why))
+    result = evaluated(folder)
+    why = _why_not(result, about)
+    found = tuple(_checked(one, result, why) for one in asked)
+    return Checks(found, claim_of(result), promised(result), why, _next(folder, result, found, why))
 
 
-def _why_not(curve: Curve, about: str | None) -> str:
+def _why_not(result: Result, about: str | None) -> str:
     """Why nothing can be told of conditions; empty where it can."""
-    if not curve.proves:
-        return next(iter(curve.findings), "The bounds contradict each other.")
-    return curve.claim.caution if about is not None else ""
+    if isinstance(result, Evaluation) and not result.curve.proves:
+        return next(iter(result.curve.findings), "The bounds contradict each other.")
+    return claim_of(result).caution if about is not None else ""
 
 
-def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked], why: str) -> str:
+def _next(study: Study, result: Result, checked: Sequence[Checked], why: str) -> str:
     """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
-    if "account" not in evaluation.summary or all(one.outcome != "inconclusive" for one in checked):
+    if "account" not in result.summary or all(one.outcome != "inconclusive" for one in checked):
         return ""
-    summary, folder = evaluation.summary, str(study.folder)
+    summary, folder = result.summary, str(study.folder)
     if why:
-        return "" if evaluation.curve.proves else way_out(study.plan(), summary, folder)
+        proves = not isinstance(result, Evaluation) or result.curve.proves
+        return "" if proves else way_out(study.plan(), summary, folder)
     labels = max((one.labels or 0 for one in checked), default=0)
     missing = summary["account"]["planned"] - summary["account"]["labelled"]
     return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
 
 
-def _checked(text: str, evaluation: Evaluation, why: str) -> Checked:
-    metric, kind, cutoff, operator, wanted = _parsed(text)
-    bounds = _bounds(text, evaluation, (metric, kind, cutoff))
-    unsure = bool(why) or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
-    outcome = "inconclusive" if unsure else _outcome(bounds.lower, bounds.upper, operator, wanted)
-    account = evaluation.summary.get("account", {})
+def _checked(question: Question, result: Result, why: str) -> Checked:
+    condition = question.demand
+    if not isinstance(condition, Condition) or question.metric == "score":
+        raise InputError(f"{question} cannot be checked", CONDITION)
+    bounds = answer(result, question)
+    _refuse_impossible(question, condition)
+    outcome = "inconclusive" if why else _outcome(bounds.lower, bounds.upper, condition)
+    account = result.summary.get("account", {})
     needed = None
-    if outcome == "inconclusive" and not unsure and not account.get("missing", 0):
-        needed = _labels_needed(bounds, wanted, int(account.get("labelled", 0)), evaluation.curve.n_items)
-    return Checked(text, bounds.lower, bounds.upper, outcome, needed)
+    if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and not account.get("missing", 0):
+        needed = _labels_needed(bounds, float(condition.value), int(account["labelled"]), result.curve.n_items)
+    return Checked(str(question), bounds.lower, bounds.upper, outcome, needed)
 
 
-def _parsed(text: str) -> tuple[str, str, str, str, float]:
-    at = 0
-    groups: list[str | None] = []
-    for what, pattern in _PARTS:
-        found = re.compile(pattern, re.IGNORECASE).match(text, at)
-        if found is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            rest = f"at '{text[at : at + 20]}'" if text[at:] else "at its end"
-            raise InputError(f"check '{text}' cannot be read {rest} (character {at + 1}): {what} is missing", _FORM)
-        groups += found.groups()
-        at = found.end()
-    metric, kind, cutoff, operator, number = (one or "" for one in groups)
-    return metric.lower(), kind.lower(), cutoff, operator, _wanted(text, metric.lower(), number)
+def _refuse_impossible(question: Question, condition: Condition) -> None:
+    """Refuse a share outside 0..1."""
+    metric = question.metric.removeprefix("mean_").removesuffix("_at")
+    least = -1 if metric == "mcc" else 0
+    if metric not in _COUNTS and not least <= condition.value <= 1:
+        said = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
+        raise InputError(said, "60% and 0.6 are one")
 
 
-def _wanted(text: str, metric: str, number: str) -> float:
-    """The number that a metric is held against; of shares one in 0..1, or a percentage."""
-    try:
-        wanted = float(number[:-1]) / 100 if number.endswith("%") else float(number)
-    except ValueError:
-        raise InputError(f"check '{text}': '{number}' is not a number", _FORM) from None
-    least = -1.0 if metric == "mcc" else 0.0
-    if metric not in _COUNTS and not least <= wanted <= 1:
-        raise InputError(f"check '{text}': {metric} lies in {least:g}..1, and {number} does not", "60% and .6 are one")
-    if not math.isfinite(wanted):
-        raise InputError(f"check '{text}': '{number}' is not a number", _FORM)
-    return wanted
-
-
-def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> Bounds:
-    metric, kind, cutoff = asked
-    curve = evaluation.curve
-    if not cutoff:
-        return _of_the_list(text, evaluation, metric)
-    if kind in ("p", "r"):
-        question = _AT_TARGET.get((metric, kind))
-        if question is None:
-            raise InputError(
-                f"check '{text}': there is no {metric} at a {'precision' if kind == 'p' else 'recall'}", _FORM
-            )
-        share = target(cutoff, "precision" if kind == "p" else "recall")
-        return curve.at_target(*question, share)
-    if metric not in METRICS and metric != "yield":
-        raise InputError(
-            f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])
-        )
-    first, last = curve.rank_at_score(cutoff) if kind == "s" else _rank(text, cutoff, curve)
-    if not last:
-        raise InputError(
-            f"check '{text}': no item has score {cutoff} or a better one", "`streameval at` says which scores there are"
-        )
-    return curve.between(first, last)[metric]
-
-
-def _rank(text: str, cutoff: str, curve: Curve) -> tuple[int, int]:
-    try:
-        rank = Decimal(cutoff.replace("_", ""))
-    except InvalidOperation:
-        rank = Decimal(0)
-    if rank != rank.to_integral_value() or not 1 <= rank <= curve.n_items:
-        raise InputError(
-            f"check '{text}': '{cutoff}' is not a rank in 1..{curve.n_items:,}", "a score is @s.7, a precision @p.9"
-        )
-    return int(rank), int(rank)
-
-
-def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> Bounds:
-    if metric not in _OF_THE_LIST:
-        if metric in (*METRICS, "yield", "rank"):
-            raise InputError(f"check '{text}': {metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
-        raise InputError(
-            f"check '{text}': there is no metric '{metric}' of the list", did_you_mean(metric, list(_OF_THE_LIST))
-        )
-    rows = [row for row in evaluation.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _HEADLINES]
-    if not rows:  # bounds that promise nothing have none of the whole list
-        return Bounds(*[np.nan] * 3)
-    sides = (rows[0][side] for side in ("lower", "estimate", "upper"))
-    return Bounds(*(np.nan if value is None else value for value in sides))
-
-
-def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcome:
-    meets = {
-        ">=": lambda x: x >= wanted,
-        ">": lambda x: x > wanted,
-        "<=": lambda x: x <= wanted,
-        "<": lambda x: x < wanted,
-    }
+def _outcome(lower: float, upper: float, condition: Condition) -> Outcome:
     if math.isnan(lower) or math.isnan(upper):
         return "inconclusive"
-    low, high = meets[operator](lower), meets[operator](upper)
+    low, high = condition.met_by(lower), condition.met_by(upper)
     if low and high:
         return "pass"
     return "inconclusive" if low or high else "fail"

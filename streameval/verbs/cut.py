@@ -6,9 +6,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +13,10 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.points import best_f
-from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
+from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.labelling.options import Judging
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_planned
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
@@ -31,17 +29,11 @@ from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Plan
 
-Share = str | float | Decimal | Fraction
-
 
 def cut(
     study: str | os.PathLike[str],
+    cutoff: str | int | Cutoff,
     *,
-    precision: Share | None = None,
-    recall: Share | None = None,
-    rank: int | None = None,
-    score: Any = None,
-    f_beta: float | None = None,
     misses: int | None = None,
     misses_from: str | os.PathLike[str] | None = None,
     ranking: Any = None,
@@ -50,13 +42,12 @@ def cut(
     """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
 
     Args:
-        precision (str, float, Decimal or Fraction, in (0, 1]): The largest rank whose precision has a lower bound of at
-            least this, compared exactly with the decimal as typed. It holds with what the curve claims, at whatever
-            rank it is found, because that claim is about all ranks at once.
-        recall: The smallest rank whose recall is at least this for every list that the bounds allow.
-        rank: int, in 1..N.
-        score: Keep every item of this score or better: they are counted, by one scan of the scores.
-        f_beta: β ≥ 0: the rank whose proven F_β is the largest.
+        cutoff: `precision:0.9`: the largest rank whose precision has a lower bound of at least this, compared exactly
+            with the decimal as typed. It holds with what the curve claims, at whatever rank it is found, because that
+            claim is about all ranks at once. `recall:0.5`: the smallest rank whose recall is at least this for every
+            list that the bounds allow. `10000` or `1%`: this rank. `score:0.7`: every item of this score or better;
+            they are counted, by one scan of the scores. `max_f1`, or `max_f` and another β: the rank whose proven F_β
+            is the largest.
         misses, misses_from: Positives that the ranking never returned, or an evaluated study of all that it never
             returned; by default what `evaluate` was given.
         ranking: The ranking that was planned, where it lies in memory.
@@ -68,15 +59,12 @@ def cut(
         Cut: `Cut.write` writes its items.
 
     Raises:
-        InputError: None or several of the targets; one out of range; one that no rank is proven to reach (says what
-            is); a list that a threshold cannot be applied to.
+        InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be
+            applied to.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
-    targets = {"precision": precision, "recall": recall, "rank": rank, "score": score, "f_beta": f_beta}
-    asked = {name: value for name, value in targets.items() if value is not None}
-    if len(asked) != 1:
-        what = f"{len(asked)} targets were given: {', '.join(asked)}" if asked else "no target was given"
-        raise InputError(what, f"give one of {', '.join(targets)}")
+    target = Cutoff.of(cutoff)
+    asked = {"cutoff": str(target)}
     misses = None if misses is None else check_misses(misses)
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
@@ -85,21 +73,22 @@ def cut(
         curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
         asked["misses_from"] = os.fspath(misses_from)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    chosen = _at_score(plan, score, ranking) if score is not None else _chosen(curve, asked)
+    by_score = target.kind == "score"
+    chosen = counted_at(plan, target.value, ranking) if by_score else _chosen(curve, target)
     if misses is not None:
-        asked["misses"] = misses
+        asked["misses"] = str(misses)
     at = curve.at([chosen]).to_pylist()[0]
     threshold = _score(plan, at, ranking)
-    if apply is not None and score is None and threshold is not None:  # a threshold keeps all items of its score
+    if apply is not None and not by_score and threshold is not None:  # a threshold keeps all items of its score
         first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
-        chosen = first if first == last else _at_score(plan, threshold, ranking)
+        chosen = first if first == last else counted_at(plan, threshold, ranking)
         at = curve.at([chosen]).to_pylist()[0]
     found = Cut(
         rank=chosen,
         score=threshold,
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
         claim=curve.claim,
-        asked={name: str(value) for name, value in asked.items()},
+        asked=asked,
         plan=plan,
         evaluation_id=evaluation.evaluation_id,
         study=folder.folder,
@@ -133,59 +122,42 @@ def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[st
     raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
 
 
-def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
-    (name, value), *_ = asked.items()
-    if name == "precision":
-        return _deepest(curve, value)
-    if name == "recall":
-        return _first(curve, value)
-    if name == "f_beta":
-        return _best(curve, value)
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise InputError(f"rank is {value!r}, not a whole number")
-    if not 1 <= int(value) <= curve.n_items:
-        raise InputError(f"rank {int(value):,} is outside 1..{curve.n_items:,}")
-    return int(value)
+def _chosen(curve: Curve, target: Cutoff) -> int:
+    rank = target.rank_in(curve.n_items)
+    if rank is not None:
+        return rank
+    if target.kind == "max_f":
+        return _best(curve, float(target.value))
+    return _deepest(curve, target) if target.kind == "precision" else _first(curve, target)
 
 
-def _at_score(plan: Plan, score: Any, ranking: Any) -> int:
-    count = counted_at(plan, score, ranking)
-    if not count:
-        raise InputError(
-            f"no item has score {score} or a better one", "ask `streameval at` for the scores that there are"
-        )
-    return count
-
-
-def _deepest(curve: Curve, precision: Share) -> int:
-    deepest, _ = rank_at_precision(curve.extremes()[0], parse_share(precision, "precision"))
+def _deepest(curve: Curve, target: Cutoff) -> int:
+    deepest, _ = rank_at_precision(curve.extremes()[0], target.share)
     if not deepest:
         rank, best = best_precision(curve.envelope)
         raise InputError(
-            f"no rank is proven to have precision {precision}",
+            f"no rank is proven to have precision {float(target.share):.12g}",
             f"the best that is proven is {best:.6g}, at rank {rank:,}",
         )
     return int(deepest)
 
 
 def _best(curve: Curve, beta: float) -> int:
-    if not 0 <= beta < math.inf:
-        raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
     found = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
     if found is None:
         raise InputError("no positive is proven to be in this list, so no F is above 0")
     return found
 
 
-def _first(curve: Curve, recall: Share) -> int:
-    share = parse_share(recall, "recall")
+def _first(curve: Curve, target: Cutoff) -> int:
+    share = target.share
     _, last = curve.over_misses(lambda extremes: rank_at_recall(extremes, share))
     if math.isnan(last):
         raise InputError("the list has no positives, so it has no recall")
     if math.isinf(last):
         best = curve.at([curve.n_items]).column("recall_lower")[0].as_py() or 0.0
         raise InputError(
-            f"no rank is proven to have recall {recall}",
+            f"no rank is proven to have recall {float(share):.12g}",
             f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses_text} misses",
         )
     return int(last)

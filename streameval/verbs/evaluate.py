@@ -11,10 +11,10 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.judges.classes import awaits_judge
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
-from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split, takes
 from streameval.reporting.page import render

@@ -87,7 +87,6 @@ def exact(
     labels: Any = None,
     on: str | None = None,
     misses: int = 0,
-    tolerance: float = 0.0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -115,7 +114,6 @@ def exact(
     labels: Any = None,
     on: str | None = None,
     misses: int = 0,
-    tolerance: float = 0.0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -127,14 +125,13 @@ def exact(
     """Evaluate a list whose every item has a label; with `per`, many lists at once.
 
     Args:
-        ranking: As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
+        ranking: As for `plan`. With a score its rows may lie in any order; what memory does not hold is ordered
+            in a scratch file.
         label: Column with every item's label: 0/1 or a boolean; of the ranking, or of `labels`.
         labels: Label table beside the ranking, as for `evaluate`; one label for every item.
         on: Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is
             stored in the order of its ranks.
         misses: Positives that the list never returned.
-        tolerance: Width that the brackets of average precision and AUC may have where memory does not hold the list.
-            By default there are none: it is ordered range by range in a scratch file, and every figure is exact.
         windows: Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in
             one more pass; the list has to be stored in its order.
         out: Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
@@ -151,9 +148,7 @@ def exact(
             their means; the folder receives rankings.parquet, metrics.parquet, by_size.parquet, histograms.parquet,
             evaluation.json, report.html and study.duckdb.
         Evaluation: Without. Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied
-            items leave the order open; between two cutoffs they are what the yields there allow. Where a tolerance was
-            given, and scores were counted in bins that still hold several, it is "simultaneous" with probability 1: the
-            truth lies between lower and upper.
+            items leave the order open; between two cutoffs they are what the yields there allow.
 
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
@@ -161,7 +156,7 @@ def exact(
     options = described(options, many)
     if per is not None or many:
         (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
-        plain = (labels, on, misses, tolerance, windows) == (None, None, 0, 0.0, NO_WINDOWS)
+        plain = (labels, on, misses, windows) == (None, None, 0, NO_WINDOWS)
         if not asked.per or not plain:
             raise InputError(*_MANY)
         tables: list[pa.Table] = []
@@ -170,8 +165,6 @@ def exact(
                           progress=progress)  # fmt: skip
         return means if out is not None else replace(means, rankings=pa.concat_tables(tables))
     misses = check_misses(misses)
-    if not 0 <= tolerance < 1:
-        raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
     if chosen.placement == "on workers":
@@ -179,7 +172,7 @@ def exact(
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "words") as file:
         external = None if labels is None else (labels, on, folder)
         truth = _open(ranking, label, options, external, chosen)
-        found = _evaluated(truth, Limits(truth.memory, tolerance, file), misses, sliding, progress)
+        found = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
     if out is not None:
         _save(Path(out), found)
     return found
@@ -193,7 +186,7 @@ def _save(folder: Path, found: Evaluation) -> None:
 
 
 _MANY = (
-    "options of many rankings go with per, and not with labels, on, misses, tolerance or windows",
+    "options of many rankings go with per, and not with labels, on, misses or windows",
     "name the columns of a ranking with per (--per); labels are a column of the list, and positives that were never "
     "returned a table (positives)",
 )

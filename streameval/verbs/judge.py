@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
+from streameval.judges.classes import answered, asked_judge, awaits_judge
 from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
-from streameval.methods.judge import answered, asked_judge, awaits_judge
 from streameval.options import split, takes
 from streameval.study import Study
 from streameval.study.judge_sample import read_answers, refuse_other_answers

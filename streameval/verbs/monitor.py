@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from streameval.curve.runs import share_of
-from streameval.curve.targets import target
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
 from streameval.methods import check_confidence
+from streameval.questions import Condition, Question
 from streameval.reporting.history import render
 from streameval.stores import atomic, locks
 from streameval.study import Study
@@ -24,15 +23,14 @@ from streameval.study.day import DayStudy
 from streameval.study.history import History, Settings, read_history
 from streameval.study.planned_ranking import counted_at
 
+_FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 0.9 behind it"
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
 
 
 def monitor(
     studies: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    measure: str | Question | None = None,
     *,
-    at_score: Any = None,
-    at_rank: int | None = None,
-    precision: Any = None,
     confidence: float | None = None,
     day: date | str | None = None,
     allow: Iterable[str] = (),
@@ -47,9 +45,9 @@ def monitor(
     Args:
         studies: Folders of evaluated studies, in the order of their days. One that the history holds adds nothing, or
             the labels that were missing when its day was taken.
-        at_score: The cutoff: every item of this score or better; they are counted, by one scan of each list.
-        at_rank: The cutoff: the first so many items.
-        precision: To keep, as .9 or 90%: every day passes, fails or is inconclusive.
+        measure: What is watched: `precision@score:0.7`, of every item of this score or better (they are counted, by one
+            scan of each list), `precision@10000` or `precision@1%`. With `>= 0.9` behind it, that is the precision to
+            keep: every day passes, fails or is inconclusive.
         confidence: By default .95.
         day: Day of a single study, as in 2026-11-22; by default the date in the name of its folder.
         allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about.
@@ -59,10 +57,10 @@ def monitor(
 
     Returns:
         History: All of its days. Its `outcome` is "fail" where the mean since the last change is proven to be below
-            `precision`, or so is a day that this call added, or this call named a fall; else that of the mean.
+            what is to be kept, or so is a day that this call added, or this call named a fall; else that of the mean.
 
     Raises:
-        InputError: No cutoff or two, no day, a day before the last one, a cutoff outside a list.
+        InputError: No measure, or one that is not watched, no day, a day before the last one, a cutoff outside a list.
         StudyError: A study whose bounds promise nothing, whose planned labels are not all there, or that asks another
             question; another study of a day, or labels of it that have changed; a study, or a seed, that another day
             has.
@@ -70,8 +68,7 @@ def monitor(
     folders = [studies] if isinstance(studies, str | os.PathLike) else list(studies)
     if not folders:
         raise InputError("no study is given")
-    given = {"at_score": None if at_score is None else str(at_score), "at_rank": at_rank, "confidence": confidence,
-             "precision": None if precision is None else _share(precision)}  # fmt: skip
+    given = {"measure": None if measure is None else _watched(Question.of(measure)), "confidence": confidence}
     if confidence is not None:
         check_confidence(confidence)
     days, rules = _days_of(folders, day), _Rules(tuple(allow), incomplete)
@@ -97,8 +94,8 @@ class _Rules:
 
 
 def _begun(given: Mapping[str, Any]) -> History:
-    if (given["at_score"] is None) == (given["at_rank"] is None):
-        raise InputError("a history has one cutoff", "give --at-score or --at-rank")
+    if given["measure"] is None:
+        raise InputError("nothing to watch was named", _FORM)
     return History(Settings(**{key: value for key, value in given.items() if value is not None}))
 
 
@@ -110,13 +107,16 @@ def _same(path: Path, before: History, given: Mapping[str, Any]) -> History:
     return before
 
 
-def _share(precision: Any) -> str:
-    """A precision as a decimal: 90% and .90 are 0.9."""
-    text = str(precision).strip()
-    number = text.removesuffix("%")
-    if number != text and re.fullmatch(r"\d*\.?\d+", number):
-        text = str(Decimal(number) / 100)
-    return f"{float(target(text, 'precision')):.12g}"
+def _watched(question: Question) -> str:
+    """The text of a measure that can be watched: precision at one cutoff, and perhaps the precision to keep."""
+    cutoff, demand = question.cutoff, question.demand
+    if question.metric != "precision" or cutoff is None or cutoff.kind not in ("rank", "share", "score"):
+        raise InputError(f"{question.measure} is not watched", _FORM)
+    if demand is None:
+        return str(question)
+    if not isinstance(demand, Condition) or demand.operator != ">=" or not 0 < demand.value <= 1:
+        raise InputError(f"{question}: what is to be kept is a precision in (0, 1], as >= 0.9", _FORM)
+    return str(question)
 
 
 def _days_of(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
@@ -257,13 +257,9 @@ def _asked(history: History, new: DayStudy, allow: Sequence[str]) -> Settings:
 
 def _rank(history: History, new: DayStudy) -> int:
     """The cutoff in the list of a day."""
-    asked = history.settings
-    if asked.at_rank is not None:
-        return asked.at_rank
-    first, last = new.evaluation.curve.rank_at_score(asked.at_score)
-    rank = first if first == last else counted_at(new.plan, asked.at_score)
-    if not rank:
-        raise InputError(
-            f"no item has score {asked.at_score} or a better one", "`streameval at` says which scores there are"
-        )
-    return rank
+    cutoff, curve = history.settings.cutoff, new.evaluation.curve
+    rank = cutoff.rank_in(curve.n_items)
+    if rank is not None:
+        return rank
+    first, last = curve.rank_at_score(cutoff.value)
+    return first if 0 < first == last else counted_at(new.plan, cutoff.value)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import InputError
+from streameval.judges.classes import asked, refuse_accuracy_alone
+from streameval.judges.values import Judge
 from streameval.labelling.votes import Votes
 from streameval.methods import Method, create, refuse_alpha_with_budget
-from streameval.methods.judge import asked, refuse_accuracy_alone
-from streameval.methods.judge_values import Judge
 from streameval.options import option, own, takes
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from streameval.engines import Engine
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.judges.classes import awaits_judge, judge_of
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
-from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
 from streameval.options import listed, split, takes
 from streameval.order.checkpoints import forget

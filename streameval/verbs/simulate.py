@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
+from streameval.judges.values import Judge
 from streameval.methods import (
     DrawsIndependently,
     available,
@@ -18,7 +19,6 @@ from streameval.methods import (
     parameter_names,
     refuse_alpha_with_budget,
 )
-from streameval.methods.judge_values import Judge
 from streameval.methods.replicates import Simulation, replicate
 from streameval.options import listed, takes
 from streameval.progress import Progress, silent

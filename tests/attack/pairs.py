@@ -28,11 +28,11 @@ COMMANDS: dict[str, Sequence[str]] = {
     "evaluate again": ("evaluate", "study"),
     "forget": ("labels", "study", "--forget", "first.csv"),
     "forget another": ("labels", "study", "--forget", "second.csv"),
-    "cut": ("cut", "study", "--rank", "150", "--out", "best"),
+    "cut": ("cut", "study", "150", "--out", "best"),
     "report": ("report", "study"),
     "sql": ("sql", "study", "SELECT * FROM labels ORDER BY rank", "--parquet", "rows.parquet"),
     "labels": ("labels", "study", "--json"),
-    "at": ("at", "study", "--rank", "100", "--json"),
+    "show": ("show", "study", "precision@100", "--json"),
     "compare": ("compare", "study", "other", "--out", "differences"),
 }
 _BEFORE = (PLAN_LOOKS, SELECT, FIRST, SECOND, EXACT)

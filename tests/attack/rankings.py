@@ -85,7 +85,7 @@ def _selecting(name: str, *options: str, windows: bool = False) -> Operation:
 
 def _cutting(name: str, order: str, *options: str) -> Operation:
     labels = ("evaluate", "study", "--labels", "truth.csv", "--json")
-    cut = ("cut", "study", "--rank", "150", "--out", "best", "--order", order)
+    cut = ("cut", "study", "150", "--out", "best", "--order", order)
     before = ((*_PLAN, "--budget", "30", *options), labels)
     return Operation(name, (cut,), _cut, windows=not options, before=before)
 

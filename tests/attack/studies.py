@@ -73,7 +73,7 @@ def _sql(query: str) -> Question:
 
 
 QUESTIONS = (
-    Question("at", ("at", "study", "--rank", "100", "--precision", "0.6", "--json"), _said),
+    Question("show", ("show", "study", "precision@100", "rank@precision:0.6", "--json"), _said),
     Question("labels", ("labels", "study", "--json"), _said),
     _sql("SELECT * FROM metrics"),
     _sql("SELECT * FROM labels ORDER BY rank"),
@@ -81,7 +81,7 @@ QUESTIONS = (
     _sql("SELECT precision_at(100), rank_at_precision(0.6)"),
     Question("evaluate", ("evaluate", "study", "--json"), _evaluated),
     Question("evaluate, more labels", ("evaluate", "study", "--labels", "more.csv", "--json"), _evaluated),
-    Question("cut", ("cut", "study", "--rank", "150", "--out", "best", "--json"), _cut),
+    Question("cut", ("cut", "study", "150", "--out", "best", "--json"), _cut),
     Question("report", ("report", "study", "--out", "drawn.html"), _written("drawn.html")),
     Question("compare", ("compare", "study", "other", "--json"), _said),
     Question("select, tasks", ("select", "study", "--export", "tasks.csv"), _written("tasks.csv")),

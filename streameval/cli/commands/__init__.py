@@ -13,7 +13,7 @@ from cyclopts import App, Group
 
 PANELS = {
     "The journey": ["plan", "select", "labels", "evaluate", "cut", "grow"],
-    "What a study says": ["at", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
+    "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
     "Labels that are there already": ["exact", "adopt", "judge"],
     "Large lists": ["scan"],

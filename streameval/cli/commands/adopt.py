@@ -44,8 +44,8 @@ def adopt(
             --score.
         study: Folder of the study; made if it is not there.
         labels: Label table with one row for every drawn item, labelled or not, by rank or by --on.
-        drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds;
-            fixed-size, systematic, blocks, until, quota, convenience and uncertainty have estimates without any.
+        drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds; of a
+            draw that is none of these, say unknown: there are estimates, and no bounds.
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
         seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).

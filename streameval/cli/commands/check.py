@@ -14,39 +14,40 @@ if TYPE_CHECKING:
 
 def check(
     study: Path,
-    *checks: str,
+    *conditions: str,
     about: Literal["truth"] | None = None,
     summary: Path | None = None,
     output: Output = Output(),
 ) -> int:
     """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it cannot be told.
 
-    Example: streameval check my-study "precision@10000 >= .9" "recall@p.95 >= .5"
+    Example: streameval check my-study "precision@10000 >= 0.9" "recall@precision:0.95 >= 0.5"
+    Example: streameval check my-results "map >= 0.3" "ndcg@10 >= 0.4"
 
     Args:
-        study: Folder of an evaluated study.
-        checks: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a rank (precision@10000), a score (f1@s.7), a
-            precision (recall@p.95) or a recall (precision@r.5); average_precision, roc_auc and others of the whole list
-            have none.
+        study: Folder of an evaluated study, or of exact results, of one ranking or of many.
+        conditions: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a number of items (precision@10000), a share
+            of the list (precision@1%), a score (f1@score:0.7), a precision (recall@precision:0.95) or a recall
+            (precision@recall:0.5); average_precision, roc_auc and others of the whole list have none. Of many rankings
+            the means are asked for: map, ndcg@10.
         about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
             several sources, nothing can be told.
         summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
-    from streameval.reporting.sentences import promise
     from streameval.verbs.check import check as verb
 
-    found = verb(study, checks, about=about)
-    claim, outcome = found.claim, found.outcome
+    found = verb(study, conditions, about=about)
+    outcome = found.outcome
     cells = [
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
     of_truth = "" if about is None else "This is a claim about the truth."
-    said = found.why or " ".join(filter(None, (f"{promise(claim)}.", of_truth, claim.caution)))
+    said = found.why or f"{found.promise} {of_truth}".rstrip()
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
-                              "claim": claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
+                              "claim": found.claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
     for one in found:
         output.outcome("check", one.outcome == "pass", **one.as_dict())
     following = [f"Next: {found.next}."] if found.next else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import Switch, Whole
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
@@ -17,12 +18,8 @@ if TYPE_CHECKING:
 @job
 def cut(
     study: Path,
+    cutoff: str,
     *,
-    precision: str | None = None,
-    recall: str | None = None,
-    rank: Whole | None = None,
-    score: str | None = None,
-    f1: Switch = False,
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
@@ -33,15 +30,13 @@ def cut(
 ) -> None:
     """Find the cutoff that the labels prove, and write the items above it as Parquet.
 
-    Example: streameval cut my-study --precision 0.9 --out best/
+    Example: streameval cut my-study precision:0.9 --out best/
 
     Args:
         study: Folder of an evaluated study.
-        precision: The largest rank that is proven to have this precision, in (0, 1].
-        recall: The smallest rank that is proven to have this recall, in (0, 1].
-        rank: This rank.
-        score: Every item of this score or better: they are counted, by one scan of the scores.
-        f1: The rank whose proven F1 is the largest.
+        cutoff: precision:0.9 is the largest rank that is proven to have this precision; recall:0.5 the smallest that is
+            proven to have this recall; 10000 (or 1%) so many items (or that share of them); score:0.7 every item of
+            this score or better, counted by one scan of the scores; max_f1 the rank whose proven F1 is the largest.
         out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
             a manifest. Where this same cut is already, nothing is written.
         order: Order of the items there; in rank order each has its rank.
@@ -52,13 +47,11 @@ def cut(
     """
     from streameval.verbs.cut import cut as verb
 
-    f_beta = 1.0 if f1 else None
-    found = verb(study, precision=precision, recall=recall, rank=rank, score=score, f_beta=f_beta, misses=misses,
-                 misses_from=misses_from, apply=apply)  # fmt: skip
+    found = verb(study, cutoff, misses=misses, misses_from=misses_from, apply=apply)
     if batch.dry_run:
         _rehearse(found, out, order, output)
         return
-    facts, lines = found.as_dict(), _proven(found)
+    facts, lines = found.as_dict(), _proven(found, "The first" if out is None else "Kept: the first")
     with stage("cut", output) as told:
         if out is not None:
             facts |= _written(found, out, order, output)
@@ -90,36 +83,48 @@ def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
     output.say(facts, [f"The first {found.rank:,} of {found.plan.n_items:,} items.", *lines_of(facts)])
 
 
-def _proven(found: Cut) -> list[str]:
+def _proven(found: Cut, kept: str) -> list[str]:
     """What is known of the items above the cutoff; of another list only how many they are."""
     if found.proof is None:
-        return _known(found)
+        return _known(found, kept)
     place = found.asked["apply"]
     return [
-        f"The first {found.rank:,} of {found.plan.n_items:,} items of {place}: those of score {found.score} or better",
+        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
         f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
         f"of that score or better in the list of {found.study}.",
         "",
-        *_known(found.proof),
+        *_known(found.proof, "The first"),
     ]
 
 
-def _known(found: Cut) -> list[str]:
+def _known(found: Cut, kept: str) -> list[str]:
     from streameval.reporting.sentences import estimate_sentence, promise
+    from streameval.types import TRUTH
 
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
         for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
-        if name != "f1" or "f_beta" in found.asked
+        if name != "f1" or found.asked["cutoff"].startswith("max_f")
     ]
-    at = "" if found.score is None else f", score {found.score}"
+    proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
+    whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
     return [
-        f"The first {found.rank:,} of {found.plan.n_items:,} items{at}",
+        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. At least {proven:g} % of them are "
+        f"positive{whose}.",
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{promise(found.claim)}.",
         *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
     ]
+
+
+def _scores(found: Cut) -> str:
+    """Which scores are kept; a cutoff that is no score may lie between items of one."""
+    least, down = ("at most", "up") if found.plan.ranking.get("ascending") else ("at least", "down")
+    kind, _, score = found.asked["cutoff"].partition(":")
+    if kind == "score":
+        return f", those with a score of {least} {score}"
+    return "" if found.score is None else f", {down} to a score of {found.score}"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -29,7 +29,6 @@ def exact(
     labels: str | None = None,
     on: str | None = None,
     misses: Whole = 0,
-    tolerance: float = 0.0,
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
@@ -53,8 +52,6 @@ def exact(
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank).
         misses: Positives that the list never returned.
-        tolerance: Width that brackets may have where --memory does not hold the list, to do without a scratch file; 0:
-            every figure is exact.
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
         epsilon: Grid ratios minus one for these windows, separated by commas.
         out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
@@ -64,7 +61,7 @@ def exact(
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     if many != ManyFlags():
-        others = {"--labels": labels, "--on": on, "--misses": misses, "--tolerance": tolerance, "--window": window,
+        others = {"--labels": labels, "--on": on, "--misses": misses, "--window": window,
                   "--epsilon": epsilon != "0.03", "--dry-run": batch.dry_run}  # fmt: skip
         strangers = [name for name, given in others.items() if given]
         exact_per(ranking, label, (many, strangers), (flags, engine), (out, publish), output)
@@ -73,6 +70,7 @@ def exact(
         _rehearse((ranking, flags), label, labels, (out, publish), output)
         return
     from streameval.metrics import headlines
+    from streameval.reporting.sentences import TIES
     from streameval.study.label_tables import forecast_labels
     from streameval.study.result_files import EXACT
     from streameval.verbs.exact import Windows
@@ -82,9 +80,8 @@ def exact(
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with stage("exact", output) as told:
         with progress("items", output) as bar:
-            found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
-                         windows=windows, out=out, options=flags.options(), engine=engine.create(),
-                         progress=bar)  # fmt: skip
+            found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, windows=windows, out=out,
+                         options=flags.options(), engine=engine.create(), progress=bar)  # fmt: skip
         summary, rows = found.summary, found.metrics.to_pylist()
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
     if out is not None:
@@ -98,11 +95,11 @@ def exact(
     missed = f", {misses:,} more were never returned" if misses else ""
     lines = [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
-        *_open(summary),
+        *([TIES] if summary["ties"] == "open" else []),
         "",
-        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts], summary),
+        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts]),
         "",
-        *_table(["metric", "value"], [(row["metric"], row) for row in overall], summary),
+        *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
         *_windows(summary["diagnostics"]),
         *([f"Report: {out / 'report.html'}"] if out else []),
     ]
@@ -135,32 +132,18 @@ def _rehearse(
     output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
 
 
-def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]], summary: Mapping[str, Any]) -> list[str]:
-    """A line for each metric; where any order is open, its lower and upper value beside it."""
+def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """A line for each metric; where ties leave the order open, its values in the worst and the best one beside it."""
     if not any(row["lower"] != row["upper"] for _, row in rows):
         return columns(head, [[name, _cell(row, "estimate")] for name, row in rows])
-    ends = ["lower", "upper"] if any(summary["brackets"].values()) else ["worst order", "best order"]
-    sides = ("estimate", "lower", "upper")
-    return columns([*head, *ends], [[name, *(_cell(row, side) for side in sides)] for name, row in rows])
+    lines = [[name, *(_cell(row, side) for side in ("estimate", "lower", "upper"))] for name, row in rows]
+    return columns([*head, "worst order", "best order"], lines)
 
 
 def _cell(row: Mapping[str, Any], side: str) -> str:
     if row[side] is None:
         return "undefined"
     return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
-
-
-def _open(summary: Mapping[str, Any]) -> list[str]:
-    from streameval.reporting.sentences import TIES
-
-    lines = [TIES] if summary["ties"] == "open" else []
-    widths = summary["brackets"]
-    if widths["average_precision"] or widths["roc_auc"]:
-        lines.append(
-            f"Scores were counted in bins: brackets are {widths['average_precision']:.1e} (average precision) and "
-            f"{widths['roc_auc']:.1e} (AUC) wide."
-        )
-    return lines
 
 
 def _whole(text: str) -> int:

@@ -26,7 +26,7 @@ def judge(study: Path, *answers: str, columns: AnswerFlags = AnswerFlags(), outp
         answers: What the judge said, in any format that evaluate takes: 0/1, yes/no or a probability. Items without an
             answer are a class of their own.
     """
-    from streameval.methods.judge import counts_of
+    from streameval.judges.classes import counts_of
     from streameval.verbs.judge import judge as verb
 
     plan = verb(study, list(answers), **columns.given())

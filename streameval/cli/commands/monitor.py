@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
 
@@ -15,10 +14,7 @@ _SHOWN = 14
 
 
 def monitor(
-    *studies: Path,
-    at_score: str | None = None,
-    at_rank: Whole | None = None,
-    precision: str | None = None,
+    *studies: str,
     confidence: float | None = None,
     day: str | None = None,
     allow: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
@@ -28,19 +24,17 @@ def monitor(
 ) -> int:
     """Watch the precision of successive days: a change is named only when it is established.
 
-    Exit status 4: the mean precision since the last change is proven to be below --precision, or a day that this call
-    added is, or this call named a fall on any day. Else 0; but 5 where --precision is given, and it is not proven that
-    the mean is at least that. With nothing to add, the status is that of the mean.
+    Exit status 4: the mean precision since the last change is proven to be below the one to keep, or a day that this
+    call added is, or this call named a fall on any day. Else 0; but 5 where a precision is to be kept, and it is not
+    proven that the mean is at least that. With nothing to add, the status is that of the mean.
 
-    Example: streameval monitor studies/2026-11-22 --at-score 0.7 --precision 0.9 --out history.parquet
+    Example: streameval monitor studies/2026-11-22 "precision@score:0.7 >= 0.9" --out history.parquet
 
     Args:
         studies: Folders of evaluated studies, in the order of their days; one that the history has adds nothing, or the
-            labels that were missing when its day was taken.
-        at_score: Cutoff: every item of this score or better; they are counted, by one scan of each list.
-        at_rank: Cutoff: the first so many items.
-        precision: To keep, as .9 or 90%: the mean since the last change, and each day, passes, fails or is
-            inconclusive.
+            labels that were missing when its day was taken. Last, what is watched: precision@score:0.7 (every item of
+            this score or better; they are counted, by one scan of each list), precision@10000 or precision@1%. With
+            >= 0.9 behind it, each day and the mean since the last change passes, fails or is inconclusive.
         confidence: Of all bounds and changes together, whenever one looks (default .95).
         day: Day of a single study (default: the date in its folder's name).
         allow: What may differ between days, such as vote or score; may be repeated.
@@ -52,8 +46,10 @@ def monitor(
     from streameval.text import number_of
     from streameval.verbs.monitor import monitor as verb
 
-    found = verb(studies, at_score=at_score, at_rank=at_rank, precision=precision, confidence=confidence, day=day,
-                 allow=allow or (), incomplete=incomplete, out=out)  # fmt: skip
+    measure = next((one for one in studies[-1:] if "@" in one and not Path(one).exists()), None)
+    folders = studies if measure is None else studies[:-1]
+    found = verb(folders, measure, confidence=confidence, day=day, allow=allow or (), incomplete=incomplete,
+                 out=out)  # fmt: skip
     said = [*sentences(found), *news(found)]
     kept = [name for name in found.table.column_names if name not in ("positives", "negatives", "counted")]
     rows = [{**row, "day": str(row["day"]), "run_since": str(row["run_since"])}

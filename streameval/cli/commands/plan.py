@@ -210,7 +210,7 @@ def _told(made: Plan) -> list[str]:
 
 def _classes(made: Plan) -> str:
     """How many items of the list are in each class of its judge."""
-    from streameval.methods.judge import counts_of
+    from streameval.judges.classes import counts_of
 
     return ", ".join(f"{name}: {items:,}" for name, items in counts_of(made).items() if items)
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate
-from streameval.curve.pooling import Pool, odds_of, pooled
-from streameval.errors import InputError, did_you_mean
+from streameval.curve.pooling import PooledLabels, odds_of, pooled
+from streameval.errors import InputError
 from streameval.methods import Look, Method, check_confidence, check_items, check_stages
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
@@ -38,9 +38,9 @@ class Adopted(Method):
     """A sample that somebody else drew, by a design that they name.
 
     What holds, if the labels were drawn as stated: with probability ≥ `confidence` over that draw, the true yield lies
-    in the bounds at every rank at once, for any 0/1 list, also where labels are missing for any reason. A design that
-    is none of chance, or that the ranks contradict, has the same bounds with coverage "none". With several `stages` the
-    plan may grow by draws of our own after the bounds were seen, and `confidence` is that of all stages together.
+    in the bounds at every rank at once, for any 0/1 list, also where labels are missing for any reason. Where the ranks
+    contradict the draw, or it is unknown (and read as uniform), the bounds have coverage "none". With several `stages`
+    the plan may grow by draws of our own after the bounds were seen, and `confidence` is that of all stages together.
 
     Raises:
         InputError: If a parameter is out of range.
@@ -58,7 +58,9 @@ class Adopted(Method):
         """Check every parameter."""
         check_confidence(self.confidence)
         if self.drawn not in DESIGNS:
-            raise InputError(f"drawn is '{self.drawn}'", did_you_mean(self.drawn, DESIGNS))
+            *others, unknown = DESIGNS
+            hint = f"there are: {', '.join(others)}; or {unknown}, for a draw that is none of these"
+            raise InputError(f"drawn is '{self.drawn}'", hint)
         check_stages(self.stages)
         if self.stages > 1 and (self.design.weighted or self.design.refused):
             raise InputError(
@@ -143,7 +145,7 @@ class Adopted(Method):
         if self.design.refused:
             return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, np.ones(known.size))
         if self.design.weighted:
-            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), known), PooledLabels.beale_rates)
         if self.drawn == "uniform" and self._contradictions(plan) and not plan.labels_seen_by_model:
             return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, odds_of(self.weights(plan), known))
         return super().estimate(plan, labels)

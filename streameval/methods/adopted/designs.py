@@ -38,28 +38,9 @@ DESIGNS: dict[str, Design] = {
         weighted=True,
     ),
     "pivotal": Design("ordered pivotal sampling with the inclusion probabilities given", weighted=True),
-    "fixed-size": Design(
-        "so many of these were drawn, with unequal probabilities",
-        "with unequal probabilities and a fixed size it matters how items were drawn together; say --drawn sampford, "
-        "conditional-poisson or pivotal if it was one of these",
-        weighted=True,
-    ),
-    "systematic": Design(
-        "every k-th item was taken, from a random start",
-        "a systematic sample has one random number, and lists that repeat with its step mislead it",
-    ),
-    "blocks": Design(
-        "whole blocks of rows were drawn, as TABLESAMPLE SYSTEM does",
-        "items of a block were drawn together, so that the sample is one of blocks and not of items",
-    ),
-    "until": Design(
-        "labelling went on until the labels said stop",
-        "a sample whose size depends on its labels leans towards what stopped it",
-    ),
-    "quota": Design("people chose these until quotas were full", "nobody knows how likely each item was"),
-    "convenience": Design("nothing is known of how these were chosen", "nobody knows how likely each item was"),
-    "uncertainty": Design(
-        "a model chose these because it was unsure of them", "the probabilities of such a choice were not recorded"
+    "unknown": Design(
+        "nothing is known of how these were drawn",
+        "how likely each item was to be drawn, by itself and beside others, is not known",
     ),
 }
 FIXED_SIZE = ("sampford", "conditional-poisson", "pivotal")

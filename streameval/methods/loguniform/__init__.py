@@ -18,10 +18,10 @@ from streameval.curve.envelope import Points, close
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import odds_of
 from streameval.errors import InputError, StudyError
+from streameval.judges.classes import agreement, judge_of, with_classes, without_judge
+from streameval.judges.estimate import judged_estimate
 from streameval.methods import Look, check_items
 from streameval.methods.checks.monotonicity import assumptions
-from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
-from streameval.methods.judged_estimate import judged_estimate
 from streameval.methods.loguniform import adaptive, draws
 from streameval.methods.loguniform.counts import counts, labelled_head
 from streameval.methods.loguniform.design import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.methods.judge import judge_of
+from streameval.judges.classes import judge_of
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 

@@ -29,7 +29,14 @@ from streameval.curve.envelope import Points, close
 from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, parse_epsilon
-from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
+from streameval.methods.stratified.design import (
+    CANDIDATES,
+    DEFAULT_EPSILON,
+    StratifiedDesign,
+    afforded,
+    designed,
+    radius_of,
+)
 from streameval.options import option
 from streameval.types import Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
@@ -80,7 +87,7 @@ class Stratified(Sampled):
                 break
         return plan
 
-    def _recorded(self, design: Design, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
+    def _recorded(self, design: StratifiedDesign, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
         order = np.lexsort((until, held))
         held, until = held[order], design.points[until[order]] if held.size else until
         rank = np.union1d(np.arange(1, design.head_end + 1, dtype=np.int64), held)
@@ -178,7 +185,7 @@ class Stratified(Sampled):
             )
         return (*sentences, *warnings(curve.diagnostics["assumptions"]))
 
-    def _design(self, n_items: int) -> Design:
+    def _design(self, n_items: int) -> StratifiedDesign:
         check_items(n_items)
         setting = (n_items, 1 - self.confidence, self.min_precision, self.tail, self.claim)
         if self.budget is None:

@@ -21,7 +21,7 @@ Setting = tuple[int, float, float, str, str]  # N, δ, p_min, tail, claim
 
 
 @dataclass(frozen=True)
-class Design:
+class StratifiedDesign:
     """Grid and slots.
 
     Attributes:
@@ -57,7 +57,7 @@ class Design:
         }
 
 
-def _grid(epsilon: str | float, head: int | None, setting: Setting) -> Design:
+def _grid(epsilon: str | float, head: int | None, setting: Setting) -> StratifiedDesign:
     """Lay out head and grid, without slots."""
     n_items, _, _, tail, _ = setting
     ratio = parse_epsilon(epsilon)
@@ -70,10 +70,10 @@ def _grid(epsilon: str | float, head: int | None, setting: Setting) -> Design:
     points = g.points if g.points.size else np.array([head_end], dtype=np.int64)
     if tail == "closed" and points[-1] < n_items:
         points = np.append(points, n_items)
-    return Design(str(epsilon), first, g.first_index, g.last_index, head_end, points, 0, 1.0, head_end, 0.0)
+    return StratifiedDesign(str(epsilon), first, g.first_index, g.last_index, head_end, points, 0, 1.0, head_end, 0.0)
 
 
-def _with_slots(grid: Design, slots: int, beta: float) -> Design:
+def _with_slots(grid: StratifiedDesign, slots: int, beta: float) -> StratifiedDesign:
     """Count the distinct ranks of s slots: a rank of g_k+1..g_{k+1} is drawn with probability 1 − (1 − 1/g_{k+1})^s."""
     points = grid.points.astype(np.float64)
     missed = np.exp(slots * np.log1p(-1 / points[1:]))
@@ -83,7 +83,7 @@ def _with_slots(grid: Design, slots: int, beta: float) -> Design:
 
 
 @functools.lru_cache(maxsize=64)
-def designed(epsilon: str | float, head: int | None, alpha: float, setting: Setting) -> Design:
+def designed(epsilon: str | float, head: int | None, alpha: float, setting: Setting) -> StratifiedDesign:
     """Take as many slots as β = (1 + α)/(1 + ε) asks for."""
     _, delta, p_min, _, claim = setting
     grid = _grid(epsilon, head, setting)
@@ -106,12 +106,12 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
 
 
 @functools.lru_cache(maxsize=64)
-def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> Design:
+def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> StratifiedDesign:
     """Find the ε of least β(1 + ε) − 1 whose distinct ranks keep a budget, and its slots.
 
     Raises `InputError` where the budget does not pay for a head and one slot.
     """
-    best: Design | None = None
+    best: StratifiedDesign | None = None
     least = setting[0]
     for epsilon in tried:
         grid = _grid(epsilon, head, setting)
@@ -126,7 +126,7 @@ def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Set
     return best
 
 
-def _largest(grid: Design, budget: int, setting: Setting) -> Design | None:
+def _largest(grid: StratifiedDesign, budget: int, setting: Setting) -> StratifiedDesign | None:
     """As many slots as the budget pays for, by bisection; None where it does not pay for one."""
     _, delta, p_min, _, claim = setting
     low, high = 0, 1
@@ -141,7 +141,7 @@ def _largest(grid: Design, budget: int, setting: Setting) -> Design | None:
     return _with_slots(grid, low, 1 + share if claim == "printed" else 1 / max(1 - share, 1e-6))
 
 
-def _most(design: Design) -> float:
+def _most(design: StratifiedDesign) -> float:
     """Distinct ranks that are exceeded with probability below `_OVERSHOOT`.
 
     Whether each rank is drawn is a negatively associated family (balls and bins), to which Bernstein's inequality

@@ -26,7 +26,7 @@ from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
+from streameval.methods.uniform.intervals import DrawCounts, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.options import option
 from streameval.types import Labels, Plan, Promise
@@ -252,11 +252,11 @@ class _Sample:
     def head_yield(self, ranks: Int64Array) -> tuple[Int64Array, Int64Array]:
         return self.head_low[ranks], self.head_high[ranks]
 
-    def counts(self, ranks: Int64Array) -> Drawn:
+    def counts(self, ranks: Int64Array) -> DrawCounts:
         """Counts at ranks beyond the head; those after `last` count as `last`."""
         up_to = np.minimum(ranks, self.last)
         z = np.searchsorted(self.rank, up_to, side="right").astype(np.int64)
-        return Drawn(up_to - self.head, z, self.low[z], self.high[z])
+        return DrawCounts(up_to - self.head, z, self.low[z], self.high[z])
 
     def steps(self) -> Int64Array:
         """Each drawn rank, and the rank before the next: between them an interval is a straight line."""

@@ -16,7 +16,7 @@ from streameval.typing import FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawCounts:
     """What was found up to some cutoffs.
 
     Attributes:
@@ -31,7 +31,7 @@ class Drawn:
     found_high: Int64Array
 
 
-def hoeffding(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]:
+def hoeffding(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]:
     """p̃ ± √(ln(2/δ)/(2z)): each cutoff on its own with probability ≥ 1 − δ (PAULA paper, eq. 3).
 
     With δ/N for δ it holds at N cutoffs at once (the union bound).
@@ -42,7 +42,7 @@ def hoeffding(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]:
     return _within(counts, low * counts.items, high * counts.items)
 
 
-def hypergeometric(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]:
+def hypergeometric(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]:
     """Exact intervals, each cutoff on its own with probability ≥ 1 − δ: what a statistician would use at a point."""
     from streameval.kernels.hypergeometric import intervals
 
@@ -50,7 +50,7 @@ def hypergeometric(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]
     return _within(counts, low.astype(np.float64), high.astype(np.float64))
 
 
-def dkwm(counts: Drawn, sample: int, items: int, delta: float) -> tuple[FloatArray, FloatArray]:
+def dkwm(counts: DrawCounts, sample: int, items: int, delta: float) -> tuple[FloatArray, FloatArray]:
     """Dvoretzky–Kiefer–Wolfowitz–Massart: all cutoffs at once with probability ≥ 1 − δ, of one width everywhere.
 
     Args:
@@ -71,7 +71,7 @@ def dkwm(counts: Drawn, sample: int, items: int, delta: float) -> tuple[FloatArr
     return _within(counts, low, high)
 
 
-def _within(counts: Drawn, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _within(counts: DrawCounts, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Cut to what the labels themselves leave possible; nothing drawn, nothing known."""
     least, most = counts.found_low, counts.items - counts.drawn + counts.found_high
     low, high = np.where(counts.drawn > 0, low, 0.0), np.where(counts.drawn > 0, high, counts.items)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.methods.judge_values import Judge
+from streameval.judges.values import Judge
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve.estimated import YieldEstimate, joined
-from streameval.curve.pooling import Pool
+from streameval.curve.pooling import PooledLabels
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -38,7 +38,7 @@ def judged_estimate(
     """
     if plan.judge_counts is None:
         raise ValueError("the judge of this plan has not answered")
-    everyone = Pool.of(labels.rank, labels.label, odds)
+    everyone = PooledLabels.of(labels.rank, labels.label, odds)
     if not everyone.rank.size:
         return None
     own = plan.table.column("judge_class").to_numpy()
@@ -54,7 +54,7 @@ def judged_estimate(
     rates = np.zeros(judged.shape)
     weight = known.astype(np.float64)
     for code in range(judged.shape[1]):
-        pool = Pool.of(labels.rank, np.where(own == code, labels.label, -1), odds, _CLASS_REACH)
+        pool = PooledLabels.of(labels.rank, np.where(own == code, labels.label, -1), odds, _CLASS_REACH)
         pool = pool if pool.rank.size else everyone
         gap, of_gaps = pool.gap_of(middle), pool.rates()
         rates[:, code] = of_gaps[gap]
@@ -85,5 +85,5 @@ def _shares(plan: Plan, odds: FloatArray, ends: Int64Array) -> FloatArray:
     said = said if np.any(said > 0) else np.ones(said.size)
     counts = plan.judge_counts
     classes = 0 if counts is None else int(counts.column("judge_class").to_numpy().max()) + 1
-    pools = [Pool.of(rank, code == one, said, _JUDGED_REACH) for one in range(classes)]
+    pools = [PooledLabels.of(rank, code == one, said, _JUDGED_REACH) for one in range(classes)]
     return np.stack([pool.rates()[pool.gap_of(_middle(ends))] for pool in pools], axis=1)

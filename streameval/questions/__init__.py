@@ -1,0 +1,178 @@
+"""The language of questions: METRIC[@CUTOFF[,CUTOFF…]], with nothing, a condition or a width behind it.
+
+::
+
+    precision@10000    recall@precision:0.9    average_precision     a measure
+    precision@score:0.7 >= 0.9                                       a condition: >=, >, <= or <
+    precision@1e4,1e6 within .03    positives within 5%              a width, absolute or relative
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal, cast
+
+from streameval.errors import InputError
+from streameval.questions.cutoffs import Cutoff, number, parse, plain, refused
+from streameval.text import short
+
+Operator = Literal[">=", ">", "<=", "<"]
+MEASURE = "METRIC[@CUTOFF], such as precision@10000, recall@precision:0.9, precision@score:0.7 or average_precision"
+CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "average_precision > 0.8"'
+_METRIC = re.compile(r"\s*([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\s*", re.IGNORECASE | re.ASCII)
+_CUTOFFS = re.compile(r"@(.*?)(?=[<>=]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
+_DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a metric is held against.
+
+    Attributes:
+        value: The number; 60% is 0.6.
+    """
+
+    operator: Operator
+    value: Decimal
+
+    def __str__(self) -> str:
+        return f"{self.operator} {plain(self.value)}"
+
+    def met_by(self, value: float) -> bool:
+        """Whether a value meets it."""
+        wanted = float(self.value)
+        return {">=": value >= wanted, ">": value > wanted, "<=": value <= wanted, "<": value < wanted}[self.operator]
+
+
+@dataclass(frozen=True)
+class Width:
+    """How far a metric's bounds may lie from its estimate.
+
+    Attributes:
+        value: Positive.
+        of: Whether it is a difference, or a part of the value itself.
+    """
+
+    value: Decimal
+    of: Literal["difference", "value"] = "difference"
+
+    def __str__(self) -> str:
+        return f"within {plain(self.value)}" if self.of == "difference" else f"within {plain(self.value.scaleb(2))}%"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A measure, with nothing, a condition or a width.
+
+    Attributes:
+        metric: Its name, in lower case.
+        cutoffs: None of a metric of the whole list.
+
+    >>> print(Question.of("Precision @ 1e4,1e6 within 3%"))
+    precision@10000, 1,000,000 within 3%
+    >>> Question.of("recall@precision:.9 > 50%").demand
+    Condition(operator='>', value=Decimal('0.50'))
+    """
+
+    metric: str
+    cutoffs: tuple[Cutoff, ...] = ()
+    demand: Condition | Width | None = None
+
+    @staticmethod
+    def of(asked: str | Question) -> Question:
+        """Read a question.
+
+        Raises:
+            InputError: It cannot be read: says where, and what may stand there.
+        """
+        if isinstance(asked, Question):
+            return asked
+        text = str(asked)
+        metric = _METRIC.match(text)
+        if metric is None:
+            raise refused(text, 0, "the name of a metric is missing", MEASURE)
+        at = metric.end()
+        cutoffs: tuple[Cutoff, ...] = ()
+        if given := _CUTOFFS.match(text, at):
+            cutoffs, at = tuple(parse(text, given.start(1), given.end(1))), given.end()
+        return Question(metric[1].lower(), cutoffs, _demand(text, at) if text[at:].strip() else None)
+
+    def __str__(self) -> str:
+        at = f"@{', '.join(map(str, self.cutoffs))}" if self.cutoffs else ""
+        return f"{self.metric}{at}" + ("" if self.demand is None else f" {self.demand}")
+
+    @property
+    def measure(self) -> Question:
+        """The same without what is demanded."""
+        return replace(self, demand=None)
+
+    @property
+    def cutoff(self) -> Cutoff | None:
+        """The one cutoff, or none.
+
+        Raises:
+            InputError: There are several.
+        """
+        if len(self.cutoffs) > 1:
+            raise InputError(f"{self} has several cutoffs", f"one at a time: {next(self.each())}")
+        return self.cutoffs[0] if self.cutoffs else None
+
+    def each(self) -> Iterator[Question]:
+        """The same question at each of its cutoffs."""
+        if not self.cutoffs:
+            yield self
+        for one in self.cutoffs:
+            yield replace(self, cutoffs=(one,))
+
+
+Asked = str | Question | Sequence[str | Question]
+
+
+def measures(asked: Asked) -> Iterator[Question]:
+    """Read measures, one for each cutoff; an `InputError` where there is a condition or a width."""
+    for question in _read(asked):
+        if isinstance(question.demand, Condition):
+            raise InputError(f"{question} is a condition", f"`streameval check` holds it against a study; {MEASURE}")
+        _refuse_width(question)
+        yield from question.each()
+
+
+def conditions(asked: Asked) -> Iterator[Question]:
+    """Read conditions, one for each cutoff; an `InputError` where there is none, or a width."""
+    for question in _read(asked):
+        _refuse_width(question)
+        if question.demand is None:
+            text = str(question)
+            raise refused(text, len(text), ">=, >, <= or < and a number are missing", CONDITION)
+        yield from question.each()
+
+
+def _read(asked: Asked) -> list[Question]:
+    return [Question.of(one) for one in ([asked] if isinstance(asked, str | Question) else asked)]
+
+
+def _refuse_width(question: Question) -> None:
+    if isinstance(question.demand, Width):
+        raise InputError(
+            f"{question}: how wide bounds may be is no question about labels that are there",
+            f"ask for {question.measure}",
+        )
+
+
+def _demand(text: str, at: int) -> Condition | Width:
+    given = _DEMAND.match(text, at)
+    if given is None:
+        raise refused(text, at, "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width")
+    written = text[given.end() :].strip()
+    value = number(written.removesuffix("%"))
+    if value is None:
+        raise refused(text, given.end(), f"'{short(written)}' is not a number" if written else "a number is missing")
+    percent = written.endswith("%")
+    if given[1].lower() != "within":
+        return Condition(cast(Operator, given[1]), value.scaleb(-2) if percent else value)
+    if value <= 0:
+        raise refused(text, given.end(), "a width is above 0")
+    return Width(value.scaleb(-2), "value") if percent else Width(value)

@@ -1,0 +1,128 @@
+"""What the bounds of one ranking, or of a slice of it, say of a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from streameval.curve import Curve
+from streameval.curve.at_cutoff import METRICS
+from streameval.curve.bounds import Bounds
+from streameval.curve.extremes import Extremes
+from streameval.curve.plug_in import PlugIn
+from streameval.curve.targets import (
+    interpolated_precision,
+    rank_at_precision,
+    rank_at_recall,
+    recall_at_precision,
+    target,
+)
+from streameval.errors import InputError, did_you_mean
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.slices.files import SliceResult
+from streameval.study.result_files import Evaluation
+
+_Target = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
+_AT_TARGET: dict[tuple[str, str], _Target] = {
+    ("recall", "precision"): (recall_at_precision, PlugIn.recall_at_precision),
+    ("precision", "recall"): (interpolated_precision, PlugIn.interpolated_precision),
+    ("rank", "precision"): (rank_at_precision, PlugIn.rank_at_precision),
+    ("rank", "recall"): (rank_at_recall, PlugIn.rank_at_recall),
+}
+_OF_THE_LIST = ("positives", "average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven",
+                "r_precision", "reciprocal_rank", "eleven_point_precision")  # fmt: skip
+_AT_RANKS = (*METRICS, "yield", "f0.5", "f2", "rank", "score", "average_precision", "dcg")
+_AT_SCORES = (*METRICS, "yield", "rank")
+_ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
+_UNKNOWN = Bounds(np.nan, np.nan, np.nan)
+Asked = Evaluation | SliceResult
+
+
+def measures(result: Asked) -> tuple[str, ...]:
+    """Names of all metrics that can be asked for; `score` only of a list that has scores."""
+    names = dict.fromkeys([*_AT_RANKS, *_OF_THE_LIST])
+    return tuple(name for name in names if name != "score" or result.curve.score is not None)
+
+
+def answer(result: Asked, question: Question) -> Bounds:
+    """Bounds on a measure, and its estimate; NaN where it is undefined, or nothing is known of it.
+
+    `score@RANK` may be of another type than float, as scores are. Measures at a score of which perhaps no item is are
+    unknown, but for `rank`.
+
+    Raises:
+        InputError: There is no such measure.
+    """
+    cutoff, metric = question.cutoff, question.metric
+    if cutoff is None:
+        return _of_the_list(result, metric)
+    if cutoff.kind == "score":
+        return _at_score(result.curve, question, cutoff)
+    if cutoff.kind in ("precision", "recall"):
+        if (metric, cutoff.kind) not in _AT_TARGET:
+            hint = f"there are: {', '.join(name for name, kind in _AT_TARGET if kind == cutoff.kind)}"
+            raise InputError(f"{question.measure}: there is no {metric} at a {cutoff.kind}", hint)
+        share = target(cutoff.share, cutoff.kind)
+        return result.curve.at_target(*_AT_TARGET[metric, cutoff.kind], share)
+    rank = cutoff.rank_in(result.curve.n_items)
+    if rank is None:
+        raise InputError(f"{question.measure}: {cutoff} is for `streameval cut` alone")
+    return _at_rank(result, question, rank)
+
+
+def _at_rank(result: Asked, question: Question, rank: int) -> Bounds:
+    curve, metric = result.curve, question.metric
+    if metric == "rank":
+        return Bounds(rank, rank, rank)
+    if metric == "score":
+        return Bounds(*(np.nan if one is None else one for one in curve.threshold_at(rank)))
+    if beta := re.fullmatch(r"f(\d+(?:\.\d+)?)", metric):
+        return curve.f_measure(rank, float(beta[1]))
+    if metric in METRICS or metric == "yield":
+        return curve.between(rank, rank)[metric]
+    rows = [row for row in result.metrics.to_pylist() if row["metric"] == f"{metric}_at"]
+    if metric not in _AT_RANKS or not rows:
+        raise _no_such(question, _AT_RANKS)
+    known = {row["argument"]: row for row in rows}
+    if str(rank) not in known:
+        cutoffs = ", ".join(f"{int(one):,}" for one in known)
+        raise InputError(f"{question.measure}: {metric} is known of the first {cutoffs} items, and not of others")
+    return _of_row(known[str(rank)])
+
+
+def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
+    """What is known wherever the last item of a score, or of a better one, may be."""
+    if question.metric not in _AT_SCORES:
+        raise _no_such(question, _AT_SCORES)
+    first, last = curve.rank_at_score(cutoff.value)
+    if question.metric == "rank":
+        return Bounds(first, first if first == last else (first + last) / 2, last)
+    if not last:
+        raise InputError(
+            f"no item has score {cutoff.value} or a better one", "the best is `streameval show STUDY score@1`"
+        )
+    return curve.between(first, last)[question.metric] if first else _UNKNOWN
+
+
+def _of_the_list(result: Asked, metric: str) -> Bounds:
+    if metric == "positives":
+        return result.curve.yield_at(result.curve.n_items)
+    if metric not in _OF_THE_LIST:
+        if metric in _AT_RANKS:
+            raise InputError(f"{metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
+        raise _no_such(Question(metric), measures(result))
+    rows = [row for row in result.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _ARGUMENTS]
+    return _of_row(rows[0]) if rows else _UNKNOWN  # bounds that promise nothing have none of the whole list
+
+
+def _of_row(row: dict[str, float | None]) -> Bounds:
+    return Bounds(*(np.nan if value is None else value for value in (row[side] for side in Bounds._fields)))
+
+
+def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
+    where = " of the whole list" if question.cutoff is None else f" at {question.cutoff}"
+    return InputError(f"there is no metric '{question.metric}'{where}", did_you_mean(question.metric, names))

@@ -1,0 +1,160 @@
+"""Show: where a study stands, or the bounds of measures."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.curve import Basis
+from streameval.curve.bounds import Bounds
+from streameval.errors import InputError, StudyError
+from streameval.judges.classes import awaits_judge
+from streameval.notebook import Tabular
+from streameval.questions import Question
+from streameval.questions import measures as read_measures
+from streameval.reporting.sentences import estimate_sentence
+from streameval.reporting.standing import Standing, not_evaluated, of_result, promised
+from streameval.slices.files import SliceResult, slice_of
+from streameval.study import Study
+from streameval.study.answers import Result, answer, claim_of, evaluated
+from streameval.study.result_files import Evaluation
+from streameval.study.standard_errors import precision_error
+from streameval.types import Claim
+
+_COUNTS = ("yield", "positives", "rank")
+
+
+@dataclass(frozen=True)
+class Shown(Tabular):
+    """Bounds of measures.
+
+    Attributes:
+        bounds: Of each measure, in the order asked. Values are float; those of `score@…` have the scores' type.
+        claim: What the bounds promise.
+        promise: The same in a sentence or two, with what estimates are made of where labels are missing.
+        estimates: What estimates are made of (`streameval.curve.Curve`); of many rankings "labels".
+        standard_errors: Of precision, by measure, where they were asked for; None where it cannot be told.
+    """
+
+    bounds: dict[str, Bounds]
+    claim: Claim
+    promise: str
+    estimates: Basis
+    standard_errors: dict[str, float | None] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.bounds), default=0)
+        return "\n".join(f"{name.ljust(width)}   {' … '.join(self.cells(name))}" for name in self.bounds)
+
+    def cells(self, measure: str) -> list[str]:
+        """Lower bound, estimate and upper bound of a measure as text."""
+        return [_text(measure, value) for value in self.bounds[measure]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """`measure`, `lower`, `estimate`, `upper`, JSON-ready; None where unknown."""
+        return [
+            {"measure": name, **dict(zip(Bounds._fields, map(_plain, bounds), strict=True))}
+            for name, bounds in self.bounds.items()
+        ]
+
+    @property
+    def table(self) -> pa.Table:
+        """`measure`, and `lower`, `estimate`, `upper` float64; scores that are no numbers are null."""
+        sides = zip(Bounds._fields, zip(*self.bounds.values(), strict=True), strict=True)
+        numbers = {side: [one if isinstance(one, int | float) else None for one in own] for side, own in sides}
+        columns = {side: pa.array(own, pa.float64(), from_pandas=True) for side, own in numbers.items()}
+        return pa.table({"measure": list(self.bounds), **columns})
+
+
+def show(
+    study: str | os.PathLike[str],
+    *measures: str | Question,
+    slice: str | None = None,
+    standard_error: bool = False,
+) -> Shown | Standing:
+    """Show where a study stands, or the bounds of measures.
+
+    Args:
+        measures: Each METRIC[@CUTOFF]: `precision@10000`, `recall@precision:0.9`, `precision@score:0.7`,
+            `rank@1%` (how many items these are), `score@1000`, `average_precision`. Of many rankings the means: `map`,
+            `ndcg@10`.
+        slice: Ask of one slice of a study planned with `by`; cutoffs are then those within it.
+        standard_error: Tell the standard error of precision at cutoffs that are ranks: approximate, and for that rank
+            alone.
+
+    Returns:
+        Standing: Without measures. It is printed as where the study stands, and what to run next.
+        Shown: With measures.
+
+    Raises:
+        InputError: A measure that cannot be read (says where), or that the results do not have.
+        StudyError: No study there; of measures, no results.
+    """
+    asked, folder = [*read_measures(measures)], Study(Path(study))
+    if not asked:
+        if slice is not None or standard_error:
+            raise InputError("no measure was asked for", "name some, such as precision@1000")
+        return _standing(os.fspath(study), folder)
+    whole = evaluated(folder)
+    result = whole if slice is None else _slice(whole, slice)
+    bounds = {str(one): answer(result, one) for one in asked}
+    errors = _standard_errors(whole, slice, asked) if standard_error else {}
+    basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
+    promise = f"{promised(result)} {estimate_sentence(basis)}".rstrip()
+    return Shown(bounds, claim_of(result), promise, basis, errors)
+
+
+def _slice(result: Result, name: str) -> SliceResult:
+    if not isinstance(result, Evaluation):
+        raise InputError("many rankings have no slices", "slices are planned with --by COL")
+    return slice_of(result.slices, name)
+
+
+def _standing(study: str, folder: Study) -> Standing:
+    name = folder.folder.resolve().name
+    plan = folder.plan() if folder.exists else None
+    try:
+        return of_result(study, name, plan, evaluated(folder))
+    except StudyError as error:
+        if plan is None:
+            raise
+        if (folder.folder / "evaluation.json").exists():
+            return not_evaluated(study, name, plan, "outdated", f"{error.what}.")
+        selected = "planned" if folder.selected(plan) is None else "selected"
+        return not_evaluated(study, name, plan, "judged" if awaits_judge(plan) else selected)
+
+
+def _standard_errors(result: Result, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for one in asked:
+        if one.metric == "precision" and one.cutoff is not None and isinstance(result, Evaluation) and slice is None:
+            rank = one.cutoff.rank_in(result.curve.n_items)
+            found |= {} if rank is None else {str(one): precision_error(result, rank)}
+    if not found:
+        raise InputError(
+            "standard errors are those of precision after a number of items, and of no slice",
+            "ask for precision@1000, say, or leave out --standard-error",
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _text(measure: str, value: Any) -> str:
+    value = _plain(value)
+    if not isinstance(value, int | float):
+        return "unknown" if value is None else value
+    if measure.partition("@")[0] in _COUNTS or isinstance(value, int):
+        return f"{value:,.1f}".removesuffix(".0")
+    if measure.startswith("score@") or (value and abs(value) < 0.001) or math.isinf(value):
+        return f"{value:.6g}"
+    return f"{value:.4f}"

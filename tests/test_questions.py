@@ -1,0 +1,152 @@
+"""The language of questions: what is printed reads as the same, and what cannot be read is pointed at."""
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streameval.errors import InputError
+from streameval.questions import Condition, Question, Width, conditions, measures
+from streameval.questions.cutoffs import FORM, Cutoff
+
+decimals = st.decimals(0, 1, places=6).filter(bool)
+cutoffs = st.one_of(
+    st.builds(Cutoff, st.just("rank"), st.integers(1, 2**63 - 1)),
+    st.builds(Cutoff, st.sampled_from(["share", "precision", "recall"]), decimals),
+    st.builds(Cutoff, st.just("score"), st.sampled_from(["0.7", "-3", "2026-01-31", "1000000", "0", "high"])),
+)
+finite = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: Decimal(repr(x)) or Decimal(0))
+demands = st.one_of(
+    st.none(),
+    st.builds(Condition, st.sampled_from([">=", ">", "<=", "<"]), finite),
+    st.builds(Width, finite.map(abs).filter(bool), st.just("difference")),
+    st.builds(Width, decimals, st.just("value")),
+)
+names = st.from_regex(r"[a-z][a-z0-9_]{0,9}(\.[0-9])?", fullmatch=True)
+questions = st.builds(Question, names, st.lists(cutoffs, max_size=3).map(tuple), demands)
+
+
+@given(questions)
+def test_what_is_printed_reads_as_the_same(question):
+    assert Question.of(str(question)) == question
+    assert str(Question.of(str(question))) == str(question)
+
+
+@given(st.text() | st.text("pr@ecision.,:%0159e><= within-_+", max_size=40))
+def test_any_text_is_read_and_printed_the_same_or_refused_in_one_line(text):
+    try:
+        read = Question.of(text)
+    except InputError as error:
+        read = None
+        said = str(error)
+    assert "\n" not in said if read is None else Question.of(str(read)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("10000", [10_000]),
+        ("10,000", [10_000]),
+        ("1,000", [1_000]),
+        ("1,000,000", [1_000_000]),
+        ("1000,10000", [1_000, 10_000]),
+        ("1000, 10,000", [1_000, 10_000]),
+        ("10, 100", [10, 100]),
+        ("10,100", [10_100]),
+        ("1,10,100", [1, 10, 100]),
+        ("1e4,1e6", [10_000, 1_000_000]),
+        ("1_000", [1_000]),
+        ("2.5e3", [2_500]),
+    ],
+)
+def test_commas_separate_thousands_where_all_groups_are_of_three_digits(text, ranks):
+    assert [one.value for one in Question.of(f"precision@{text}").cutoffs] == ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("PRECISION @ 1E4  >=90%", "precision@10000 >= 0.9"),
+        ("precision@1% < .5", "precision@1% < 0.5"),
+        ("f1@score:.70", "f1@score:0.7"),
+        ("f0.5@10", "f0.5@10"),
+        ("recall@precision:95%", "recall@precision:0.95"),
+        ("precision@1e4,1e6 within .03", "precision@10000, 1,000,000 within 0.03"),
+        ("positives within 5%", "positives within 5%"),
+        ("yield@1000000>=900,000", "yield@1,000,000 >= 900000"),
+        ("score@10 >= -1e-3", "score@10 >= -0.001"),
+        ("precision@score:2026-01-31", "precision@score:2026-01-31"),
+    ],
+)
+def test_spellings_of_one_question_are_one_value(text, same):
+    assert str(Question.of(text)) == same
+    assert Question.of(text) == Question.of(same)
+
+
+def test_a_width_is_a_difference_or_a_part_of_the_value():
+    assert Question.of("precision@10 within .05").demand == Width(Decimal("0.05"), "difference")
+    assert Question.of("precision@10 within 5%").demand == Width(Decimal("0.05"), "value")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("precision@10O0", f"{FORM} (at column 11)."),
+        ("precision@10, 10O0", f"{FORM} (at column 15)."),
+        ("precision@", f"{FORM} (at column 11)."),
+        ("precision@s.7", f"{FORM} (at column 11)."),
+        ("precision@threshold:.7", f"{FORM} (at column 11)."),
+        ("precision@2.5", f"{FORM} (at column 11)."),
+        ("precision@1,000,10000", "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space"),
+        ("precision@0", "rank 0 is outside 1..9,223,372,036,854,775,807 (at column 11)."),
+        ("recall@precision:1.5", "precision is 1.5, outside (0, 1] (at column 8)."),
+        ("recall@precision:1e-999999999", "not a number"),
+        ("precision@recall:high", "recall is 'high', not a number"),
+        ("precision@0%", "outside (0, 1]"),
+        ("precision@4 >> .5", "'> .5' is not a number (at column 14)."),
+        ("precision@4 >= 1e999", "'1e999' is not a number"),
+        ("precision@4 >=", "a number is missing (at column 15)."),
+        ("precision 4", "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width (at col"),
+        ("precision@4 within 0", "a width is above 0"),
+        (">= .5", "the name of a metric is missing (at column 1)."),
+        ("", "the name of a metric is missing (at column 1)."),
+    ],
+)
+def test_what_cannot_be_read_is_pointed_at(text, said):
+    with pytest.raises(InputError) as refused:
+        Question.of(text)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_verbs_take_measures_or_conditions_and_refuse_widths():
+    assert [*map(str, measures("precision@10, 100"))] == ["precision@10", "precision@100"]
+    assert [*map(str, conditions(["precision@10, 100 > .5", "map >= .3"]))] == [
+        "precision@10 > 0.5", "precision@100 > 0.5", "map >= 0.3"]  # fmt: skip
+    for read, text, said in (
+        (measures, "map >= .3", "is a condition"),
+        (conditions, "map", "(at column 4)"),
+        (measures, "precision@10 within .1", "how wide bounds may be"),
+        (conditions, "precision@10 within .1", "how wide bounds may be"),
+    ):
+        with pytest.raises(InputError) as refused:
+            list(read(text))
+        assert said in str(refused.value)
+
+
+def test_conditions_are_met_as_the_decimal_says():
+    assert Question.of("precision@10 >= 75%").demand.met_by(0.75)
+    assert not Question.of("precision@10 > 75%").demand.met_by(0.75)
+    assert not Question.of("precision@10 < 75%").demand.met_by(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_items", "rank"), [("1%", 1_613_706, 16_137), ("1%", 10, 1), ("100%", 7, 7), ("5", 7, 5)]
+)
+def test_a_share_of_a_list_is_rounded_down_and_never_empty(text, n_items, rank):
+    assert Cutoff.of(text).rank_in(n_items) == rank
+    assert Cutoff.of("score:1").rank_in(n_items) is None
+    with pytest.raises(InputError, match=r"rank 8 is outside 1\.\.7"):
+        Cutoff.of(8).rank_in(7)

@@ -1,0 +1,248 @@
+"""Show: where a study stands, and the bounds of measures; of one ranking, of a labelled list and of many rankings."""
+
+import json
+import shlex
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.questions import Question
+from streameval.study import Study
+from streameval.study.answers import answer, evaluated, measures
+
+N = 20_000
+
+
+@pytest.fixture
+def planned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    score = np.sort(rng.random(N))[::-1]
+    truth = (rng.random(N) < score).astype(np.int8)
+    pq.write_table(pa.table({"id": np.arange(N), "conf": score, "good": truth}), "list.parquet")
+    assert run(["plan", "list.parquet", "--study", "pairs", "--score", "conf", "--budget", "900", "--seed", "3"]) == 0
+    return Study("pairs").plan(), truth
+
+
+def labelled(plan, truth, part=1.0):
+    """A file of labels of the planned ranks, or of a random part of them."""
+    kept = np.random.default_rng(2).random(plan.ranks.size) < part
+    pq.write_table(pa.table({"rank": plan.ranks[kept], "label": truth[plan.ranks[kept] - 1]}), "labels.parquet")
+    return int(kept.sum())
+
+
+def stands(capsys, *more):
+    """Lines and JSON of `show pairs`, and the command that it names next."""
+    capsys.readouterr()
+    assert run(["show", "pairs", *more]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert run(["show", "pairs", *more, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert lines[0] == said["head"]
+    assert repr(streameval.show("pairs")).splitlines() == lines
+    return lines, said
+
+
+def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
+    plan, truth = planned
+    total = plan.ranks.size
+    lines, said = stands(capsys)
+    assert said["stage"] == "planned"
+    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels planned, none of which is in."
+    assert lines[1].startswith("Next: streameval select pairs --export tasks.csv      writes ")
+    assert run(shlex.split(said["next"])[1:]) == 0
+    lines, said = stands(capsys)
+    assert (said["stage"], said["next"]) == ("selected", "streameval evaluate pairs --labels FILE")
+    some = labelled(plan, truth, 0.8)
+    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
+    lines, said = stands(capsys)
+    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels of which {some:,} are in."
+    assert lines[1].startswith("So far, with probability 0.95, the truth lies inside the bounds at every rank at once")
+    assert lines[2].endswith(f" --remaining --export remaining.csv      {total - some:,} tasks are open")
+    assert run(shlex.split(said["next"])[1:]) == 0
+    assert len((Study("pairs").folder / "../remaining.csv").read_text().splitlines()) == total - some + 1
+    labelled(plan, truth)
+    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
+    lines, said = stands(capsys)
+    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels, all of them in."
+    assert lines[1].startswith("With probability 0.95, the truth lies inside the bounds")
+    assert said["claim"]["coverage"] == "simultaneous"
+    assert said["next"].startswith("streameval cut pairs precision:")
+    assert run(shlex.split(said["next"])[1:]) == 0
+    assert "Kept: the first " in capsys.readouterr().out
+
+
+def test_results_of_other_labels_are_outdated_and_made_again(planned, capsys):
+    plan, truth = planned
+    labelled(plan, truth)
+    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
+    Study("pairs").labels.forget("labels.parquet")
+    lines, said = stands(capsys)
+    assert (said["stage"], said["next"]) == ("outdated", "streameval evaluate pairs")
+    assert "its labels have changed since the results were written" in lines[1]
+    with pytest.raises(StudyError, match="labels have changed"):
+        streameval.show("pairs", "precision@10")
+
+
+def test_measures_are_those_of_the_curve(planned, capsys):
+    plan, truth = planned
+    labelled(plan, truth)
+    found = streameval.evaluate("pairs", labels="labels.parquet")
+    streameval.select("pairs")
+    curve = streameval.evaluate("pairs").curve
+    asked = {
+        "precision@1000": curve.precision_at(1_000),
+        "precision@5%": curve.precision_at(1_000),
+        "recall@1000": curve.recall_at(1_000),
+        "yield@1000": curve.yield_at(1_000),
+        "f2@1000": curve.f_measure(1_000, 2.0),
+        "mcc@1000": curve.between(1_000, 1_000)["mcc"],
+        "positives": curve.yield_at(N),
+        "rank@precision:0.9": curve.rank_at_precision(0.9),
+        "rank@recall:0.5": curve.rank_at_recall(0.5),
+        "precision@score:0.5": curve.between(*curve.rank_at_score(0.5))["precision"],
+        "score@1": curve.threshold_at(1),
+    }
+    shown = streameval.show("pairs", *asked)
+    assert {name: tuple(bounds) for name, bounds in shown.bounds.items()} == {
+        name: tuple(bounds) for name, bounds in asked.items()}  # fmt: skip
+    rows = {(row["metric"], row["argument"]): row for row in found.metrics.to_pylist()}
+    for name, row in (("average_precision", ("average_precision", "positives")), ("dcg@100", ("dcg_at", "100"))):
+        lower, estimate, upper = streameval.show("pairs", name).bounds[name]
+        assert (lower, estimate, upper) == tuple(rows[row][side] for side in ("lower", "estimate", "upper"))
+    for name in measures(Study("pairs").evaluation()):
+        whole = name in ("positives", "average_precision", "pr_area", "roc_auc", "breakeven", "r_precision")
+        whole |= name.startswith(("max_f", "reciprocal", "eleven"))
+        assert not np.isnan(streameval.show("pairs", f"{name}{'' if whole else '@100'}").rows()[0]["lower"])
+    assert shown.table.column_names == ["measure", "lower", "estimate", "upper"]
+    assert tuple(streameval.show("pairs", "rank@5%").bounds["rank@5%"]) == (1_000, 1_000, 1_000)
+    capsys.readouterr()
+    assert run(["show", "pairs", "precision@5%", "precision@10,1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["lower", "estimate", "upper"]
+    low, middle, high = curve.precision_at(1_000)
+    assert lines[1].split() == ["precision@5%", f"{low:.4f}", f"{middle:.4f}", f"{high:.4f}"]
+    assert lines[3].split()[0] == "precision@1000"
+    assert "with probability 0.95" in lines[4]
+    assert repr(streameval.show("pairs", "precision@1000")) == f"precision@1000   {low:.4f} … {middle:.4f} … {high:.4f}"
+
+
+def test_what_cannot_be_shown_is_refused_in_one_line(planned):
+    plan, truth = planned
+    with pytest.raises(StudyError, match="no results yet"):
+        streameval.show("pairs", "precision@10")
+    labelled(plan, truth)
+    streameval.evaluate("pairs", labels="labels.parquet")
+    for asked, said in (
+        (["precision@10O0"], "(at column 11)"),
+        (["precison@10"], "did you mean 'precision'?"),
+        (["precision"], "precision@10000 is of the first 10,000 items"),
+        (["precision@20001"], "rank 20,001 is outside 1..20,000"),
+        (["f1@precision:.5"], "there is no f1 at a precision. Hint: there are: recall, rank"),
+        (["precision@10 >= .5"], "is a condition. Hint: `streameval check`"),
+        (["precision@10 within .5"], "how wide bounds may be"),
+        (["map"], "there is no metric 'map' of the whole list"),
+    ):
+        with pytest.raises(InputError) as refused:
+            streameval.show("pairs", *asked)
+        assert said in str(refused.value)
+    with pytest.raises(InputError, match="of no slice"):
+        streameval.show("pairs", "recall@10", standard_error=True)
+    with pytest.raises(InputError, match="no measure was asked for"):
+        streameval.show("pairs", standard_error=True)
+
+
+def test_exact_results_stand_alone(tmp_path, capsys):
+    truth = np.array([1, 1, 0, 1, 0, 0, 1, 0])
+    streameval.exact(pa.table({"good": truth}), label="good", out=tmp_path / "exact")
+    assert repr(streameval.show(tmp_path / "exact")).startswith(
+        "exact: 8 items, each with a label.\nEvery value is exact"
+    )
+    assert tuple(streameval.show(tmp_path / "exact", "precision@4").bounds["precision@4"]) == (0.75, 0.75, 0.75)
+    with pytest.raises(StudyError):
+        streameval.show(tmp_path / "nowhere")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    rng = np.random.default_rng(4)
+    queries, depth = 300, 20
+    labels = (rng.random((queries, depth)) < np.linspace(0.9, 0.1, depth)).astype(np.int8)
+    query, score = np.repeat(np.arange(queries), depth), np.tile(np.linspace(1, 0.05, depth), queries)
+    return pa.table({"query": query, "score": score, "relevant": labels.ravel()}), labels
+
+
+def test_many_rankings_with_every_label_are_gated_by_their_means(runs, tmp_path, capsys):
+    table, labels = runs
+    pq.write_table(table, tmp_path / "runs.parquet")
+    out = str(tmp_path / "result")
+    assert run(["exact", str(tmp_path / "runs.parquet"), "--per", "query", "--score", "score", "--label", "relevant",
+                "--at", "1,10", "--out", out]) == 0  # fmt: skip
+    precision = labels[:, :10].mean()
+    hits = np.cumsum(labels, axis=1) * labels / np.arange(1, labels.shape[1] + 1)
+    average = (hits.sum(axis=1) / np.maximum(labels.sum(axis=1), 1)).mean()
+    shown = streameval.show(out, "map", "mean_average_precision", "precision@10", "mean_precision_at@10")
+    assert shown.bounds["map"] == shown.bounds["mean_average_precision"]
+    assert shown.bounds["map"].estimate == pytest.approx(average)
+    assert shown.bounds["precision@10"].estimate == pytest.approx(precision)
+    assert shown.bounds["precision@10"] == shown.bounds["mean_precision_at@10"]
+    for conditions, status in (
+        ([f"map >= {average - 0.01:.4f}", f"precision@10 < {precision + 0.01:.4f}"], 0),
+        ([f"map >= {average - 0.01:.4f}", f"mean_precision@10 >= {precision + 0.01:.4f}"], 4),
+    ):
+        capsys.readouterr()
+        assert run(["check", out, *conditions]) == status
+        assert "Every item has a label: the means are exact" in capsys.readouterr().out
+    assert "result: 300 rankings by query, 6,000 items" in repr(streameval.show(out))
+    known = measures(evaluated(Study(out)))
+    assert {"map", "mrr", "ndcg", "ndcg@1", "success@10"} <= {*known}
+    for name in known:
+        answer(evaluated(Study(out)), Question.of(name))
+    for asked, said in (
+        ("ndgc@10", "did you mean 'ndcg@10'?"),
+        ("ndcg@7", "there is no mean of 'ndcg@7'"),
+        ("ndcg@1%", "after a number of items"),
+    ):
+        with pytest.raises(InputError) as refused:
+            streameval.check(out, f"{asked} >= 0.1")
+        assert said in str(refused.value)
+    with pytest.raises(InputError, match="no slices"):
+        streameval.show(out, "map", slice="de")
+    with pytest.raises(InputError, match=r"ndcg lies in 0\.\.1, and 40 does not"):
+        streameval.check(out, "ndcg@10 >= 40")
+
+
+def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monkeypatch):
+    table, labels = runs
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table.drop_columns(["relevant"]), "runs.parquet")
+    assert run(["plan", "runs.parquet", "--study", "drawn", "--per", "query", "--rankings", "150", "--at", "10",
+                "--score", "score", "--seed", "1"]) == 0  # fmt: skip
+    assert repr(streameval.show("drawn")).startswith(
+        "drawn: means over 300 rankings by query, 1,500 labels planned, none of which is in.\nNext: streameval select"
+    )
+    streameval.select("drawn")
+    plan, flat = Study("drawn").plan(), labels.ravel()
+    some = plan.ranks[::3]
+    for ranks, status in ((some, 5), (plan.ranks, 0)):
+        streameval.evaluate_rankings("drawn", labels=pa.table({"rank": ranks, "label": flat[ranks - 1]}))
+        (bounds,) = streameval.show("drawn", "precision@10").bounds.values()
+        assert bounds.lower <= labels[:, :10].mean() <= bounds.upper
+        capsys.readouterr()
+        assert run(["check", "drawn", "precision@10 >= 0.5"]) == status
+        told = capsys.readouterr().out
+        assert "all of these means over all rankings lie inside their bounds" in told
+        assert ("Next: `streameval select drawn --remaining" in told) == (status == 5)
+        head = repr(streameval.show("drawn")).splitlines()[0]
+        assert ("of which 500 are in" if status else "1,500 labels, all of them in.") in head
+    assert run(["check", "drawn", "dcg@10 >= 1", "precision@10 < 0.5"]) == 4
+    with pytest.raises(InputError, match="there is no mean of 'map'"):
+        streameval.check("drawn", "map >= 0.1")
+    Study("drawn").labels.forget(Study("drawn").labels.sources()[0].identity)
+    with pytest.raises(StudyError, match="labels have changed"):
+        streameval.check("drawn", "precision@10 >= 0.1")
