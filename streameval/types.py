@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from streameval.notebook import Tabular, facts
 from streameval.notebook import table as html_table
+from streameval.text.identity import as_text
 from streameval.typing import BoolArray, Int8Array, Int64Array
 
 Coverage = Literal["exact", "conditional", "simultaneous", "none"]
@@ -140,14 +141,14 @@ class Plan(Tabular):
 
     @property
     def plan_id(self) -> str:
-        """Sixteen hex digits that differ whenever anything that was planned differs."""
+        """Sixteen hex digits, no number, that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
         for table in (self.table, *self.side_tables.values()):
             for name in table.column_names:
                 digest.update(name.encode())
                 for part in _content(table.column(name).combine_chunks()):
                     digest.update(part)
-        return digest.hexdigest()[:16]
+        return as_text(digest.hexdigest())
 
     @property
     def study_ids(self) -> tuple[str, ...]:

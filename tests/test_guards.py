@@ -7,6 +7,7 @@ import multiprocessing
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,6 +16,7 @@ from streameval.errors import InputError
 from streameval.labelling.shared_columns import agree
 from streameval.stores import atomic
 from streameval.study import Study
+from streameval.text.identity import as_text
 
 N = 2_000
 TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "1e5", "中文"]
@@ -162,6 +164,34 @@ def test_what_programs_make_of_a_value_agrees_with_it():
                  ("x" * 30, "y" * 30), ("other 1", "other 2"), ("doc-11", "doc-12"), ("Zürich", "Genève"),
                  ("10000000001", "10000000002")]:  # fmt: skip
         assert not agree(*pair), pair
+
+
+NUMBERS = ["7e09422642878561", "0012345678901234", "1234567890123456", "00000000000000e5", "123456789012345d"]
+
+
+@pytest.mark.parametrize("digits", NUMBERS)
+def test_a_study_id_that_looks_like_a_number_is_read_as_text(digits, tmp_path, capsys):
+    study = made(tmp_path, "a", 0)
+    rows = {"csv": f"se_study,se_task,label\n{digits},1,1\n", "tsv": f"se_study\tse_task\tlabel\n{digits}\t1\t1\n"}
+    rows["jsonl"] = f'{{"se_study": "{digits}", "se_task": 1, "label": 1}}\n'
+    for kind, text in rows.items():
+        (tmp_path / f"one.{kind}").write_text(text)
+        assert f"belong to study {digits}, this one" in refused(
+            capsys, "evaluate", study, "--labels", tmp_path / f"one.{kind}"
+        )
+
+
+@pytest.mark.parametrize("digits", [*NUMBERS, "7e09422642878561" * 2, "0" * 30])
+def test_no_study_has_an_id_that_other_programs_take_for_a_number(digits, tmp_path):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    made_of = as_text(digits + "b" + digits + "c" + digits)
+    (tmp_path / "tasks.csv").write_text(f"se_study\n{made_of}\n")
+    assert len(made_of) == 16
+    for read in (pandas.read_csv, polars.read_csv, pyarrow.csv.read_csv):
+        assert str(read(tmp_path / "tasks.csv")["se_study"][0]) == made_of
+    plain = "7e0942264287856a"
+    assert as_text(plain + digits) != plain
+    assert as_text("7e094226428785a1" + digits) == "7e094226428785a1"
 
 
 @pytest.mark.parametrize("program", ["as it is", "pandas", "excel", "duckdb"])
