@@ -168,7 +168,7 @@ def test_a_source_that_is_forgotten_again_is_forgotten_already(study, capsys):
 def test_a_request_for_more_labels_is_met_once(whole, study, capsys):
     def more(*arguments):
         capsys.readouterr()
-        assert run(["plan", "--study", str(study), *arguments, "--json"]) == 0
+        assert run(["grow", str(study), *arguments, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         return found["notes"]["look"], found["already_there"]
 
@@ -185,7 +185,7 @@ def test_a_half_width_is_asked_for_once_until_the_labels_say_that_it_was_missed(
     reached = Study(study).evaluation().summary["half_width"]["alpha"]
     looks = []
     for _ in range(2):
-        assert run(["plan", "--study", str(study), "--half-width", str(0.98 * reached), "--json"]) == 0
+        assert run(["grow", str(study), "--half-width", str(0.98 * reached), "--json"]) == 0
         looks.append(json.loads(capsys.readouterr().out.splitlines()[-1])["notes"]["look"])
     assert looks[0] == looks[1] > 1
 

@@ -48,6 +48,7 @@ COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
     "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
     "cost": dict.fromkeys(["ascending", "key", "nan", "memory", "threads", "verify"], COUNTED),
+    "monitor": {"measure": "the last argument"},
     "sql": {"files": "--with"},
     "extrapolate": {"target": "--to"},
 }

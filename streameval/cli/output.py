@@ -19,7 +19,7 @@ from streameval.options import option
 from streameval.text import json_safe, printable
 
 
-class Drawn(str):
+class TerminalLine(str):
     """A line that was drawn for the terminal: its escapes are ours."""
 
 
@@ -38,7 +38,7 @@ class Output:
             print(json_safe(json.dumps(finite(result), ensure_ascii=False)))
             return
         shown = [line for line in lines if not (self.quiet and line.startswith(("Next: ", "Then: ")))]
-        print("\n".join(line if isinstance(line, Drawn) else printable(line) for line in shown))
+        print("\n".join(line if isinstance(line, TerminalLine) else printable(line) for line in shown))
 
     def event(self, stage: str, **facts: Any) -> None:
         """Log one event as a JSON line on stderr, under `--log json` only."""
@@ -86,4 +86,4 @@ def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     console = Console()
     with console.capture() as captured:
         console.print(table)
-    return [Drawn(line) for line in captured.get().rstrip("\n").splitlines()]
+    return [TerminalLine(line) for line in captured.get().rstrip("\n").splitlines()]

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from streameval.cli.output import Drawn
+from streameval.cli.output import TerminalLine
 from streameval.curve import Curve
 
 _WIDTH, _HEIGHT = 64, 10
@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 64, 10
 
 def picture(curve: Curve) -> list[str]:
     """Draw lines of text: ░ the band, ━ the estimate, ranks on a log scale; none where the output is piped."""
-    return [Drawn(line) for line in draw(curve)] if sys.stdout.isatty() else []
+    return [TerminalLine(line) for line in draw(curve)] if sys.stdout.isatty() else []
 
 
 def draw(curve: Curve) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from streameval.cli.output import Drawn, Output
+from streameval.cli.output import Output, TerminalLine
 from streameval.errors import InputError
 
 _PLAIN = Output()
@@ -36,7 +36,7 @@ def guide(topic: str | None = None, output: Output = _PLAIN) -> None:
         return
     if topic not in pages:
         raise InputError(f"no guide '{topic}'", f"there are {', '.join(pages)}")
-    lines = [Drawn(_drawn(pages[topic]))] if sys.stdout.isatty() else pages[topic].splitlines()
+    lines = [TerminalLine(_drawn(pages[topic]))] if sys.stdout.isatty() else pages[topic].splitlines()
     output.say({"topic": topic, "text": pages[topic]}, lines)
 
 
