@@ -1,6 +1,7 @@
 """Every verb is a function and a command of one name, which take the same options by the same names."""
 
 import inspect
+import pkgutil
 import sys
 from pathlib import Path
 
@@ -64,6 +65,11 @@ def functions():
 
 def test_verbs_are_functions_and_commands_of_one_name():
     assert {*functions(), *NO_FUNCTION} == {*VERBS, *NO_COMMAND} - {"open_ranking", "extrapolate"}
+
+
+def test_no_module_hides_a_function_of_its_name():
+    modules = {one.name for one in pkgutil.iter_modules(streameval.__path__)}
+    assert not modules & set(streameval.__all__)  # importing streameval.judge would put it in the place of judge
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in NO_FUNCTION])
