@@ -13,7 +13,7 @@ import pyarrow as pa
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
-from streameval.methods.judge import awaits_judge
+from streameval.judge.classes import awaits_judge
 from streameval.notebook import Tabular
 from streameval.questions import Question
 from streameval.questions import measures as read_measures
