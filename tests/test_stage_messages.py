@@ -10,7 +10,9 @@ import pytest
 
 import streameval
 from streameval.cli import run
+from streameval.methods import method_of
 from streameval.study import Study
+from streameval.types import Labels
 
 N = 2_000
 
@@ -178,19 +180,18 @@ def test_a_judge_agrees_as_often_as_it_does_over_the_list(name):
     found = []
     for seed in range(30):
         plan = streameval.plan(table, f"s{seed}", judge="judge", budget=500, seed=seed)
-        labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
-        found.append(streameval.evaluate(f"s{seed}", labels=labels))
-    shares = [one.summary["diagnostics"]["judge"]["share_of_list"] for one in found]
+        found.append(method_of(plan).curve(plan, Labels.of(plan, truth[plan.ranks - 1])))
+    shares = [one.diagnostics["judge"]["share_of_list"] for one in found]
     right = np.mean((said == truth)[said >= 0])
     assert abs(np.mean(shares) - right) < 4 * np.std(shares) / len(shares) ** 0.5 + 1e-9
     for one, share in zip(found, shares, strict=True):
         of_list = (
             f"over {'all items that it answers for' if name.startswith('silent') else 'the whole list'} that is about"
         )
-        told = next(finding for finding in one.curve.findings if "The judge agrees" in finding)
+        told = next(finding for finding in one.findings if "The judge agrees" in finding)
         assert f"labelled items, most of which are in the first tenth of the list; {of_list} {share:.0%}." in told
         assert ("It agrees least at ranks 10,000 to 20,000: on 0.0% of" in told) == name.startswith("right")
-        assert_saves(one.curve, told)
+        assert_saves(one, told)
 
 
 def assert_saves(curve, told):
