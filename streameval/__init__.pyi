@@ -9,6 +9,8 @@ from streameval.errors import InputError as InputError
 from streameval.errors import OutsideError as OutsideError
 from streameval.errors import StreamevalError as StreamevalError
 from streameval.errors import StudyError as StudyError
+from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
+from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
 from streameval.methods.replicates import Simulation
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
@@ -21,8 +23,6 @@ from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History
-from streameval.study.rankings_files import RankingsEvaluation as RankingsEvaluation
-from streameval.study.rankings_sample import RankingsSample as RankingsSample
 from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
@@ -34,7 +34,6 @@ from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.enlarge import enlarge as enlarge
 from streameval.verbs.evaluate import evaluate as evaluate
-from streameval.verbs.evaluate_rankings import evaluate_rankings as evaluate_rankings
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.freeze_judge import freeze_judge as freeze_judge
@@ -43,7 +42,6 @@ from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
 from streameval.verbs.plan_by_key import ByKey as ByKey
 from streameval.verbs.plan_by_key import Reused
-from streameval.verbs.plan_rankings import plan_rankings as plan_rankings
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report

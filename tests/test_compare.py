@@ -298,7 +298,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
         compare(good, good)
     with pytest.raises(InputError, match="outside"):
         compare(good, noisy, confidence=95)
-    with pytest.raises(StudyError, match="no study"):
+    with pytest.raises(StudyError, match="is not a study"):
         compare(good, tmp_path / "nothing")
     streameval.plan(str(items[0]), tmp_path / "planned", seed=0)
     assert run(["compare", str(good), str(tmp_path / "planned")]) == 2

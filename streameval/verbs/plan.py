@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from streameval.errors import InputError
-from streameval.methods import create, refuse_alpha_with_budget
-from streameval.methods.judge import asked, refuse_accuracy_alone
-from streameval.methods.judge_values import Judge
+from streameval.kinds import kind_for
 from streameval.progress import Progress, silent
-from streameval.rankings import open_ranking
-from streameval.rankings.ranking import Ranking
-from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions, refuse_described
-from streameval.slices.judge import judged
-from streameval.slices.plan import draw_by_slices
-from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
 
 
@@ -35,7 +25,7 @@ def plan(
     progress: Progress = silent,
     **parameters: Any,
 ) -> Plan:
-    """Choose the ranks of a ranking to label, and write them to a study.
+    """Choose the ranks of a ranking to label, and write them to a study; with `per`, those of drawn rankings.
 
     Args:
         ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or a table of Arrow, Polars or
@@ -55,7 +45,11 @@ def plan(
             `judge_sample` of loguniform there is no column: `select` hands out the items, `freeze_judge` takes the
             answers.
         progress (callable(done, total)): Rows read, of a list in slices: nothing is read of any other.
-        **parameters: Of the method (`streameval.methods`).
+        **parameters: Of the method (`streameval.methods`). With `per`, columns that name the ranking of a row in a list
+            that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
+            `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
+            `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);
+            `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.
@@ -63,60 +57,8 @@ def plan(
         OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
             is there.
     """
-    if "per" in parameters:
-        raise InputError("plan is of one ranking", "plan_rankings draws from a list that holds many (per)")
     refuse_described(parameters)
-    folder = planned_study(study)
-    before, known = planned_ids(folder), known_seed(folder, seed)
-    if parameters.get("judge_sample") is not None and judge is not None:
-        raise InputError("a judge is either a column or asked about a sample", "leave out judge, or judge-sample")
-    judges = _judge(judge if parameters.get("judge_sample") is None else "judge", judge_classes)
-    how = Drawing(method, fresh_seed() if known is None else known, by, judges)
-    drawn, _ = draw(ranking, how, options, parameters, progress)
-    save_unless_planned(folder, before, drawn)
-    return drawn
-
-
-def _judge(column: str | None, classes: str | Sequence[float] | None) -> Judge | None:
-    """The judge that answers in a column; None where there is none."""
-    if column is None and classes is not None:
-        raise InputError("judge-classes were given without a judge", "name its column")
-    return None if column is None else Judge.of(column, classes)
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """What chooses the ranks.
-
-    Attributes:
-        by: Column of the slices; None where the list is one.
-        judge: None where there is none.
-    """
-
-    method: str
-    seed: int
-    by: str | None = None
-    judge: Judge | None = None
-
-
-def draw(
-    ranking: Any,
-    how: Drawing,
-    options: RankingOptions | None,
-    parameters: dict[str, Any],
-    progress: Progress = silent,
-) -> tuple[Plan, Ranking]:
-    """Choose ranks and write nothing: the plan, and the ranking that was opened for it; errors as in `plan`."""
-    refuse_alpha_with_budget(parameters)
-    if how.judge is None:
-        refuse_accuracy_alone(parameters)
-    chosen = create(how.method, parameters)
-    opened = open_ranking(ranking, options)
-    if how.by is not None:
-        if how.judge is not None and chosen.judge_sample is None:
-            raise InputError("a judge does not go with slices", "leave out judge, or by")
-        return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
-    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
-    if how.judge is None:
-        return drawn, opened
-    return asked(drawn, how.judge) if chosen.judge_sample else judged(opened, drawn, how.judge, progress), opened
+    own = {"method": None if method == "loguniform" else method, "by": by, "judge": judge,
+           "judge_classes": judge_classes}  # fmt: skip
+    given = {**{name: value for name, value in own.items() if value is not None}, **parameters}
+    return kind_for("plan", given).plan(ranking, study, given, seed, options, progress)

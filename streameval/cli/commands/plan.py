@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.many import plan_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.plan_per import plan_per
 from streameval.cli.planning import GrowthFlags, ReuseFlags, doubts, enlarge_study, next_stop, plan_with_key
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
@@ -77,10 +77,11 @@ def plan(
         if per is None:
             raise InputError(f"--{'cutoffs' if rankings is None else 'rankings'} is for drawn rankings",
                              "name the columns that tell them apart with --per")  # fmt: skip
+        if batch.dry_run or growth.given() or reuse.given():
+            raise InputError("rankings are drawn once, by reading the list",
+                             "leave out --dry-run, and what enlarges or reuses")  # fmt: skip
         given = {"by": by, "judge": judge, "judge_classes": judge_classes, "rankings": rankings, "cutoffs": cutoffs,
-                 "method": None if method == "loguniform" else method, "dry_run": batch.dry_run or None,
-                 **parameters.given(), **growth.given(), **reuse.given()}  # fmt: skip
-        given["continue"] = given.pop("second_batch", None)
+                 "method": None if method == "loguniform" else method, **parameters.given()}  # fmt: skip
         chosen = {name: value for name, value in given.items() if value is not None}
         plan_per(ranking, study, (per, seed), chosen, flags, output)
         return
@@ -159,9 +160,9 @@ def _rehearse(
     output: Output,
 ) -> None:
     """Say what `select` would read for a plan of this method, seed and slices."""
+    from streameval.kinds.curve.plan import Drawing, draw
     from streameval.study import Study
     from streameval.study.planning import fresh_seed, known_seed
-    from streameval.verbs.plan import Drawing, draw
 
     method, given, by = how
     known = known_seed(Study(study), given)
