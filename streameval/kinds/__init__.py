@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.labelling.tally import Tallied
-    from streameval.reporting.said import Said
+    from streameval.reporting.said import Said, Told
     from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
@@ -61,12 +61,14 @@ class Kind:
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
-        own, anyone = self.accepts(verb), [kind for kind in available().values() if kind is not self]
-        others = {name: [kind.about for kind in anyone if name in kind.accepts(verb)] for name in given}
-        if strangers := [name for name, abouts in others.items() if name not in own and abouts]:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in strangers)
-            owners = dict.fromkeys(about for name in strangers for about in others[name])
-            raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {' or '.join(owners)}")
+        own = self.accepts(verb)
+        if strangers := [name for name in given if name not in own]:
+            owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
+                      for name in strangers}  # fmt: skip
+            if known := [name for name in strangers if owners[name]]:
+                flags = ", ".join(f"--{name.replace('_', '-')}" for name in known)
+                whose = " or ".join(dict.fromkeys(about for name in known for about in owners[name]))
+                raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
         return split(self.options.get(verb, ()), given, verb)
 
     def accepts(self, verb: str) -> set[str]:
@@ -175,46 +177,37 @@ class Kind:
 
         return progress_of(folder, folder.plan())
 
-    def sentence(self, found: Any) -> str:
-        """What results claim."""
-        account = found.summary["account"]
-        return f"{account['labelled']:,} of {account['planned']:,} labels."
-
-    def metrics(self, found: Any, number: Any) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the metrics.
+    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+        """Say what results claim, the metrics, and what to know of them.
 
         Args:
-            number (callable(float or None) -> str): How a value is shown.
+            number: How a value is shown.
         """
-        sides = ["lower", "estimate", "upper"]
+        from streameval.reporting.said import Columns, Told
+
+        account, sides = found.summary["account"], ["lower", "estimate", "upper"]
         rows = [[f"{row['metric']} {row['argument']}".strip(), *(number(row[side]) for side in sides)]
                 for row in found.metrics.to_pylist()]  # fmt: skip
-        return ["metric", *sides], rows
+        claim = f"{account['labelled']:,} of {account['planned']:,} labels."
+        return Told(claim, Columns(["metric", *sides], rows), [])
 
-    def remarks(self, found: Any) -> list[str]:
-        """What to know of the metrics."""
-        return []
-
-    def says(self, study: Path, found: Any) -> list[Said]:
-        """What `evaluate` says of its results."""
+    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """What `evaluate` or `exact` says of results: with --json, and otherwise."""
         from streameval.reporting.given_again import agreement_lines, doubt_lines
         from streameval.reporting.label_lines import label_lines
-        from streameval.reporting.said import Columns
 
-        table = Columns(*self.metrics(found, lambda value: "-" if value is None else f"{value:.4f}"))
-        labels = [*label_lines(found.tables["issues"], found.summary)] if "issues" in found.tables else []
-        return [self.sentence(found), "", table, "", *self.remarks(found), *labels,
-                *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary)]  # fmt: skip
-
-    def facts(self, study: Path, found: Any) -> dict[str, Any]:
-        """What `evaluate --json` says of its results."""
-        return {**found.summary, "metrics": found.metrics.to_pylist()}
+        told = self.told(found, lambda value: "-" if value is None else f"{value:.4f}")
+        labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [
+            told.claim, "", told.table, "", *told.remarks, *labels,
+            *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary),
+        ]  # fmt: skip
 
     def page(self, name: str, plan: Plan | None, found: Any) -> str:
         """Draw report.html."""
         from streameval.reporting.plain_page import number, plain_page
 
-        return plain_page(name, found, self.sentence(found), self.metrics(found, number), self.remarks(found))
+        return plain_page(name, found, self.told(found, number))
 
     def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
         """Make study.duckdb."""

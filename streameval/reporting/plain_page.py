@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from streameval.reporting.page import frame
+from streameval.reporting.said import Told
 from streameval.reporting.tables import account, table
 from streameval.study.results import Result
 from streameval.text import printable
 
 
-def plain_page(
-    name: str, found: Result, claim: str, metrics: tuple[list[str], list[list[str]]], remarks: Sequence[str]
-) -> str:
-    """Draw one page, without scripts.
-
-    Args:
-        claim: What the metrics promise, in a sentence.
-        metrics: Head and rows of their table.
-        remarks: What to know of them.
-    """
-    said = [f"<p class='soft'>{text(one)}</p>" for one in remarks]
+def plain_page(name: str, found: Result, told: Told) -> str:
+    """Draw one page, without scripts."""
     return frame(f"streameval: {name}", [
-        f"<main><h1>Rankings of {text(name)}</h1>", f'<p class="verdict">{text(claim)}</p>',
-        "<h2>Means</h2>", table(*metrics), *said,
+        f"<main><h1>Rankings of {text(name)}</h1>", f'<p class="verdict">{text(told.claim)}</p>',
+        "<h2>Means</h2>", table(told.table.head, told.table.rows),
+        *(f"<p class='soft'>{text(one)}</p>" for one in told.remarks),
         "<h2>Labels</h2>", account(found.summary["account"]),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ], evaluation=found.evaluation_id)  # fmt: skip

@@ -24,3 +24,12 @@ class Picture:
 
 
 Said = str | Columns | Picture
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of results in tables and sentences alone: what they claim, their metrics, what to know of them."""
+
+    claim: str
+    table: Columns
+    remarks: Sequence[str]

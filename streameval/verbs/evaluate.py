@@ -26,7 +26,7 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
             Of one ranking, `misses` (int): positives that it never returned: they count in recall, F, average
             precision and AUC; or `misses_from`: an evaluated study of the items that were never returned: misses are
             then bounded by its labels, and both studies share δ.
-            Of drawn rankings (`plan_rankings`), `positives`: table, or Parquet file, with a row for each known positive
+            Of drawn rankings (`plan` with `per`), `positives`: table, or Parquet file, a row for each known positive
             of a ranking: the columns that name the ranking, and of the item. Recall, average precision and nDCG at k
             are bounded from above then, and with `assume="complete"`, where it has every positive of the drawn rankings
             beyond the items to label, on both sides. Rows of grade 0 in the column of labels are passed over; any other

@@ -79,8 +79,9 @@ def evaluate(
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
         read |= {"positives": found.summary["pool"]} if "pool" in found.summary else {}
         record(study, "evaluate", read, [study / name for name in kind.files(Study(study).plan())], output)
-    result = {**kind.facts(study, found), "report": str(study / "report.html")}
-    lines = [*shown(kind.says(study, found)), f"Report: {study / 'report.html'}"]
+    result, said = kind.says(study, found)
+    result["report"] = str(study / "report.html")
+    lines = [*shown(said), f"Report: {result['report']}"]
     if following := result.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     if publish is not None:

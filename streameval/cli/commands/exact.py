@@ -86,13 +86,14 @@ def exact(
                 "labels": beside, **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in kind.files(None)], output)
     report = str(out / "report.html") if out else None
-    lines = [*shown(kind.says(out or Path(), found)), *([f"Report: {report}"] if out else [])]
+    result, said = kind.says(out or Path(), found)
+    lines = [*shown(said), *([f"Report: {report}"] if out else [])]
     if publish is not None and out is not None:
         from streameval.verbs.publish import publish as copy
 
         copied(lambda: copy(out, publish), output)
         lines.append(f"Published: {publish}")
-    output.say({**kind.facts(out or Path(), found), "report": report}, lines)
+    output.say({**result, "report": report}, lines)
 
 
 def _rehearse(

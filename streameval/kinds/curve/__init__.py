@@ -74,17 +74,11 @@ class OneRanking(Kind):
         plan = folder.plan()
         return progress_of(folder, plan, width=lambda *so_far: width_by_now(plan, *so_far))
 
-    def says(self, study: Path, found: Evaluation) -> list[Said]:
-        """Say the verdict, what became of the labels, and the main figures."""
-        from streameval.kinds.curve.says import says
+    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
+        """Say the verdict, what became of the labels, the main figures, and the next command."""
+        from streameval.kinds.curve.says import facts, says
 
-        return says(study, found)
-
-    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
-        """Give the summary, precision at cutoffs, and the next command."""
-        from streameval.kinds.curve.says import facts
-
-        return facts(study, found)
+        return facts(study, found), says(study, found)
 
     def page(self, name: str, plan: Plan | None, found: Evaluation) -> str:
         """Draw the curve, the metrics and the account of labels."""
@@ -106,7 +100,7 @@ class OneRanking(Kind):
 
     def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
         """Say which side is higher, and the difference of the main metrics."""
-        from streameval.kinds.curve.says import difference_says
+        from streameval.kinds.curve.difference import difference_says
 
         return difference_says(found)
 

@@ -15,6 +15,9 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import StudyError
 from streameval.methods import create
+from streameval.reporting.comparison import SHOWN, claim_sentence, difference_number, sides, verdict
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.sentences import estimate_sentence
 from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
@@ -150,3 +153,30 @@ def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:
     higher = np.where(low > 0, "a", np.where(high < 0, "b", ""))
     open_ = (higher == "") | (not told)
     return table.append_column("higher", pa.array(higher.tolist(), pa.string(), mask=open_))
+
+
+def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+    """Say which side is higher, and the difference of the main metrics."""
+    rows = found.differences.to_pylist()
+    result = {
+        "a": _described(found.a),
+        "b": _described(found.b),
+        "lists": found.lists,
+        "claim": found.claim.as_dict(),
+        "verdict": verdict(found),
+        "differences": rows,
+    }
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(),
+         *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
+        for row in rows if row["metric"] in SHOWN
+    ]  # fmt: skip
+    table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
+    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
+    return result, [*sides(found), "", verdict(found), "", table, "", claim_sentence(found),
+                    *filter(None, basis)]  # fmt: skip
+
+
+def _described(side: Side) -> dict[str, Any]:
+    return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
+            "judged": side.judged, "estimates": side.curve.basis, "claim": side.curve.claim.as_dict()}  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streameval.reporting.comparison import SHOWN, claim_sentence, difference_number, sides
-from streameval.reporting.comparison import verdict as difference_verdict
 from streameval.reporting.given_again import agreement_lines, given_again
 from streameval.reporting.label_lines import label_lines
 from streameval.reporting.said import Columns, Picture, Said
@@ -20,7 +18,6 @@ from streameval.reporting.sentences import (
 )
 from streameval.slices.files import SliceResult
 from streameval.study import Study
-from streameval.study.comparison import Comparison, Side
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.text import short
@@ -104,30 +101,3 @@ def _kept(account: dict[str, int]) -> list[str]:
             "(in UTC, where no zone is named)."
         )
     return lines
-
-
-def _described(side: Side) -> dict[str, Any]:
-    return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
-            "judged": side.judged, "estimates": side.curve.basis, "claim": side.curve.claim.as_dict()}  # fmt: skip
-
-
-def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
-    """Say which side is higher, and the difference of the main metrics."""
-    rows = found.differences.to_pylist()
-    result = {
-        "a": _described(found.a),
-        "b": _described(found.b),
-        "lists": found.lists,
-        "claim": found.claim.as_dict(),
-        "verdict": difference_verdict(found),
-        "differences": rows,
-    }
-    cells = [
-        [f"{row['metric']} {row['argument']}".strip(),
-         *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
-        for row in rows if row["metric"] in SHOWN
-    ]  # fmt: skip
-    table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
-    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
-    return result, [*sides(found), "", difference_verdict(found), "", table, "", claim_sentence(found),
-                    *filter(None, basis)]  # fmt: skip

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from streameval.kinds.drawn_rankings.results import RankingsSample
     from streameval.labelling.tally import Tallied
+    from streameval.reporting.said import Told
     from streameval.study import Study
     from streameval.study.progress import Progress
     from streameval.types import Claim, Plan
@@ -73,25 +74,12 @@ class DrawnRankings(Kind):
 
         return progress_of(folder, folder.plan(), strata)
 
-    def sentence(self, found: RankingsSample) -> str:
-        """What the bounds claim."""
-        from streameval.kinds.drawn_rankings.says import sample_sentence
+    def told(self, found: RankingsSample, number: Callable[[float | None], str]) -> Told:
+        """Say what the bounds claim, the means, and what to know of them."""
+        from streameval.kinds.drawn_rankings.says import remarks, sample_sentence, sample_table
+        from streameval.reporting.said import Told
 
-        return sample_sentence(found)
-
-    def metrics(
-        self, found: RankingsSample, number: Callable[[float | None], str]
-    ) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the means; of a judge, the widths with it and without."""
-        from streameval.kinds.drawn_rankings.says import sample_table
-
-        return sample_table(found, number)
-
-    def remarks(self, found: RankingsSample) -> list[str]:
-        """What to know of the means."""
-        from streameval.kinds.drawn_rankings.says import remarks
-
-        return remarks(found.summary)
+        return Told(sample_sentence(found), sample_table(found, number), remarks(found.summary))
 
 
 KIND = DrawnRankings()

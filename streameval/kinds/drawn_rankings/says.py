@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streameval.kinds.drawn_rankings.results import RankingsSample
+from streameval.reporting.said import Columns
 from streameval.text import number_of
 from streameval.types import TRUTH
 
@@ -33,14 +34,14 @@ _INCOMPLETE = (
 )
 
 
-def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) -> tuple[list[str], list[list[str]]]:
+def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) -> Columns:
     """Head and rows of a table of the means; of a judge, the widths with it and without."""
     head, cells, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], [], found.summary.get("judge")
     for row in found.metrics.to_pylist():
         own = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
         own += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
         cells.append([f"{row['metric']} {row['argument']}", *map(shown, own)])
-    return [*head, *(["width", "without judge"] if judge is not None else [])], cells
+    return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
 
 
 def remarks(summary: Any) -> list[str]:

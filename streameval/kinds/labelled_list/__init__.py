@@ -51,15 +51,11 @@ class LabelledList(OneRanking):
         with locks.one_at_a_time(folder.folder):
             super().save(folder, plan, found)
 
-    def says(self, study: Path, found: Evaluation) -> list[Said]:
+    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
         """Say how many are positive, precision at cutoffs, and the main metrics."""
         from streameval.kinds.labelled_list.says import says
 
-        return says(found)
-
-    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
-        """Give the summary, and every metric."""
-        return {**found.summary, "metrics": found.metrics.to_pylist()}
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, says(found)
 
 
 KIND = LabelledList()

@@ -69,11 +69,12 @@ class Rankings(Kind):
         return save(folder, identity, run, lambda found: self.page(folder.resolve().name, None, found),
                     lambda found, rows: rankings_database(rows, found, self.tables))  # fmt: skip
 
-    def says(self, study: Path, found: RankingsEvaluation) -> list[Said]:
+    def says(self, study: Path, found: RankingsEvaluation) -> tuple[dict[str, Any], list[Said]]:
         """Say how many there are, what the means are, and the means."""
         from streameval.kinds.rankings.page import claim_sentence, headline, terminal_table
 
-        return [headline(found.summary), claim_sentence(found.summary), "", terminal_table(found)]
+        said = [headline(found.summary), claim_sentence(found.summary), ""]
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*said, terminal_table(found)]
 
     def page(self, name: str, plan: Plan | None, found: RankingsEvaluation) -> str:
         """Draw the means, how they are distributed, and who does badly."""
