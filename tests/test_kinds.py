@@ -169,10 +169,21 @@ def test_labels_of_drawn_rankings_are_counted_by_ranking(home, capsys):
     found = streameval.labels("st")
     assert (found.account["labelled"], found.account["planned"], found.strata.num_rows) == (50, 60, 20)
     assert sum(found.strata.column("labelled").to_pylist()) == 50
+    assert set(map(int, found.strata.column("ranking").to_pylist())) <= set(range(50))
     assert run(["labels", "st"]) == 0
     said = capsys.readouterr().out
     assert "50 of 60 planned items labelled" in said
     assert "half-width" not in said.lower()
+
+
+def test_what_exact_wrote_is_published(every):
+    for name in ("labelled_list", "rankings"):
+        told = streameval.publish(name, every / f"{name}-there")
+        assert told.manifest["evaluation_id"] == streameval.sql(name, "FROM provenance").to_pylist()[0]["evaluation_id"]
+        assert {path.name for path in (every / f"{name}-there").iterdir()} == {
+            "manifest.json", *kind_of(every / name).files(None)}  # fmt: skip
+    with pytest.raises(StudyError, match="nowhere is not a study"):
+        streameval.publish("nowhere", "there")
 
 
 def test_options_of_no_kind_are_guessed(home):

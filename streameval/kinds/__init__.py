@@ -48,7 +48,6 @@ class Kind:
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
-        again: What to do where its results cannot be used.
     """
 
     name: ClassVar[str]
@@ -57,7 +56,6 @@ class Kind:
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
-    again: ClassVar[str] = EVALUATE
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
@@ -88,7 +86,7 @@ class Kind:
     def _read(self, folder: Path, summary: Mapping[str, Any]) -> Result:
         from streameval.study.results import read_tables
 
-        files = read_tables(folder, summary, self.tables, self.again, {})
+        files = read_tables(folder, summary, self.tables, EVALUATE, {})
         return self._result(summary, {name: file.table for name, file in files.items()})
 
     def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Result:

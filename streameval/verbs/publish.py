@@ -50,7 +50,8 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     kind = kind_of(folder.folder)
-    with folder.changing() if folder.exists else locks.one_at_a_time(folder.folder):
+    alone = not folder.exists and (folder.folder / "evaluation.json").exists()
+    with locks.one_at_a_time(folder.folder) if alone else folder.changing():
         found = kind.read(folder)
         bodies = _bodies(folder.folder, published(folder)[:-1])
     return _copy(bodies, found.evaluation_id, found.summary["study"], place)

@@ -82,5 +82,6 @@ def refuse_unused(judging: Judging, beside: KnownPositives) -> None:
 def strata(plan: Plan, known: BoolArray) -> pa.Table:
     """Planned and labelled items of every ranking that was drawn: `ranking`, `planned`, `labelled`."""
     table = plan.table.select(["ranking"]).append_column("labelled", pa.array(known.astype(np.int64)))
-    counted = table.group_by("ranking").aggregate([([], "count_all"), ("labelled", "sum")])
-    return counted.rename_columns({"count_all": "planned", "labelled_sum": "labelled"})
+    counted = table.group_by("ranking", use_threads=False).aggregate([([], "count_all"), ("labelled", "sum")])
+    names = [", ".join(map(str, json.loads(name))) for name in counted.column("ranking").to_pylist()]
+    return pa.table({"ranking": names, "planned": counted["count_all"], "labelled": counted["labelled_sum"]})
