@@ -248,7 +248,7 @@ def test_words_and_numbers_are_the_same_judge(home):
     [("--judge lmm", "no column 'lmm'"), ("--judge gaps", "1 row without an answer in judge column 'gaps'"),
      ("--judge over", "judge column 'over' has 1.5 in row"), ("--judge word", "judge column 'word' has 'maybe' in row"),
      ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: leave"),
-     ("--budget 5 --by query", "does not go with --by, --budget. Hint: leave"),
+     ("--budget 5 --by query", "does not go with --budget, --by. Hint: leave"),
      ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of one ranking")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):

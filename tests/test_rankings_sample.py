@@ -266,12 +266,10 @@ def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
         "a is a study of drawn rankings, which is not compared yet. Hint: read both with sql" in capsys.readouterr().err
     )
     assert run(["compare", "a", "exact"]) == 2
-    assert "a is a study of drawn rankings, and exact is an exact result of many rankings" in capsys.readouterr().err
+    assert "a is a study of drawn rankings, and exact is a list of labelled rankings" in capsys.readouterr().err
     streameval.exact("runs.parquet", label="truth", out="one")
     assert run(["compare", "one", "exact"]) == 2
-    assert (
-        "one is an exact result of one list, and exact is an exact result of many rankings" in capsys.readouterr().err
-    )
+    assert "one is a labelled list, and exact is a list of labelled rankings" in capsys.readouterr().err
 
 
 def test_commas_that_part_no_thousands_are_refused(home, capsys):

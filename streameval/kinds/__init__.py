@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -59,15 +59,18 @@ class Kind:
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
-        own = self.accepts(verb)
-        if strangers := [name for name in given if name not in own]:
-            owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
-                      for name in strangers}  # fmt: skip
-            if known := [name for name in strangers if owners[name]]:
-                flags = ", ".join(f"--{name.replace('_', '-')}" for name in known)
-                whose = " or ".join(dict.fromkeys(about for name in known for about in owners[name]))
-                raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
+        self.refuse_others(verb, given)
         return split(self.options.get(verb, ()), given, verb)
+
+    def refuse_others(self, verb: str, given: Iterable[str]) -> None:
+        """Refuse options that only other kinds take, and say which."""
+        strangers = sorted(set(given) - self.accepts(verb))
+        owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
+                  for name in strangers}  # fmt: skip
+        if known := [name for name in strangers if owners[name]]:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in known)
+            whose = " or ".join(dict.fromkeys(about for name in known for about in owners[name]))
+            raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb."""

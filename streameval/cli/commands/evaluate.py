@@ -59,6 +59,7 @@ def evaluate(
     from streameval.verbs.evaluate import evaluate as verb
 
     kind, given = kind_of(study), how.changed()
+    kind.refuse_others("evaluate", ["judge_labels"] if judge_labels else [])
     if batch.dry_run:
         kind.asked("evaluate", given)
         _rehearse(study, labels or [], publish, output)

@@ -60,14 +60,16 @@ def exact(
     from streameval.cli.picture import shown
     from streameval.kinds import named
     from streameval.study.label_tables import forecast_labels
-    from streameval.verbs.exact import NO_WINDOWS, Windows, exact_per
+    from streameval.verbs.exact import Windows, exact_per
     from streameval.verbs.exact import exact as exact_list
 
     kind, verb = (named("labelled_list"), exact_list) if many == ManyFlags() else (named("rankings"), exact_per)
-    lengths = tuple(_whole(text) for text in (window or "").split(",") if text.strip())
-    sliding = Windows(lengths, tuple(text.strip() for text in epsilon.split(",")))
-    own = {"labels": labels, "on": on, "misses": misses, "tolerance": tolerance,
-           "windows": None if sliding == NO_WINDOWS else sliding, **many.changed()}  # fmt: skip
+    own = {"labels": labels, "on": on, "misses": misses, "tolerance": tolerance, **many.changed()}
+    own |= {"window": window, "epsilon": None if epsilon == "0.03" else epsilon}
+    if verb is exact_list:
+        lengths = tuple(_whole(text) for text in (own.pop("window") or "").split(",") if text.strip())
+        own["windows"] = Windows(lengths, tuple(text.strip() for text in epsilon.split(",")))
+        del own["epsilon"]
     given = {name: value for name, value in own.items() if value not in (None, 0)}
     if batch.dry_run:
         if verb is exact_per:

@@ -77,9 +77,9 @@ def plan(
         if per is None:
             raise InputError(f"--{'cutoffs' if rankings is None else 'rankings'} is for drawn rankings",
                              "name the columns that tell them apart with --per")  # fmt: skip
-        if batch.dry_run or growth.given() or reuse.given():
-            raise InputError("rankings are drawn once, by reading the list",
-                             "leave out --dry-run, and what enlarges or reuses")  # fmt: skip
+        if others := [*["dry_run"] * batch.dry_run, *growth.given(), *reuse.given()]:
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in others).replace("second-batch", "continue")
+            raise InputError(f"--per does not go with {named}", "rankings are drawn once, by reading the list")
         given = {"by": by, "judge": judge, "judge_classes": judge_classes, "rankings": rankings, "cutoffs": cutoffs,
                  "method": None if method == "loguniform" else method, **parameters.given()}  # fmt: skip
         chosen = {name: value for name, value in given.items() if value is not None}

@@ -30,9 +30,9 @@ class OneRanking(Kind):
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
 
     def accepts(self, verb: str) -> set[str]:
-        """Names of the options of a verb; a plan takes those of every method too."""
+        """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
         if verb not in self.asked_by:
-            return super().accepts(verb)
+            return super().accepts(verb) | ({"judge_labels"} if verb == "evaluate" else set())
         from streameval.methods import available, parameter_names
 
         return {"method", "by", "judge", "judge_classes", *(name for one in available().values()

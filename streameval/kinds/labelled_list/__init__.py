@@ -24,13 +24,15 @@ class Alone:
     misses: int = 0
     tolerance: float = 0.0
     windows: Any = None
+    window: Any = None  # which the command line has, and epsilon, for windows
+    epsilon: Any = None
 
 
 class LabelledList(OneRanking):
     """The curve of one list, counted."""
 
     name = "labelled_list"
-    about = "an exact result of one list"
+    about = "a labelled list"
     asked_by: ClassVar = {}
     options: ClassVar = {"exact": (Alone,)}
 

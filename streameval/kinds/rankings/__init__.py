@@ -25,7 +25,7 @@ class Rankings(Kind):
     """Means over all rankings of a list, counted."""
 
     name = "rankings"
-    about = "an exact result of many rankings"
+    about = "a list of labelled rankings"
     options: ClassVar = {"exact": (PerRanking,)}
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
