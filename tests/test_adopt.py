@@ -190,7 +190,7 @@ def ranges(last, drawn):
 
 
 BAD = [
-    ("labels with p above 1", {**P, "least_probability": 0.01}, "no probability in (0, 1]"),
+    ("labels with p above 1", {**P, "least_probability": 0.01}, "not a probability in (0, 1]"),
     ("p", {"drawn": "poisson", "probability": "q", "least_probability": 0.01}, "no column 'q'"),
     ("p", P, "smallest probability of any item is not said"),
     ("p", {**P, "least_probability": 0.9}, "below the least"),
@@ -207,9 +207,9 @@ BAD = [
     ("plain", ranges([900, N - 1], [5, 5]), "increase to 10,000"),
     ("plain", {"drawn": "strata", "strata": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
     ("head", ranges([10, N], [10, 0]), "0 items cannot be drawn"),
-    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about one item"),
+    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
-    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows are about no item of the ranking"),
+    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
     ("plain", {**P, "looks": 2}, "takes no labels of ours"),
     ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
@@ -261,7 +261,7 @@ def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
 def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refused(tmp_path):
     source = str(tmp_path / "list.parquet")
     pq.write_table(pa.table({"name": [f"n{r // 2}" for r in range(N)]}), source)
-    with pytest.raises(InputError, match="stands at several items"):
+    with pytest.raises(InputError, match="belongs to several items"):
         streameval.adopt(source, tmp_path / "a", pa.table({"name": ["n7"], "label": [1]}), drawn="uniform",
                          sample_size=1, on="name")  # fmt: skip
     rank = uniform(8, 90)
@@ -426,3 +426,22 @@ def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
         assert curve.claim.coverage == "simultaneous", name
         low, high = curve.envelope.at(np.arange(1, len(frame) + 1))
         assert np.all((low <= y) & (y <= high)), name
+
+
+@pytest.mark.parametrize("drawn", ["until", "uniform"])
+def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, drawn):
+    """As if a person had labelled from the top until the budget was spent, whatever they call it."""
+    folder, truth = listed
+    rank = np.arange(1, 1001)
+
+    def estimated(rank, drawn):
+        given, study = table(truth, rank), tmp_path / drawn
+        size = {"sample_size": rank.size} if drawn == "uniform" else {}
+        streameval.adopt(str(folder), study, given, drawn=drawn, **size)
+        return streameval.evaluate(study, labels=given).curve.estimated
+
+    top = estimated(rank, drawn)
+    assert top.at(1000) == truth[:1000].sum()
+    assert np.isnan(top.at(N))
+    spread = estimated(rank * 10 - 3, "convenience")
+    assert spread.at(N) == pytest.approx(N * truth[rank * 10 - 4].mean(), rel=0.02)

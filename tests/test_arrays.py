@@ -114,14 +114,14 @@ def test_ties_and_misses_are_counted():
 @pytest.mark.parametrize(
     ("y", "s", "message"),
     [
-        ([1, 0], [1.0], "equally long"),
+        ([1, 0], [1.0], "two rows of equal length"),
         ([], [], "empty"),
         ([1, 2], [1, 2], r"y_true\[1\] is 2"),
         ([1, 0], [1, float("nan")], r"y_score\[1\] is NaN"),
         (["0", "1"], [1, 2], "y_true holds <U1, not numbers"),
         ([0, 1], np.array([0.3, None], dtype=object), "y_score holds object, not numbers"),
-        ([0, 1], np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "no numbers"),
-        ([[0], [1, 1]], [1, 2], "y_true is no array"),
+        ([0, 1], np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "not numbers"),
+        ([[0], [1, 1]], [1, 2], "y_true is not an array"),
     ],
 )
 def test_bad_arrays_are_named(y, s, message):

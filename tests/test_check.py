@@ -22,6 +22,7 @@ from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Claim, Labels
 from streameval.verbs.check import Checks, _checked, check
+from streameval.verbs.sql import connect
 
 N = 3_000
 SCORES = {
@@ -81,7 +82,7 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
         with duckdb.connect(str(study / "study.duckdb"), read_only=True) as db:
             ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
         assert (rank["lower"], rank["upper"]) == (first, last)
-        low, _, high = curve.between(first, last)["precision"]
+        low, _, high = curve.between(first, last)["precision"] if last else [None] * 3
         assert (share["lower"], share["upper"]) == (low, high)
 
 
@@ -262,6 +263,12 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
         told = capsys.readouterr().err
         assert "no item has score 999 or a better one" in told
         assert told.count("\n") == 1
+    with connect(study) as session:
+        for name, nothing in (("rank_at_score", 0.0), ("precision_at_score", None)):
+            (row,) = session.ask(f"SELECT lower, estimate, upper FROM {name}(999)").to_pylist()
+            assert set(row.values()) == {nothing}
+            with pytest.raises(InputError, match="x is nan"):
+                session.ask(f"SELECT {name}('nan'::DOUBLE)")
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)

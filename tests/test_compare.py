@@ -266,7 +266,7 @@ def test_the_command(studies, tmp_path, capsys):
     assert run([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "is more precise" in found["verdict"]
-    assert "This is about these two lists of items; whether the models that made them would" in found["verdict"]
+    assert "about these two lists of items; it does not say whether the models that made them would" in found["verdict"]
     assert pq.read_table(tmp_path / "out" / "differences.parquet").num_rows == len(found["differences"])
     assert (tmp_path / "both.svg").read_text().startswith("<svg")
     assert run(arguments) == 0

@@ -302,7 +302,7 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
     assert "is a file" in refused("--rank", 5, "--out", tmp_path / "full" / "x")
     assert "lies inside the ranking" in refused("--rank", 5, "--out", folder / "cut")
     assert (tmp_path / "full" / "x").read_text() == "mine"
-    assert "no study" in refused("--rank", 5, where=tmp_path / "nowhere")
+    assert "is not a study" in refused("--rank", 5, where=tmp_path / "nowhere")
     late = pa.table({"rank": [1, 2, 3, 4], "label": [0, 1, 1, 1]})
     streameval.plan(str(folder), tmp_path / "few", epsilon=0.1, window=20, method="paula", seed=0)
     streameval.evaluate(tmp_path / "few", labels=late)
@@ -330,7 +330,7 @@ def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):
     with pytest.raises(OutsideError):
         found.write(tmp_path / "out", order="rank")
     assert sorted(os.listdir(tmp_path)) == before
-    with pytest.raises(InputError, match="no whole number"):
+    with pytest.raises(InputError, match="not a whole number"):
         streameval.cut(path, rank=2.5)
     with pytest.raises(InputError, match="'storage' or 'rank'"):
         found.write(tmp_path / "out", order="random")

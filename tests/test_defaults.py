@@ -242,14 +242,14 @@ def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
 
     def short(folder):
         (folder / "ranking").mkdir()
-        pq.write_table(pa.table({"id": np.arange(n)}), folder / "ranking" / "0.parquet")
+        pq.write_table(pa.table({"id": np.random.default_rng(3).permutation(n)}), folder / "ranking" / "0.parquet")
         pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), folder / "truth.parquet")
         return truth
 
     monkeypatch.setattr(demo, "write_ranking", short)
     monkeypatch.setattr(demo, "_CUTOFFS", (5_000, 10_000))
     status, out = said(capsys, "demo", tmp_path / "d")
-    assert status == 0
+    assert status == 0, out
     ours, papers = (Study(tmp_path / "d" / name) for name in ("study", "study-paula"))
     shown = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
     assert shown["labels"].split()[1:] == [f"{one.plan().table.num_rows:,}" for one in (ours, papers)]

@@ -210,7 +210,7 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
     tasks.write_bytes(done)
     said = refused(capsys, *export)
     assert f"{name} exists already, and differs from what would be written" in said
-    assert "never replaced: export to another name" in said
+    assert "so it is not replaced: export to another name" in said
     assert tasks.read_bytes() == done
     other = made(tmp_path, "b", 1)
     refused(capsys, "select", other, "--export", tasks)

@@ -59,6 +59,7 @@ def test_sentences_name_options_that_are_there():
 PRINTED_BY = {
     "engines/spark/sessions.py": "select",
     "labelling/answers.py": "evaluate",
+    "labelling/match_items.py": "select",
     "labelling/reading.py": "evaluate",
     "methods/__init__.py": "plan",
     "methods/adopted/designs.py": "adopt",

@@ -114,7 +114,7 @@ def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_pat
     capsys.readouterr()
     other = ["0.2" if one == "0.1" else one for one in SMALL]
     assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *other]) == 2
-    assert "parameters.epsilon is 0.1 there" in capsys.readouterr().err
+    assert "epsilon 0.1 then, 0.2 now" in capsys.readouterr().err
 
 
 def refused(capsys, *arguments):
@@ -181,7 +181,7 @@ def test_bad_labels_are_refused_and_nothing_is_written(ranking, tmp_path, capsys
     assert "row 1 has label 'maybe'" in evaluate("rank,label\n2,maybe\n")
     assert "1 unreadable" in evaluate("rank,label\n1,1\n2,maybe\n", "--strict")
     assert "row 1 has rank '0'" in evaluate("rank,label\n0,1\n")
-    assert "none of this list's 1..10,000" in evaluate("rank,label\n10001,1\n")
+    assert "ranks of this list are 1..10,000" in evaluate("rank,label\n10001,1\n")
     assert "belong to study abc" in evaluate("se_study,rank,label\nabc,1,1\n")
     assert "no column 'label'" in evaluate("rank,x\n1,1\n")
     refused(capsys, "evaluate", study, "--labels", tmp_path / "absent.csv")
@@ -348,8 +348,8 @@ def test_cost_counts_the_rows_of_a_list(ranking, tmp_path, capsys):
 
 def test_numbers_are_never_rounded_silently(capsys):
     assert run(["cost", "--items", "2e6", "--json"]) == 0
-    assert "no whole number" in refused(capsys, "cost", "--items", "2.9")
-    assert "no whole number" in refused(capsys, "cost", "--items", "1000", "--budget", "2.5")
+    assert "not a whole number" in refused(capsys, "cost", "--items", "2.9")
+    assert "not a whole number" in refused(capsys, "cost", "--items", "1000", "--budget", "2.5")
     assert "too fine" in refused(capsys, "cost", "--items", "1000", "--epsilon=1e-300")
     for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
         assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")

@@ -238,7 +238,7 @@ def test_bad_input_is_one_line(files, capsys):
         (["--looks", "3"], "a judge does not go with looks"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
-        (["--draw-by", "item"], "a judge is read when a list is planned afresh"),
+        (["--draw-by", "item"], "a judge is read only when a list is planned anew"),
         (["--judge-accuracy", "90"], "judge-accuracy is 90"),
     ]:
         alpha = ["--alpha", "0.2"] if "paula" not in arguments else []

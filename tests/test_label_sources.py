@@ -195,7 +195,7 @@ def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     wrong = {
         f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
         f"duckdb:{tmp_path}/none.db": "no query",
-        f"{tmp_path}/x.db": "no label table that can be read",
+        f"{tmp_path}/x.db": "not a label table that can be read",
         f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",
         f"{tmp_path}/text.csv": "no column",
     }
@@ -404,9 +404,8 @@ def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
     assert run(["select", str(study), "--columns", "name"]) == 0
     assert run(["evaluate", *labels]) == 2
     told = capsys.readouterr().err
-    assert (
-        "labels come with 'id', which the study's selection does not have. Hint: select --columns left it out" in told
-    )
+    assert "labels come with 'id', which the study's selection does not have" in told
+    assert "`streameval select STUDY --columns name,id` has it" in told
     (study / "selection.parquet").unlink()
     assert run(["evaluate", *labels]) == 2
     assert "Hint: run `streameval select` first" in capsys.readouterr().err

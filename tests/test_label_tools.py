@@ -217,10 +217,10 @@ def test_a_second_export_reads_nothing_of_the_list_again(tmp_path, capsys, monke
     with monkeypatch.context() as patch:
         patch.setattr(Ranking, "fetch", None)  # nothing may call it
         assert run(["select", str(study), "--export", str(tmp_path / "again.jsonl")]) == 0
-        assert "60 items used that were fetched before" in capsys.readouterr().out
+        assert "60 items fetched before are used again" in capsys.readouterr().out
         made = streameval.select(study, columns=["text"], export=tmp_path / "texts.csv", remaining=True)
         assert forecast(study)[1] == Forecast()
-    assert made.table.column_names == ["rank", "stratum", "weight", "se_task", "text"]
+    assert made.table.column_names == ["rank", "stratum", "draw_weight", "se_task", "text"]
     assert made.already
     assert (study / "selection.parquet").read_bytes() == first
     assert streameval.select(study, columns=["id"]).table.column_names[-1] == "id"

@@ -148,7 +148,7 @@ def test_a_half_width_is_reached_by_forecast(study):
     streameval.select(path)
     after = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
     assert after < reached
-    with pytest.raises(InputError, match="out of reach of the looks that are left"):
+    with pytest.raises(InputError, match="cannot be reached with the looks that are left"):
         streameval.enlarge(path, half_width=0.001)
 
 
@@ -156,7 +156,7 @@ def test_bad_input(study, ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
         (["--labels-more", "1"], "1 more labels do not reach the next look"),
-        (["--labels-more", "9", "--half-width", "0.1"], "either labels-more or half-width"),
+        (["--labels-more", "9", "--half-width", "0.1"], "by labels-more or to a half-width"),
         (["--half-width", "2"], "outside (0, 1)"),
         ([str(ranking[0]), "--labels-more", "999"], "leave out"),
     ]:

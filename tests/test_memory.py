@@ -60,9 +60,7 @@ def test_a_row_group_that_memory_cannot_hold_is_refused_with_the_least_that_work
     exact = ["exact", "whole.parquet", "--label", "label", *order, "--memory"]
     told = subprocess.run([sys.executable, "-c", CHILD, *exact, "0.05"], cwd=study, capture_output=True, text=True)
     assert told.returncode == 2
-    first = (
-        "streameval: 0.05 GB of memory cannot hold a row group of 2,000,000 rows and what is counted. Hint: the least"
-    )
+    first = "streameval: 0.05 GB of memory cannot hold a row group of 2,000,000 rows and the counters. Hint: the least"
     assert told.stderr.splitlines()[0] == f"{first} that works is --memory {least}"
     done = subprocess.run([sys.executable, "-c", CHILD, *exact, least], cwd=study, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

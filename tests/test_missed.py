@@ -110,7 +110,7 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
     streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="systematic")
     streameval.evaluate(tmp_path / "adopted")
     for rest, said in (
-        (main, "is of the ranking itself"),
+        (main, "is a study of the ranking itself"),
         (tmp_path / "unlabelled", "no results yet"),
         (tmp_path / "nowhere", "nowhere"),
         (tmp_path / "adopted", "its bounds hold with no stated probability"),

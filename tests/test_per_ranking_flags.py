@@ -40,9 +40,10 @@ EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misse
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
             "--item id": REFUSED, "--item id --positives items.parquet": GOES,
             "--assume complete --positives qrels.parquet": GOES, "--publish there": GOES,
-            "--dry-run": GOES, "--positive yes": GOES, "--negative no": GOES, "--label-error 0.1": REFUSED,
+            "--dry-run": GOES, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
-            "--time when": REFUSED, "--source kind": REFUSED, "--vote any": GOES, "--prefer done": GOES,
+            "--time when": REFUSED, "--source kind": REFUSED,
+            "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES, "--prefer done": GOES,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 

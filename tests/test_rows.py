@@ -102,7 +102,7 @@ def journey(source, folder, options, method):
     cut = streameval.cut(folder, rank=500, **again)
     return {
         "ranks": plan.ranks.tolist(),
-        "items": table.select(["rank", "weight", "id", "s", "good", "land"]).to_pylist(),
+        "items": table.select(["rank", "draw_weight", "id", "s", "good", "land"]).to_pylist(),
         "curve": found.curve.table.to_pydict(),
         "metrics": found.metrics.to_pydict(),
         "slices": {one.name: one.metrics.to_pydict() for one in found.slices},

@@ -111,7 +111,7 @@ def test_the_same_plan_again_keeps_the_seed(items, tmp_path, capsys, flags):
     status, err = said(capsys, "plan", items, "--study", study, *flags, "--seed", "7")
     seed = header(study)["seed"]
     assert (status, err.count("\n")) == (2, 1)
-    assert f"seed is {seed} there, and 7 now" in err
+    assert f"seed {seed} then, 7 now" in err
 
 
 def test_a_study_that_grew_keeps_its_seed(items, tmp_path, capsys):
@@ -148,7 +148,7 @@ def test_versions_share_a_draw_by_key_only_with_one_seed(items, tmp_path, capsys
     for flags in (draw, reuse):
         status, err = said(capsys, "plan", items, "--study", tmp_path / "none", *flags)
         assert (status, err.count("\n")) == (2, 1)
-        assert "share draws by key only with one seed" in err
+        assert "share a draw by key only if they share a seed" in err
         assert "Hint: --seed " in err
         assert not (tmp_path / "none").exists()
     with pytest.raises(streameval.InputError, match="only with one seed"):

@@ -160,7 +160,7 @@ def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_
 
 def test_what_only_one_machine_has_is_refused(tmp_path):
     folder = write(tmp_path / "list", "whole numbers")
-    with pytest.raises(InputError, match=r"joined to it on one machine\. Hint: leave --engine out, or write them"):
+    with pytest.raises(InputError, match=r"joined on one machine\. Hint: leave --engine out, or write them"):
         evaluated(folder, "whole numbers", Cluster(), labels=pa.table({"id": [0], "label": [1]}), on="id")
     with pytest.raises(InputError, match=r"windows are computed on one machine\. Hint: leave --engine out"):
         evaluated(folder, "stored", Cluster(), windows=Windows((50,)))

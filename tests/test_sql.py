@@ -461,7 +461,7 @@ def _csv(folder):
         (["sql", "STUDY", "SELECT 1", "--with", "x=/no/such"], "no such file"),
         (["sql", "STUDY", "SELECT 1", "--csv", "--json"], "one form"),
         (["sql", "NOWHERE", "SELECT 1"], "make a study with `streameval plan`"),
-        (["at", "STUDY"], "nothing is asked"),
+        (["at", "STUDY"], "no question was asked"),
         (["at", "STUDY", "--rank", "0"], "outside 1..10,000"),
         (["at", "STUDY", "--recall", "1.5"], "outside (0, 1]"),
         (["at", "STUDY", "--precision", "high"], "not a number"),

@@ -100,7 +100,7 @@ def asked(*more):
 def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
     asked("--judge-classes", "0.3,0.7")
     out = capsys.readouterr().out
-    assert "A judge is asked about" in out
+    assert "Ask the judge about" in out
     assert "Next: streameval evaluate s --judge-labels judge.csv" in out
     before = Study(Path("s")).plan()
     shown = csv.read_csv("judge.csv")
@@ -146,8 +146,8 @@ def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
 def test_bad_input_of_a_judge_is_one_line(capsys):
     asked()
     capsys.readouterr()
-    assert "nobody may label before it has" in told(capsys, "select", "s", "--export", "tasks.csv")
-    assert "nobody may label before it has" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
+    assert "its judge has to answer before anybody labels" in told(capsys, "select", "s", "--export", "tasks.csv")
+    assert "its judge has to answer before anybody labels" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
                          ("odd.csv", "odd.csv: column 'label' has 1.4 in row 1. Hint: a judge says")):  # fmt: skip
         answer("judge.csv", "odd.csv", SAID + 0.5)
@@ -262,7 +262,7 @@ BESIDE = {
                        "--batches": "looks does not go with batches", "--adaptive": "looks does not go with adaptive"},
     ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "judge-sample does not go with slices",
                        "--batches": "batches does not go with slices", "--adaptive": "adaptive does not go with"},
-    ("--draw-by", "item"): {"--judge": "planned afresh", "--judge-sample": "does not go with draws by key",
+    ("--draw-by", "item"): {"--judge": "planned anew", "--judge-sample": "does not go with draws by key",
                             "--batches": 0, "--adaptive": "adaptive does not go with draws by key"},
     ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--batches": "no parameter",
                             "--adaptive": "no parameter"},

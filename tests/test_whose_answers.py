@@ -84,7 +84,7 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
         assert f"for {ABOUT} and not for the truth" in told
 
     assert "differ (most often on negatives)" in claim["why"]
-    assert "--prefer person,llm" in page.split("Made again by")[1]
+    assert "--prefer person,llm" in page.split("Commands that make this again")[1]
     suggested = claim["why"].split("--label-error ")[1]
     assert run([*evaluate, "--label-error", suggested]) == 0
     told = capsys.readouterr().out
@@ -250,7 +250,7 @@ def test_two_sources_are_never_one_person(study, tmp_path, capsys, form):
     assert found.summary["account"]["positive"] == right.sum()
     assert run([*evaluate, "--prefer", "persn,llm"]) == 2
     told = capsys.readouterr().err
-    assert "no source 'persn' among the labels" in told
+    assert "no label is of source 'persn'" in told
     assert ("llm.parquet, person.parquet" if form == "a file each" else "llm, person") in told
 
 

@@ -46,8 +46,8 @@ def estimate_sentence(basis: Basis) -> str:
         "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
         "random.",
         "unknown": "There are no estimates: the labels say nothing of items without one.",
-        "none": "There are no estimates: labels are missing or undecided, and those at hand cannot be taken for a "
-        "random part of the tasks.",
+        "none": "There are no estimates: labels are missing or undecided, and nothing shows that they are missing at "
+        "random.",
     }[basis]
 
 

@@ -6,6 +6,7 @@ their proofs are in `streameval.kernels.sequential_band` and `fixed_size`; desig
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,6 +29,8 @@ from streameval.methods.loguniform.design import look_share
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
+
+_HARDLY = math.log(1e-6)
 
 
 @dataclass(frozen=True)
@@ -128,12 +131,17 @@ class Adopted(Method):
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
 
     def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
-        """See `Method.estimate`; by Beale's ratio where probabilities are given, of equal odds where none are known."""
-        known, ranks = labels.known, (plan.n_items, labels.rank, labels.label)
+        """See `Method.estimate`; by Beale's ratio where probabilities are given, of equal odds where none are known.
+
+        Of items far below the last label, where a uniform sample would have had one, labels say nothing.
+        """
+        known, ranks = labels.known, (labels.rank, labels.label)
         if self.design.refused:
-            return pooled(*ranks, np.ones(known.size))
+            return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, np.ones(known.size))
         if self.design.weighted:
-            return pooled(*ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+        if self.drawn == "uniform" and self._contradictions(plan) and not plan.labels_seen_by_model:
+            return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, odds_of(self.weights(plan), known))
         return super().estimate(plan, labels)
 
     def forecasts(self, plan: Plan) -> list[Look]:
@@ -252,6 +260,12 @@ def _sample(plan: Plan) -> tuple[Strata, Int64Array]:
     if plan.look == 1:
         return first, plan.ranks
     return first, plan.ranks[np.asarray(plan.table.column("adopted"))]
+
+
+def _spread_over(n_items: int, rank: Int64Array) -> int:
+    """N, or the last labelled rank where a uniform sample would hardly have ended so early."""
+    last = int(rank.max(initial=0))
+    return n_items if rank.size * math.log1p(-min(1 - last / n_items, 1 - 1e-9)) > _HARDLY else last
 
 
 def _floor(plan: Plan) -> Floor:

@@ -48,6 +48,10 @@ _NO_SHARE = (
     "(TRY_CAST((x) AS DOUBLE) > 5e-13 AND TRY_CAST((x) AS DOUBLE) <= 1) IS NOT TRUE",
     "'x is ' || (x) || ': a precision or recall is above 0 and at most 1, such as 0.9'",
 )
+_NO_SCORE = (
+    "(TRY_CAST((x) AS DOUBLE) = 'nan'::DOUBLE) IS TRUE",
+    "'x is nan: no item has a score as good as that or better, nor a worse one'",
+)
 _NO_WEIGHT = (
     "((beta)::DOUBLE >= 0 AND (beta)::DOUBLE < 'inf'::DOUBLE) IS NOT TRUE",
     "'beta is ' || (beta) || ': it is a weight of 0 or more, and 1 weighs precision and recall alike'",
@@ -219,7 +223,7 @@ _SPAN = """(
 # estimated precision in the middle of that span
 _MIDDLE = f"""(
     SELECT arg_max({_BETWEEN.format(k="se_mid")}, se_a) / se_mid AS se_own
-    FROM (SELECT (greatest(1, se_from) + greatest(1, se_to)) / 2 AS se_mid FROM {{span}}) AS se_half
+    FROM (SELECT (greatest(1, se_from) + se_to) / 2 AS se_mid FROM {{span}} WHERE se_to >= 1) AS se_half
     CROSS JOIN {_YIELDS} WHERE se_a <= se_mid GROUP BY se_mid) AS se_middle"""
 # ranks of that span at which a bound can be weakest: its ends, and where either bound turns
 _TURNS = """(
@@ -231,7 +235,7 @@ _AT_SPAN = """(
     SELECT min(greatest(se_lo, se_lo2 - (se_b - se_k)) / se_k::DOUBLE) AS se_low,
            max(least(se_hi2, se_hi + (se_k - se_a)) / se_k::DOUBLE) AS se_high
     FROM (SELECT se_k FROM {turns} CROSS JOIN {span}
-          WHERE se_k BETWEEN greatest(1, se_from) AND greatest(1, se_to)) AS se_inside
+          WHERE se_k BETWEEN greatest(1, se_from) AND se_to) AS se_inside
     ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
                FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
     HAVING count(*) > 0) AS se_precision"""
@@ -241,7 +245,7 @@ def _at_score(kind: str) -> list[Macro]:
     """Rank and precision of the cutoff that keeps every item of score s and better; of no scores, nothing."""
     ranks = "Rank of the last item whose score is x or better: it lies between lower and upper; 0 is none of the items."
     shares = (
-        "Share of positives among the items whose score is x or better, wherever that cutoff lies if it keeps an item."
+        "Share of positives among the items whose score is x or better, wherever that cutoff lies; null if no item is."
     )
     rank = share = "struct_pack(lower := NULL::DOUBLE, estimate := NULL::DOUBLE, upper := NULL::DOUBLE)"
     if kind != "none":
@@ -251,7 +255,10 @@ def _at_score(kind: str) -> list[Macro]:
         within = _BESIDE.format(bounds=within, estimate=_MIDDLE.format(span=span))
         rank = f"(SELECT struct_pack(lower := se_from, estimate := (se_from + se_to) / 2, upper := se_to) FROM {span})"
         share = f"(SELECT se_triple(se_low, se_own, se_high) FROM {within})"
-    return [Macro("rank_at_score", ("x",), ranks, rank), Macro("precision_at_score", ("x",), shares, share)]
+    return [
+        Macro("rank_at_score", ("x",), ranks, rank, refused=(_NO_SCORE,)),
+        Macro("precision_at_score", ("x",), shares, share, refused=(_NO_SCORE,)),
+    ]
 
 
 # where misses are bounded: the first rank with the fewest of them, and the last with the most
