@@ -151,7 +151,7 @@ def test_versions_share_a_draw_by_key_only_with_one_seed(items, tmp_path, capsys
         assert "share a draw by key only if they share a seed" in err
         assert "Hint: --seed " in err
         assert not (tmp_path / "none").exists()
-    with pytest.raises(streameval.InputError, match="only with one seed"):
+    with pytest.raises(streameval.InputError, match="only if they share a seed"):
         streameval.plan_by_key(items, tmp_path / "none", streameval.ByKey(("id",)), budget=300)
     drawn = {}
     for name, seed in (("a", 41), ("b", 41), ("c", 42)):
