@@ -24,6 +24,7 @@ from benchmarks.readme import markdown, write_section
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.kernels.martingale import bounds
+from streameval.kinds.curve.difference import sharing_positives
 from streameval.methods import create
 from streameval.methods.loguniform.design import Blocks, blocks, whole
 from streameval.methods.loguniform.forecasts import Expected, smallest_c
@@ -31,7 +32,6 @@ from streameval.methods.replicates import replicate
 from streameval.metrics import ROUNDING
 from streameval.study.comparison import Side, subtract
 from streameval.types import Claim
-from streameval.verbs.compare import sharing_positives
 
 CONFIDENCES = (0.5, 0.9, 0.95, 0.999)
 SIZES = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

@@ -10,6 +10,8 @@ from streameval.errors import InputError as InputError
 from streameval.errors import OutsideError as OutsideError
 from streameval.errors import StreamevalError as StreamevalError
 from streameval.errors import StudyError as StudyError
+from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
+from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
 from streameval.methods.replicates import Simulation
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
@@ -23,8 +25,6 @@ from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History
-from streameval.study.rankings_files import RankingsEvaluation as RankingsEvaluation
-from streameval.study.rankings_sample import RankingsSample as RankingsSample
 from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
@@ -33,12 +33,10 @@ from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
-from streameval.verbs.evaluate_rankings import evaluate_rankings as evaluate_rankings
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
-from streameval.verbs.plan_rankings import plan_rankings as plan_rankings
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
@@ -117,8 +115,6 @@ def evaluate(
     study: str | os.PathLike[str],
     *,
     labels: Sequence[Any] | Any = ...,
-    misses: int = ...,
-    misses_from: str | os.PathLike[str] | None = ...,
     on: str | None = ...,
     label: str | None = ...,
     positive: Sequence[str] | None = ...,
@@ -131,7 +127,11 @@ def evaluate(
     label_error: float | None = ...,
     assume: Literal["a2", "independent", "complete"] | None = ...,
     strict: bool | None = ...,
-) -> Evaluation: ...
+    misses: int | None = ...,
+    misses_from: Any = ...,
+    positives: Any = ...,
+    item: str | None = ...,
+) -> Any: ...
 def grow(
     study: str | os.PathLike[str],
     *,
@@ -173,8 +173,12 @@ def plan(
     on: str | None = ...,
     label: str | None = ...,
     labels_unseen_by_model: Literal["yes", "no"] | None = ...,
-    alpha: float | None = ...,
+    per: Sequence[str] | None = ...,
+    rankings: int | None = ...,
+    at: int | None = ...,
+    cutoffs: Sequence[str] | None = ...,
     confidence: float | None = ...,
+    alpha: float | None = ...,
     min_precision: float | None = ...,
     budget: int | None = ...,
     stages: int | None = ...,

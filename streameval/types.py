@@ -110,6 +110,7 @@ class Plan(Tabular):
             each block are in each class (`streameval.judges.classes`); `table` then has `judge_class` too.
         judge_sample: `rank` int64 of what a judge is asked about, or of all that may yet be planned; once it has
             answered, `judge_class` int8 too.
+        kind: Name of the kind of study (`streameval.kinds`); a method, and a curve, have only those of one ranking.
     """
 
     method: str
@@ -123,6 +124,7 @@ class Plan(Tabular):
     marks: pa.Table | None = None
     judge_counts: pa.Table | None = None
     judge_sample: pa.Table | None = None
+    kind: str = "curve"
 
     def __repr__(self) -> str:
         labels = self.table.num_rows

@@ -15,10 +15,10 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import OutsideError
+from streameval.kinds.curve import plan as planning
 from streameval.stores import atomic, locks
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
-from streameval.verbs import plan as planning
 from streameval.verbs.labels import forget
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and flock")

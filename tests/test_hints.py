@@ -66,7 +66,10 @@ PRINTED_BY = {
     "methods/uniform/": "plan",
     "queries/": "exact",
     "rankings/stored_order.py": "plan",
+    "reporting/label_lines.py": "evaluate",
+    "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
+    "kinds/": "evaluate",
     "slices/files.py": "plan",
     "verbs/exact.py": "exact",
 }

@@ -114,6 +114,20 @@ def test_help_imports_nothing_heavy():
     assert out.stdout.strip() == "set()"
 
 
+def test_no_verb_imports_another():
+    lent = {(a, b) for a, others in GRAPH.items() for b in others if {room_of(a), room_of(b)} == {"verbs"}}
+    assert lent == set()
+
+
+LADDERS = re.compile(r'is_many|is_sample|is_of_many|"per" (?:not )?in \w+\.notes|get\("per"\)|method == "exact"')
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_kinds_tell_kinds_of_study_apart(path):
+    told = [] if path.is_relative_to(ROOT / "kinds") else LADDERS.findall(path.read_text())
+    assert not told
+
+
 def test_every_file_of_verbs_has_a_function_that_users_call():
     import streameval
 

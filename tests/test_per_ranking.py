@@ -247,7 +247,7 @@ def test_bad_input_is_one_line(change, options, said):
 
 @pytest.mark.parametrize("ties", ["all", "trec_eval", "scikit-learn"])
 def test_what_is_said_of_tied_items_is_what_was_done(ties):
-    from streameval.reporting.rankings_page import claim_sentence
+    from streameval.kinds.rankings.page import claim_sentence
 
     table = pa.table({"q": [1, 1], "score": [1.0, 1], "label": [0, 1], "item": ["a", "b"]})
     rows, found = many(table, ties=ties, item="item")

@@ -40,10 +40,10 @@ EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
             "--item id": REFUSED, "--item id --positives items.parquet": GOES,
             "--assume complete --positives qrels.parquet": GOES, "--publish there": GOES,
-            "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
+            "--dry-run": GOES, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED,
-            "--positive yes": REFUSED, "--negative no": REFUSED, "--vote any": GOES, "--prefer done": GOES,
+            "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES, "--prefer done": GOES,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 

@@ -46,11 +46,10 @@ def refused(capsys, *arguments):
         ("--per query,query", "names a column twice", "name each once"),
         ("--per query --item text", "hold an item more than once: at least 1", "one score for each text"),
         ("--per query --positives missing.parquet", "missing.parquet: no such file", "check the spelling"),
-        ("--per query --window 5", "does not go with --window", "windows slide over the ranks of one ranking"),
-        ("--per query --epsilon 0.1", "does not go with --epsilon", "it is of --window"),
-        ("--per query --tolerance 0.1", "does not go with --tolerance", "leave it out"),
-        ("--per query --misses 2", "does not go with --misses", "a table (--positives)"),
-        ("--per query --labels x.csv --on id", "with --labels, --on", "labels are a column of the list (--label)\n"),
+        ("--per query --window 5", "does not go with --window", "it is for a labelled list"),
+        ("--per query --epsilon 0.1", "does not go with --epsilon", "it is for a labelled list"),
+        ("--per query --misses 2", "does not go with --misses", "it is for a labelled list"),
+        ("--per query --labels x.csv --on id", "with --labels, --on", "it is for a labelled list\n"),
     ],
 )
 def test_refusals_of_exact_say_what_helps(given, said, hint, capsys):
@@ -67,12 +66,15 @@ def test_labels_that_cannot_be_used(label, said, capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--per query --stages 2", "rankings are drawn once, and the plan cannot be enlarged\n"),
-        ("--per query --judge-classes 0.5", "the judge of rankings is a column (--judge), whose numbers are taken as"),
-        ("--per query --by text", "bounds are on means over all rankings, not yet by slice\n"),
+        (
+            "--per query --stages 2",
+            "--stages. Hint: leave it out: it is for a study of one ranking\n",
+        ),
+        ("--per query --judge-classes 0.5", "does not go with --judge-classes"),
+        ("--per query --by text", "a study of drawn rankings does not go with --by"),
         (
             "--per query --head 3 --budget 9",
-            "with --budget, --head. Hint: --rankings and --at say how many labels; leave it",
+            "with --budget, --head. Hint: leave it out: it is for a study of one ranking",
         ),
         ("--per float", "3 rows without float (null or NaN)"),
         ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),

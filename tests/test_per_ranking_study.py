@@ -11,7 +11,7 @@ import pytest
 import streameval
 from streameval import InputError, RankingOptions, StudyError
 from streameval.cli import run
-from streameval.study.rankings_files import FILES
+from streameval.kinds.rankings import KIND
 
 
 def runs(seed=0, bias=0.0):
@@ -40,7 +40,7 @@ def test_the_command_writes_every_file_and_says_the_means(two, capsys):
     assert "60 rankings by query, 1,200 items" in out
     without = 60 - len(set(pc.unique(runs().filter(pc.field("label") > 0).column("query")).to_pylist()))
     assert f"{without} rankings have no positive: in the means they count as 0." in out
-    assert all((two / "old" / name).exists() for name in FILES)
+    assert all((two / "old" / name).exists() for name in KIND.files(None))
     found = streameval.exact(
         two / "old.parquet", label="label", per="query", at=[1, 5], options=RankingOptions("score")
     )
@@ -135,11 +135,11 @@ def test_what_does_not_go_together_is_one_line(two):
     for names in (("old", "nowhere"), ("nowhere", "old")):
         with pytest.raises(StudyError, match="nowhere"):
             streameval.compare(*(two / name for name in names))
-    with pytest.raises(StudyError, match="holds results of many rankings"):
+    with pytest.raises(StudyError, match="holds results of rankings, which have no curve"):
         streameval.Study(two / "old").evaluation()
-    with pytest.raises(StudyError, match="is not a result of many rankings"):
+    with pytest.raises(StudyError, match="was not written by exact --per"):
         streameval.exact(other, per="query", out=two / "one", **options)
-    with pytest.raises(StudyError, match=r"was not written by exact|many rankings"):
+    with pytest.raises(StudyError, match="was not written by exact"):
         streameval.exact(other, out=two / "old", **options)
     assert run(["exact", str(other), "--label", "label", "--at", "3"]) == 2
 

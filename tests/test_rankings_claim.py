@@ -7,7 +7,7 @@ import pytest
 import streameval
 from streameval import RankingOptions
 from streameval.cli import run
-from streameval.reporting.rankings_page import remarks, sample_sentence
+from streameval.kinds.drawn_rankings.says import remarks, sample_sentence
 
 FIRST = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")
 COMPLETE = "recall, average precision and nDCG if the table of positives is right and complete."
@@ -18,7 +18,7 @@ def every(tmp_path):
     """A study of all 60 rankings of 10 items, down to item 10 and bounded at 1; its items, and all positives."""
     table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
                       "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
-    streameval.plan_rankings(table, tmp_path / "st", per="user", rankings=60, at=10, cutoffs=[1], seed=1)
+    streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=10, cutoffs=[1], seed=1)
     chosen = streameval.select(tmp_path / "st", ranking=table).table
     return tmp_path / "st", chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
 
@@ -29,7 +29,7 @@ def first_of(chosen):
 
 def test_exact_is_said_of_no_more_than_the_labels_decide(every):
     study, chosen, _ = every
-    found = streameval.evaluate_rankings(study, labels=first_of(chosen))
+    found = streameval.evaluate(study, labels=first_of(chosen))
     assert found.summary["claim"]["coverage"] == "exact"
     assert found.metrics["lower"][0].as_py() == np.mean(first_of(chosen)["label"].to_numpy())
     said = sample_sentence(found)
@@ -39,7 +39,7 @@ def test_exact_is_said_of_no_more_than_the_labels_decide(every):
 
 def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact(every):
     study, chosen, positives = every
-    found = streameval.evaluate_rankings(study, labels=first_of(chosen), positives=positives, item="doc",
+    found = streameval.evaluate(study, labels=first_of(chosen), positives=positives, item="doc",
                                          assume="complete")  # fmt: skip
     claim, said = found.summary["claim"], sample_sentence(found)
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
@@ -54,7 +54,7 @@ def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact
 
 def test_means_that_are_exact_on_a_condition_have_it_said(every):
     study, chosen, positives = every
-    found = streameval.evaluate_rankings(study, labels=chosen, positives=positives, item="doc", assume="complete")
+    found = streameval.evaluate(study, labels=chosen, positives=positives, item="doc", assume="complete")
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", None)
     assert "that it and the labels have every positive" in claim["assumes"]
@@ -68,7 +68,7 @@ def test_means_that_are_exact_on_a_condition_have_it_said(every):
 def test_upper_bounds_state_what_they_take_of_the_table(every, item, right):
     study, chosen, positives = every
     table = positives if item else positives.select(["user"])
-    found = streameval.evaluate_rankings(study, labels=chosen, positives=table, item=item)
+    found = streameval.evaluate(study, labels=chosen, positives=table, item=item)
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
     assert claim["assumes"].endswith(f"that the table of positives names only positives, {right}")
@@ -81,7 +81,7 @@ def test_exact_means_of_what_annotators_say_are_not_the_truth(every):
     answers = chosen.select(["rank", "label"])
     both = [(answers, "llm"), (answers.slice(0, 100), "person")]
     votes = pa.concat_tables([own.append_column("source", pa.array([by] * own.num_rows)) for own, by in both])
-    said = sample_sentence(streameval.evaluate_rankings(study, labels=votes))
+    said = sample_sentence(streameval.evaluate(study, labels=votes))
     assert "they are exact" in said
     assert "This is no claim about the truth" in said
 
@@ -90,10 +90,10 @@ def judged(tmp_path, labels, says, seed, rankings, confidence):
     """Evaluate drawn rankings of one item each, with a judge and a table of one positive elsewhere."""
     number = np.arange(labels.size)
     table = pa.table({"user": number, "doc": number, "label": labels, "says": says})
-    streameval.plan_rankings(table, tmp_path / "st", per="user", rankings=rankings, at=1, judge="says",
+    streameval.plan(table, tmp_path / "st", per="user", rankings=rankings, at=1, judge="says",
                              confidence=confidence, seed=seed)  # fmt: skip
     chosen = streameval.select(tmp_path / "st", ranking=table).table
-    return {positives is not None: streameval.evaluate_rankings(
+    return {positives is not None: streameval.evaluate(
                 tmp_path / "st", labels=chosen, positives=positives, item=None if positives is None else "doc")
             for positives in (None, pa.table({"user": [0], "doc": [10**6]}))}  # fmt: skip
 
@@ -118,14 +118,12 @@ def test_the_order_of_tied_items_is_told_where_there_is_a_score(tmp_path, monkey
     told = []
     for name, options in (("scored", RankingOptions("score")), ("stored", RankingOptions())):
         table = pa.table({"user": [0] * 8 + [1] * 8, "score": [0.5] * 16, "label": [1, 0] * 8})
-        streameval.plan_rankings(table, name, per="user", rankings=2, at=4, seed=1, options=options)
+        streameval.plan(table, name, per="user", rankings=2, at=4, seed=1, options=options)
         chosen = streameval.select(name, ranking=table).table
-        found = streameval.evaluate_rankings(name, labels=chosen)
+        found = streameval.evaluate(name, labels=chosen)
         drawn = chosen["label"].to_numpy()
         assert found.metrics["estimate"][0].as_py() == pytest.approx(drawn.mean())
         told.append("Tied items stand in a fixed, arbitrary order" in " ".join(remarks(found.summary)))
         assert run(["report", name]) == 0
-        assert (
-            "Tied items stand in a fixed, arbitrary order" in (tmp_path / name / "report.html").read_text()
-        ) == told[-1]
+        assert ("Tied items stand" in (tmp_path / name / "report.html").read_text()) == told[-1]
     assert told == [True, False]

@@ -131,7 +131,7 @@ def test_predictions_are_those_of_the_definition_in_any_storage(per, tmp_path):
     seen, options = [], RankingOptions("score")
     for apart in (False, True):
         table = rankings(np.random.default_rng(8), apart)
-        plan = streameval.plan_rankings(table, tmp_path / str(apart), per=per, rankings=120, at=30, cutoffs=[1, 5, 30],
+        plan = streameval.plan(table, tmp_path / str(apart), per=per, rankings=120, at=30, cutoffs=[1, 5, 30],
                                         judge="says", seed=3, options=options)  # fmt: skip
         known, want = predictions_of(plan), by_hand(table, (1, 5, 30))
         first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]
@@ -228,16 +228,16 @@ def test_bounds_on_both_sides_use_the_judge_alike(home):
     for name, flip in (("one", False), ("other", True)):
         own = table.append_column("says", pa.array(1 - says if flip else says))
         own = own.append_column("good", pa.array(1 - truth if flip else truth))
-        streameval.plan_rankings(own, name, per="query", rankings=60, at=5, seed=1, judge="says")
+        streameval.plan(own, name, per="query", rankings=60, at=5, seed=1, judge="says")
         chosen = streameval.select(name, ranking=own).table
-        row = streameval.evaluate_rankings(name, labels=chosen, label="good").metrics.to_pylist()[0]
+        row = streameval.evaluate(name, labels=chosen, label="good").metrics.to_pylist()[0]
         sides.append((row["lower"], row["estimate"], row["upper"]))
     assert sides[0] == pytest.approx([1 - one for one in reversed(sides[1])], abs=1e-4)
     assert sides[0][2] - sides[0][0] < 0.5
 
 
 def test_words_and_numbers_are_the_same_judge(home):
-    plans = [streameval.plan_rankings("runs.parquet", name, per="query", rankings=50, at=3, seed=1, judge=name)
+    plans = [streameval.plan("runs.parquet", name, per="query", rankings=50, at=3, seed=1, judge=name)
              for name in ("answer", "truth")]  # fmt: skip
     assert {*np.unique(predictions_of(plans[0]).drawn[:, 1])} == {0.0, 1.0}
     assert plans[0].ranks.tolist() == plans[1].ranks.tolist()
@@ -247,9 +247,9 @@ def test_words_and_numbers_are_the_same_judge(home):
     ("given", "said"),
     [("--judge lmm", "no column 'lmm'"), ("--judge gaps", "1 row without an answer in judge column 'gaps'"),
      ("--judge over", "judge column 'over' has 1.5 in row"), ("--judge word", "judge column 'word' has 'maybe' in row"),
-     ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: the judge of rankings is a column"),
-     ("--budget 5 --by query", "does not go with --budget, --by. Hint: --rankings and --at say how many labels"),
-     ("--tail open", "does not go with --tail. Hint: leave it out: it is for plans of one ranking")],
+     ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: leave"),
+     ("--budget 5 --by query", "does not go with --budget, --by. Hint: leave"),
+     ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of one ranking")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):
     assert run([*PLAN, "--study", "st", *given.split()]) == 2
@@ -261,4 +261,4 @@ def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):
 
 def test_a_judge_is_a_column_of_the_list_in_python(home):
     with pytest.raises(InputError, match="no column 'lmm'"):
-        streameval.plan_rankings("runs.parquet", "st", per="query", judge="lmm")
+        streameval.plan("runs.parquet", "st", per="query", judge="lmm")

@@ -132,7 +132,7 @@ def test_the_journey_with_pooled_positives(home, capsys):
     pq.write_table(pq.read_table("qrels.parquet").slice(0, 700), "some.parquet")
     fewer = bounds("--positives", "some.parquet", "--item", "doc")
     assert all(fewer[name, 5]["upper"] >= upper[name, 5]["upper"] for name in METRICS)
-    found = streameval.evaluate_rankings("st", positives=pq.read_table("qrels.parquet"), item="doc", assume="complete")
+    found = streameval.evaluate("st", positives=pq.read_table("qrels.parquet"), item="doc", assume="complete")
     assert found.summary["pool"]["complete"]
     assert "every positive of the rankings that were drawn" in found.summary["claim"]["assumes"]
 
@@ -148,13 +148,13 @@ def test_a_judge_narrows_bounds_on_ndcg_too(home):
 
 def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     studied(300)
-    beyond = streameval.evaluate_rankings("st", labels="done.csv", positives="qrels.parquet", item="doc")
+    beyond = streameval.evaluate("st", labels="done.csv", positives="qrels.parquet", item="doc")
     rows = pq.read_table("runs.parquet").to_pylist()
     deeper = sum(row["truth"] for row in rows) + 60
     labelled = sum(one == 1 for one in csv.read_csv("done.csv").column("label").to_pylist())
     assert beyond.summary["pool"]["beyond"] == deeper - labelled
     assert beyond.summary["pool"]["rows"] == deeper + 60
-    plain = streameval.evaluate_rankings("st", positives=pq.read_table("never.parquet", columns=["query"]))
+    plain = streameval.evaluate("st", positives=pq.read_table("never.parquet", columns=["query"]))
     assert plain.summary["pool"]["beyond"] == 60
 
 
@@ -202,7 +202,7 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
       "with --item, call that of grades 'label', and leave all others out"),
      ("--positives qrels.parquet --item query", "'query' names the ranking, and cannot name the item"),
      ("--positives blank.parquet", "1 label missing. Hint: give every row of the table a grade"),
-     ("--label-error 0.1 --assume complete", "label-error is for a curve, and this study has many rankings"),
+     ("--label-error 0.1 --assume complete", "does not go with --label-error"),
      ("--positives docs.parquet --item doc", "the table of positives has no column 'query'"),
      ("--positives there.parquet", "there.parquet: no such file"),
      ("--assume complete", "assume complete is for a table of positives"),
@@ -225,6 +225,6 @@ def test_a_table_that_cannot_be_used_is_one_line(home, given, said, capsys):
 def test_positives_are_of_many_rankings(home, capsys):
     streameval.plan("runs.parquet", "one", budget=10)
     assert run(["evaluate", "one", *POOL]) == 2
-    assert "--positives is for many rankings, and this study has one" in capsys.readouterr().err
+    assert "a study of one ranking does not go with --item, --positives" in capsys.readouterr().err
     with pytest.raises(InputError, match="assume"):
         streameval.evaluate("one", labels=pa.table({"rank": [1], "label": [1]}), assume="complete")

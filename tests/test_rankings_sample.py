@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval
-from streameval import InputError, RankingOptions, StudyError
+from streameval import InputError, RankingOptions
 from streameval.cli import run
 from streameval.kernels.without_replacement import NO_JUDGE, lower_bound, stakes_for, wealth_of
-from streameval.study.rankings_sample import SAMPLE_FILES
+from streameval.kinds.drawn_rankings import KIND
 
 POPULATIONS = [(0, 0, 0, 1), (0, 0, 0, 0, 0.5, 1), (0, 1, 1, 1, 1), (0.2, 0.3, 0.9, 0.9, 1, 0), (0, 0, 0, 0, 0, 1)]
 
@@ -148,14 +148,12 @@ def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
         values = drawn.column(f"success_at_{k}_lower").to_numpy()
         assert rows["mean_success_at", k]["lower"] == pytest.approx(lower_bound(values, 400.0, 0.05 / 16), abs=1e-12)
     listed = {one["name"] for one in json.loads((home / "there" / "manifest.json").read_text())["files"]}
-    assert listed == {"plan.parquet", "plan.json", *SAMPLE_FILES}
+    assert listed == {"plan.parquet", "plan.json", *KIND.files(None)}
 
 
 def test_the_first_items_are_those_of_each_ranking_by_score(home):
     table = pq.read_table("runs.parquet")
-    plan = streameval.plan_rankings(
-        table, "st", per="user", rankings=400, at=3, options=RankingOptions("score"), seed=1
-    )
+    plan = streameval.plan(table, "st", per="user", rankings=400, at=3, options=RankingOptions("score"), seed=1)
     rows = table.take(plan.ranks - 1).append_column("place", plan.table.column("place")).to_pylist()
     by_user = {}
     for row in table.to_pylist():
@@ -166,7 +164,7 @@ def test_the_first_items_are_those_of_each_ranking_by_score(home):
     assert len(rows) == sum(min(3, len(scores)) for scores in by_user.values())
     chosen = streameval.select("st", ranking=table).table
     truth = chosen.select(["rank"]).append_column("label", chosen.column("truth"))
-    found = streameval.evaluate_rankings("st", labels=truth)
+    found = streameval.evaluate("st", labels=truth)
     exact = streameval.exact(table, label="truth", per="user", at=[3], options=RankingOptions("score"))
     assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(table.column("user").to_pylist()))
     for row in found.rankings.to_pylist():
@@ -182,7 +180,7 @@ def test_the_first_items_are_those_of_each_ranking_by_score(home):
 def test_every_ranking_is_drawn_equally_often(home):
     table, times = pq.read_table("runs.parquet"), np.zeros(400)
     for seed in range(60):
-        plan = streameval.plan_rankings(table, f"st{seed}", per="user", rankings=100, at=1, seed=seed,
+        plan = streameval.plan(table, f"st{seed}", per="user", rankings=100, at=1, seed=seed,
                                         options=RankingOptions("score"))  # fmt: skip
         users = table.column("user").to_numpy()[plan.ranks - 1]
         assert np.unique(users).size == 100
@@ -199,41 +197,36 @@ def test_every_ranking_is_drawn_equally_often(home):
      ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, not a whole"),
      ({"per": "user", "cutoffs": "0"}, "cutoffs is 0, below 1"),
      ({"per": "user", "cutoffs": "abc"}, "cutoffs is 'abc', .* such as --cutoffs 1,10,100"),
-     ({"per": "user", "at": "1,10"}, "at is '1,10', not a whole"),
-     ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
+     ({"per": "user", "at": "1,10"}, "at is '1,10', not a"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):
     with pytest.raises(InputError, match=said):
-        streameval.plan_rankings("runs.parquet", "st", **options)
+        streameval.plan("runs.parquet", "st", **options)
 
 
 def test_what_is_not_known_is_refused(home):
-    streameval.plan_rankings("runs.parquet", "st", per="query", rankings=50, at=2, options=RankingOptions("score"))
+    streameval.plan("runs.parquet", "st", per="query", rankings=50, at=2, options=RankingOptions("score"))
     chosen = streameval.select("st").table
-    with pytest.raises(StudyError, match="evaluate it with evaluate_rankings"):
-        streameval.evaluate("st", labels=chosen, label="truth")
-    with pytest.raises(InputError, match="label-error is for a curve"):
-        streameval.evaluate_rankings("st", labels=chosen, label="truth", label_error=0.1)
+    with pytest.raises(InputError, match=r"drawn rankings does not go with --label-error.*for a study of one ranking"):
+        streameval.evaluate("st", labels=chosen, label="truth", label_error=0.1)
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
     assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=10)
-    with pytest.raises(StudyError, match="is a study of one ranking"):
-        streameval.evaluate_rankings("one", labels=chosen)
+    with pytest.raises(InputError, match=r"a study of one ranking does not go with --item.*a study of drawn rankings"):
+        streameval.evaluate("one", labels=chosen, item="id")
 
 
 def test_names_of_64_bits_without_a_sign_are_evaluated(home):
     """Names from 2^63 on."""
     user = pa.array(np.repeat(2**64 - 1 - np.arange(20, dtype=np.uint64), 4))
     items = pa.table({"user": user, "id": np.arange(80), "good": [1, 0, 0, 1] * 20})
-    streameval.plan_rankings(items, "st", per="user", rankings=20, at=2)
+    streameval.plan(items, "st", per="user", rankings=20, at=2)
     chosen = streameval.select("st", ranking=items).table
     pool = items.filter(items.column("good").to_numpy() == 1).select(["user", "id"])
-    found = streameval.evaluate_rankings(
-        "st", labels=chosen, label="good", positives=pool, item="id", assume="complete"
-    )
+    found = streameval.evaluate("st", labels=chosen, label="good", positives=pool, item="id", assume="complete")
     means = {row["metric"]: row["estimate"] for row in found.metrics.to_pylist()}
     assert (means["mean_recall_at"], found.summary["pool"]["beyond"]) == (0.5, 20)
     assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(user.to_pylist()))
@@ -242,7 +235,7 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
 def test_a_score_that_is_missing_is_one_line(home):
     items = pa.table({"user": [1, 2], "score": [float("nan"), 1.0]})
     with pytest.raises(InputError, match=r"1 item has no score .* Hint: every item needs one: it decides its place"):
-        streameval.plan_rankings(items, "st", per="user", rankings=1, options=RankingOptions("score"))
+        streameval.plan(items, "st", per="user", rankings=1, options=RankingOptions("score"))
 
 
 def test_what_plans_differ_in_is_said(home, capsys):
@@ -267,14 +260,16 @@ def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
         labelled(f"{name}.csv", f"{name}-done.csv")
         assert run(["evaluate", name, "--labels", f"{name}-done.csv"]) == 0
     streameval.exact("runs.parquet", per="user", label="truth", at=[3], out="exact")
-    for other in ("b", "exact"):
-        capsys.readouterr()
-        assert run(["compare", "a", other]) == 2
-        told = capsys.readouterr().err
-        assert "a has bounds from rankings that were drawn, which are not compared yet." in told
+    capsys.readouterr()
+    assert run(["compare", "a", "b"]) == 2
+    assert (
+        "a is a study of drawn rankings, which is not compared yet. Hint: read both with sql" in capsys.readouterr().err
+    )
+    assert run(["compare", "a", "exact"]) == 2
+    assert "a is a study of drawn rankings, and exact is a list of labelled rankings" in capsys.readouterr().err
     streameval.exact("runs.parquet", label="truth", out="one")
     assert run(["compare", "one", "exact"]) == 2
-    assert "exact holds results of many rankings, and one does not" in capsys.readouterr().err
+    assert "one is a labelled list, and exact is a list of labelled rankings" in capsys.readouterr().err
 
 
 def test_commas_that_part_no_thousands_are_refused(home, capsys):
@@ -305,15 +300,15 @@ def test_who_labels_sees_no_grades(home, capsys):
 def test_what_does_not_go_with_per_is_named(home, capsys):
     assert run(["plan", "runs.parquet", "--study", "st", "--per", "user", "--by", "query"]) == 2
     assert "does not go with --by" in capsys.readouterr().err
-    with pytest.raises(InputError, match="plan_rankings"):
-        streameval.plan("runs.parquet", "st", per="user")
+    with pytest.raises(InputError, match="has no option 'rankngs'"):
+        streameval.plan("runs.parquet", "st", per="user", rankngs=3)
     assert run(["plan", "--help"]) == 0
     assert "how many of each ranking to label" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
 
 
 def test_the_normal_interval_stays_where_the_metric_can_be(home):
     items = pa.table({"user": np.repeat(np.arange(20), 2), "good": [1, 1] * 9 + [0] * 22})
-    streameval.plan_rankings(items, "st", per="user", rankings=3, at=2, seed=3)
+    streameval.plan(items, "st", per="user", rankings=3, at=2, seed=3)
     chosen = streameval.select("st", ranking=items).table
-    for row in streameval.evaluate_rankings("st", labels=chosen, label="good").metrics.to_pylist():
+    for row in streameval.evaluate("st", labels=chosen, label="good").metrics.to_pylist():
         assert 0 <= row["normal_lower"] <= row["normal_upper"] <= (1 if row["metric"] != "mean_dcg_at" else 2)

@@ -230,7 +230,7 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
     plan, flat = Study("drawn").plan(), labels.ravel()
     some = plan.ranks[::3]
     for ranks, status in ((some, 5), (plan.ranks, 0)):
-        streameval.evaluate_rankings("drawn", labels=pa.table({"rank": ranks, "label": flat[ranks - 1]}))
+        streameval.evaluate("drawn", labels=pa.table({"rank": ranks, "label": flat[ranks - 1]}))
         (bounds,) = streameval.show("drawn", "precision@10").bounds.values()
         assert bounds.lower <= labels[:, :10].mean() <= bounds.upper
         capsys.readouterr()

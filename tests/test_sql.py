@@ -121,9 +121,9 @@ def test_metrics_and_macros_agree(study):
 )
 def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_factory):
     from streameval.curve.estimated import joined
+    from streameval.kinds.curve.database import _BOUNDED, _bounded
     from streameval.study.database.session import Session
     from streameval.study.database.writer import database
-    from streameval.verbs.sql import _BOUNDED, _bounded
 
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < rng.random()).astype(np.int8)

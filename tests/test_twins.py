@@ -22,18 +22,13 @@ NO_FUNCTION = {
     "guide": "prints pages",
 }
 NO_COMMAND = {
-    "plan_rankings": "`plan --per`",
-    "evaluate_rankings": "`evaluate` of what `plan --per` planned",
     "extrapolate_study": "`extrapolate --study`",
     "open_ranking": "a noun",
     "register": "for a connection of one's own",
 }
-DRAWN = "drawn rankings are planned by plan_rankings"
 FILE = "a file of what the function returns"
-POOLED = "of evaluate_rankings"
 ONLY_COMMAND = {
-    "plan": dict.fromkeys(["per", "rankings", "at", "cutoffs"], DRAWN),
-    "evaluate": {"positives": POOLED, "item": POOLED, "publish": "the function publish"},
+    "evaluate": {"publish": "the function publish"},
     "exact": {"publish": "the function publish", "window": "Windows", "epsilon": "Windows"},
     "compare": {"out": FILE, "plot": FILE},
     "simulate": {"plot": FILE},

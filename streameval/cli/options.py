@@ -65,6 +65,10 @@ class Flags:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
+    def changed(self) -> dict[str, Any]:
+        """Give the options that have another value than by default, by name."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
 
 AnyFlags = TypeVar("AnyFlags", bound=Flags)
 

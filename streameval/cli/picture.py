@@ -1,15 +1,28 @@
-"""A small picture of the curve for a terminal: precision by rank, its band in shades."""
+"""What is said of results, as a terminal shows it: lines, tables, and a small picture of a curve."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import numpy as np
 
-from streameval.cli.output import TerminalLine
+from streameval.cli.output import TerminalLine, columns
 from streameval.curve import Curve
+from streameval.reporting.said import Columns, Picture, Said
 
 _WIDTH, _HEIGHT = 64, 10
+
+
+def shown(said: Iterable[Said]) -> list[str]:
+    """Lines of what is said of results."""
+    lines: list[str] = []
+    for one in said:
+        if isinstance(one, Columns):
+            lines += columns(one.head, one.rows)
+        else:
+            lines += picture(one.curve) if isinstance(one, Picture) else [one]
+    return lines
 
 
 def picture(curve: Curve) -> list[str]:

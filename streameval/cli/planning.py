@@ -13,9 +13,9 @@ from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.panels import JUDGE, MANY, REUSE
 from streameval.errors import StudyError
 from streameval.judges.classes import awaits_judge
+from streameval.kinds.curve.plan import JudgeColumn
 from streameval.options import option
 from streameval.study.reuse import Reuse
-from streameval.verbs.plan import JudgeColumn
 
 if TYPE_CHECKING:
     from streameval.study import Study

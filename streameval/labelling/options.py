@@ -121,3 +121,31 @@ class TaskOptions:
         """Check what can be checked without a study."""
         if self.repeats < 0:
             raise InputError(f"repeats is {self.repeats:,}, below 0")
+
+
+@dataclass(frozen=True)
+class Misses:
+    """Positives that the ranking never returned: how many, or the study that bounds them."""
+
+    misses: int = option(0, "Positives that the ranking never returned.")
+    misses_from: Any = option(
+        None,
+        "Evaluated study of the items that were never returned: misses are bounded by its labels, and both share the "
+        "confidence.",
+    )
+
+
+@dataclass(frozen=True)
+class KnownPositives:
+    """Positives of drawn rankings that are known from elsewhere."""
+
+    positives: Any = option(
+        None,
+        "Of many rankings (plan --per): Parquet file with a row for each known positive, its --per columns and --item: "
+        "bounds recall, average precision and nDCG at k from above, with --assume complete on both sides.",
+    )
+    item: str | None = option(
+        None,
+        "Column that names the item in --positives and in the list. Without it every row is a positive that is not "
+        "among the items to label.",
+    )

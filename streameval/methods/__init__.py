@@ -20,7 +20,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import odds_of, pooled
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.options import check_type, option, plain
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
@@ -220,7 +220,10 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
 
 
 def method_of(plan: Plan) -> Method:
-    """Give the method that a plan was made with."""
+    """Give the method that a plan was made with; a `StudyError` where it is of a kind of study that has none."""
+    if plan.kind != "curve":
+        raise StudyError(f"this is a study of {plan.kind.replace('_', ' ')}, and has no curve",
+                         "evaluate, labels, report and sql read it")  # fmt: skip
     return create(plan.method, dict(plan.parameters))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 from streameval.errors import InputError
@@ -80,3 +81,39 @@ def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
     if len(found) > _MOST_CUTOFFS:
         raise InputError(f"{name} names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
     return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class RankingsDraw:
+    """How rankings are drawn from a list that holds many, without replacement; each from its first item on."""
+
+    per: tuple[str, ...] = option((), "Columns that name the ranking of a row.")
+    rankings: int = option(1_000, "How many to draw.")
+    at: int = option(10, "Items of each to label, from its first on.")
+    cutoffs: tuple[str, ...] = option((), "Ranks up to `at` whose means are bounded, all together (default: `at`).")
+    confidence: float = option(0.95, "With which the bounds on all means hold together.")
+    judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("per", "cutoffs"):
+            object.__setattr__(self, name, listed(getattr(self, name)))
+        if not 0 < self.confidence < 1:
+            raise InputError(f"confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
+        for name in ("rankings", "at"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise InputError(f"{name} is {value!r}, not a whole number", "give one number, such as 10")
+            object.__setattr__(self, name, int(value))
+        if self.rankings < 1:
+            raise InputError(f"rankings is {self.rankings}, below 1", "draw at least one")
+        if self.at < 1:
+            raise InputError(f"at is {self.at}, below 1", "the first item is at 1")
+        if self.ranks[-1] > self.at:
+            raise InputError(f"cutoffs go to {self.ranks[-1]:,}, and the first {self.at:,} items of a ranking are "
+                             "labelled", f"label more with --at {self.ranks[-1]}")  # fmt: skip
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Cutoffs as numbers, ascending."""
+        return cutoffs_of(self.cutoffs, "cutoffs") if self.cutoffs else (self.at,)

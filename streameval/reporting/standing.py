@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from streameval.reporting.rankings_page import claim_sentence, headline, sample_sentence
-from streameval.reporting.sentences import next_command, promise, verdict
-from streameval.slices.files import SliceResult
-from streameval.study.answers import Result, claim_of
-from streameval.study.provenance import way_out
-from streameval.study.rankings_files import RankingsEvaluation
-from streameval.study.rankings_sample import RankingsSample
-from streameval.study.result_files import Evaluation
 from streameval.text import number_of
-from streameval.types import Plan
-
-
-def promised(result: Result | SliceResult) -> str:
-    """What the bounds promise, and under which assumption."""
-    if isinstance(result, RankingsEvaluation):
-        return claim_sentence(result.summary)
-    if isinstance(result, RankingsSample):
-        return sample_sentence(result)
-    return f"{promise(result.curve.claim)}. {result.curve.claim.caution}".rstrip()
+from streameval.types import Claim, Plan
 
 
 @dataclass(frozen=True)
@@ -85,42 +69,27 @@ def _subject(plan: Plan) -> str:
     return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(per)}"
 
 
-def of_result(study: str, name: str, plan: Plan | None, result: Result) -> Standing:
-    """A study with results; those of `exact` have no plan."""
-    claim = claim_of(result)
-    facts = {"n_items": result.summary["n_items"], "claim": claim.as_dict()}
-    if plan is None or isinstance(result, RankingsEvaluation):
-        many = isinstance(result, RankingsEvaluation)
-        head = headline(result.summary) if many else f"{number_of(facts['n_items'], 'item')}, each with a label."
-        return Standing(study, "evaluated", f"{name}: {head}", promised(result), facts=facts)
-    planned, labelled = (int(result.summary["account"][key]) for key in ("planned", "labelled"))
-    facts |= {"planned": planned, "labelled": labelled}
+def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
+    """Results of a list whose every item has a label."""
+    return Standing(study, "evaluated", head, promise, facts={"n_items": n_items, "claim": claim.as_dict()})
+
+
+def with_labels(
+    study: str, name: str, plan: Plan, summary: Mapping[str, Any], so_far: str, after: tuple[str, str] = ("", "")
+) -> Standing:
+    """A study with results.
+
+    Args:
+        so_far: What is proven.
+        after: The command to run next where no label is missing, and what it does.
+    """
+    planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
     are = "is" if labelled == 1 else "are"
-    labels = "all of them in" if labelled == planned else f"of which {labelled:,} {are} in"
-    head = f"{name}: {_subject(plan)}, {number_of(planned, 'label')}, {labels}."
-    head = head.replace(", of which", " of which")
-    following = _after(plan, result, study)
-    return Standing(study, "evaluated", head, _so_far(result, labelled < planned), *following, facts=facts)
-
-
-def _so_far(result: Evaluation | RankingsSample, some_missing: bool) -> str:
-    """What is proven, in one sentence or two."""
-    if isinstance(result, RankingsSample):
-        return sample_sentence(result)
-    said = verdict(result)
-    return f"So far, w{said[1:]}" if some_missing and said.startswith("With ") else said
-
-
-def _after(plan: Plan, result: Evaluation | RankingsSample, study: str) -> tuple[str, str]:
-    """The command to run next, and what it does."""
-    folder, account = shlex.quote(study), result.summary["account"]
-    if missing := account["planned"] - account["labelled"]:
+    labels = ", all of them in" if labelled == planned else f" of which {labelled:,} {are} in"
+    head = f"{name}: {_subject(plan)}, {number_of(planned, 'label')}{labels}."
+    if missing := planned - labelled:
         are = "task is" if missing == 1 else "tasks are"
-        return f"streameval select {folder} --remaining --export remaining.csv", f"{missing:,} {are} open"
-    if isinstance(result, RankingsSample):
-        return "", ""
-    if result.curve.claim.coverage == "none":
-        command, _, does = way_out(plan, result.summary, study).removeprefix("`").partition("` ")
-        return command, does
-    does, command = next_command(plan, result, study)
-    return (f"streameval {command}", does) if command else ("", "")
+        command = f"streameval select {shlex.quote(study)} --remaining --export remaining.csv"
+        after = command, f"{missing:,} {are} open"
+    facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
+    return Standing(study, "evaluated", head, so_far, *after, facts=facts)

@@ -18,7 +18,7 @@ from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
 from streameval.parquet.own_tables import Own
 
-NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
+SLICES = ("slice_envelope", "slice_curve", "slice_metrics")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
 
 
 def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
-    """Contents of the three files, by name; none without slices."""
+    """Tables of the three files, by name; none without slices."""
     if not slices:
         return {}
     parts = ([_named(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
@@ -74,7 +74,7 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     ))  # fmt: skip
     return {
         name: pa.concat_tables(own, promote_options="default").combine_chunks()
-        for name, own in zip(NAMES, parts, strict=True)
+        for name, own in zip(SLICES, parts, strict=True)
     }
 
 

@@ -24,47 +24,35 @@ is compared whenever the file is read (`streameval.stores.own_files`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.parquet.own_tables import Own, read_table
-from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.stores import atomic, locks
-from streameval.stores.own_files import UNUSABLE, read_json, refuse_elsewhere, unusable
+from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
+from streameval.study.formats import read_header
 from streameval.study.plan_files import difference, plan_files, read_plan, restores
-from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results, result_writers
+from streameval.study.result_files import Evaluation, read_evaluation
+from streameval.study.results import EVALUATE
 from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling.match_items import Items
     from streameval.study.vote_store import LabelStore
 
+_Result = TypeVar("_Result")
 _SELECT = "run `streameval select` again"
 _LOCAL = (
     "studies and results are read on this machine: copy what was published into a folder here, and name that; "
     "`streameval publish` copies results to a store"
 )
-# what others need of a study, in the order in which it is best read
-PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
-
-
-def published(plan: Plan) -> list[str]:
-    """Files of a study that others need."""
-    sliced = SLICE_FILES if plan.slices else ()
-    return [*(f"{name}.parquet" for name in plan.side_tables), *sliced, *PUBLISHED]
-
-
-def result_files(folder: Path, plan: Plan) -> list[Path]:
-    """Files that `evaluate` writes."""
-    planned = ("plan.parquet", "plan.json", *(f"{name}.parquet" for name in plan.side_tables))
-    return [folder / name for name in published(plan) if name not in planned]
 
 
 @dataclass(frozen=True)
@@ -236,26 +224,25 @@ class Study:
         """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
         atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
-    def save_evaluation(self, evaluation: Evaluation, report: str, database: atomic.Writer) -> None:
-        """Write all results, `study.duckdb` among them; `evaluation.json` last."""
-        atomic.write_all(result_writers(self.folder, evaluation, report, database))
-
     def summary(self) -> dict[str, Any]:
         """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""
-        return read_json(self.folder / "evaluation.json", EVALUATE)
+        return read_header(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
-        """Read all results, of a study or of `save_exact`.
+        """Read results that have a curve, of a study or of `exact`; errors as of `results`."""
+        return self.results(read_evaluation)
+
+    def results(self, read: Callable[[Path, Mapping[str, Any]], _Result]) -> _Result:
+        """Read all results.
+
+        Args:
+            read: Reads what belongs to an evaluation.json, from the folder and its content.
 
         Raises `StudyError` where there are none, they do not belong together, or plan or votes are others by now.
         """
         try:
             summary = self.summary()
-            if summary.get("per"):
-                raise StudyError(
-                    f"{self.folder}: holds results of many rankings", "show, check, report, sql and compare read these"
-                )
-            results = read_results(self.folder, summary)
+            results = read(self.folder, summary)
             self.refuse_stale(summary)
             return results
         except FileNotFoundError as error:

@@ -99,7 +99,7 @@ class Comparison(Tabular):
 
 def alike(a: Side, b: Side) -> bool:
     """Whether both judge alike; of a study and a column of labels, that has to be assumed."""
-    return a.judged == b.judged or (a.method == "exact") != (b.method == "exact")
+    return a.judged == b.judged or (a.counted is None) != (b.counted is None)
 
 
 def differences(a: Side, b: Side) -> pa.Table:

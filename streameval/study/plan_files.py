@@ -20,6 +20,7 @@ from streameval.errors import StudyError
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
+from streameval.study.formats import marked, read_header
 from streameval.text import short
 from streameval.types import Plan
 
@@ -35,9 +36,9 @@ def read_plan(folder: Path) -> Plan:
     """Read the plan of a study; a `StudyError` where there is none, or it was changed by hand."""
     path = folder / "plan.json"
     try:
-        header = read_json(path, _RESTORE)
+        header = read_header(path, _RESTORE)
         known = {key: header[key] for key in _PLAN_KEYS}
-        plan = Plan(table=_ranks(folder, header), **_side_tables(folder, header), **known)
+        plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **known)
         _refuse_invented(plan)
     except FileNotFoundError as error:
         raise StudyError(
@@ -91,7 +92,12 @@ def _refuse_invented(plan: Plan) -> None:
     for name in ("parameters", "ranking", "notes", "location"):
         if not isinstance(getattr(plan, name), dict):
             raise TypeError(f"{name} is not an object")
-    if not (isinstance(plan.method, str) and isinstance(plan.seed, int) and isinstance(plan.n_items, int)):
+    if not (
+        isinstance(plan.kind, str)
+        and isinstance(plan.method, str)
+        and isinstance(plan.seed, int)
+        and isinstance(plan.n_items, int)
+    ):
         raise TypeError("method, seed or n_items is of another type")
     memory, threads = plan.location.get("memory", 2.0), plan.location.get("threads")
     if not (isinstance(memory, int | float) and isinstance(threads, int | None)):
@@ -103,7 +109,13 @@ def _refuse_invented(plan: Plan) -> None:
 
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
     """Both files of a plan; the JSON last, because it makes the study."""
-    header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
+    header = {
+        "plan_id": plan.plan_id,
+        **marked(plan.kind),
+        **plan.header(),
+        "location": dict(plan.location),
+        "version": __version__,
+    }
     tags = {"plan_id": plan.plan_id}
     return {
         **{folder / f"{key}.parquet": atomic.parquet(table, tags) for key, table in plan.side_tables.items()},

@@ -47,7 +47,7 @@ class TakenIn:
     history: list[dict[str, Any]]
 
 
-def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
+def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
     """Store labels, and count all that the study has; errors as in `evaluate`."""
     read = _read(sources, plan, folder.items(plan), columns)
     whole = folder.labels.with_new(read)
@@ -78,7 +78,7 @@ def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
     return [labels] if _is_one(labels) else list(labels)
 
 
-def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
+def _read(sources: Sequence[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
     """Read label tables, those on object stores from a copy under their own name."""
     read = []
     for source in sources:

@@ -28,7 +28,7 @@ def draw_weights(plan: Plan) -> FloatArray:
     """Inverse of the probability with which each rank was drawn, float64 in the plan's order.
 
     1 where every item is planned. NaN where no weight makes an average one of the list: the method draws nothing at
-    random, or the ranking's order depends on labels that were reused (`labels_seen_by_model`).
+    random, there is none, or the ranking's order depends on labels that were reused (`labels_seen_by_model`).
     """
     if plan.table.num_rows == plan.n_items:
         return np.ones(plan.table.num_rows)
@@ -37,9 +37,10 @@ def draw_weights(plan: Plan) -> FloatArray:
         for part in slice_plans(plan):
             each[part.rows] = draw_weights(part.plan)
         return each
-    method = method_of(plan)
-    if isinstance(method, DrawsAtRandom) and not plan.labels_seen_by_model:
-        each[:] = method.weights(plan)
+    if plan.kind == "curve" and not plan.labels_seen_by_model:
+        method = method_of(plan)
+        if isinstance(method, DrawsAtRandom):
+            each[:] = method.weights(plan)
     return each
 
 

@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError
+from streameval.kinds import Kind, kind_of
 from streameval.notebook import Tabular
 from streameval.questions import CONDITION, Asked, Condition, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
-from streameval.reporting.standing import promised
 from streameval.study import Study
-from streameval.study.answers import Result, answer, claim_of, evaluated
 from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Claim
@@ -118,20 +117,21 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     if not asked and about is None:
         raise InputError("nothing is checked", CONDITION)
     folder = Study(Path(study))
-    result = evaluated(folder)
-    why = _why_not(result, about)
-    found = tuple(_checked(one, result, why) for one in asked)
-    return Checks(found, claim_of(result), promised(result), why, _next(folder, result, found, why))
+    kind = kind_of(folder.folder)
+    result = kind.read(folder)
+    why = _why_not(result, kind.claim(result), about)
+    found = tuple(_checked(one, kind, result, why) for one in asked)
+    return Checks(found, kind.claim(result), kind.promised(result), why, _next(folder, result, found, why))
 
 
-def _why_not(result: Result, about: str | None) -> str:
+def _why_not(result: Any, claim: Claim, about: str | None) -> str:
     """Why nothing can be told of conditions; empty where it can."""
     if isinstance(result, Evaluation) and not result.curve.proves:
         return next(iter(result.curve.findings), "The bounds contradict each other.")
-    return claim_of(result).caution if about is not None else ""
+    return claim.caution if about is not None else ""
 
 
-def _next(study: Study, result: Result, checked: Sequence[Checked], why: str) -> str:
+def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> str:
     """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
     if "account" not in result.summary or all(one.outcome != "inconclusive" for one in checked):
         return ""
@@ -144,11 +144,11 @@ def _next(study: Study, result: Result, checked: Sequence[Checked], why: str) ->
     return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
 
 
-def _checked(question: Question, result: Result, why: str) -> Checked:
+def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
     condition = question.demand
     if not isinstance(condition, Condition) or question.metric == "score":
         raise InputError(f"{question} cannot be checked", CONDITION)
-    bounds = answer(result, question)
+    bounds = kind.answer(result, question)
     _refuse_impossible(question, condition)
     outcome = "inconclusive" if why else _outcome(bounds.lower, bounds.upper, condition)
     account = result.summary.get("account", {})

@@ -19,9 +19,13 @@ from streameval.counting.labelled_rows import LabelledRows, labelled_rows
 from streameval.counting.scans import LabelledScans
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
+from streameval.kinds.labelled_list import KIND as LABELLED_LIST
+from streameval.kinds.labelled_list.results import curve_of, evaluation_of
+from streameval.kinds.rankings import KIND as RANKINGS
+from streameval.kinds.rankings.results import RankingsEvaluation, collected, identity_of, results
 from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
-from streameval.options import split, takes
+from streameval.options import takes
 from streameval.progress import Progress, silent
 from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
@@ -33,9 +37,7 @@ from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.exact_results import curve_of, evaluation_of
-from streameval.study.rankings_files import RankingsEvaluation, collected, identity_of, results, save
-from streameval.study.result_files import Evaluation, save_exact
+from streameval.study.result_files import Evaluation
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000
@@ -155,15 +157,13 @@ def exact(
     """
     options = described(options, many)
     if per is not None or many:
-        (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
-        plain = (labels, on, misses, windows) == (None, None, 0, NO_WINDOWS)
-        if not asked.per or not plain:
-            raise InputError(*_MANY)
+        alone = {"labels": labels, "on": on, "misses": misses or None,
+                 "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
+        given = {**{name: value for name, value in alone.items() if value is not None}, "per": per or (), **many}
         tables: list[pa.Table] = []
-        sink = collected(tables)
-        means = exact_per(ranking, label, asked, out=out, options=options, opened=sink, engine=engine,
-                          progress=progress)  # fmt: skip
-        return means if out is not None else replace(means, rankings=pa.concat_tables(tables))
+        means = exact_per(ranking, label=label, out=out, options=options, engine=engine, progress=progress,
+                          opened=collected(tables), **given)  # fmt: skip
+        return means if out is not None else means.with_rankings(pa.concat_tables(tables))
     misses = check_misses(misses)
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
@@ -174,36 +174,23 @@ def exact(
         truth = _open(ranking, label, options, external, chosen)
         found = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
     if out is not None:
-        _save(Path(out), found)
+        LABELLED_LIST.save(Study(Path(out)), None, found)
     return found
-
-
-def _save(folder: Path, found: Evaluation) -> None:
-    from streameval.reporting.page import render
-    from streameval.verbs.sql import writer
-
-    save_exact(folder, found, render(folder.resolve().name, None, found), writer(Study(folder), None, found))
-
-
-_MANY = (
-    "options of many rankings go with per, and not with labels, on, misses or windows",
-    "name the columns of a ranking with per (--per); labels are a column of the list, and positives that were never "
-    "returned a table (positives)",
-)
 
 
 def exact_per(
     ranking: Any,
-    label: str,
-    asked: PerRanking,
     *,
+    label: str,
     out: str | os.PathLike[str] | None,
     options: RankingOptions | None,
-    opened: Opened | None,
     engine: Engine | str = "local",
     progress: Progress = silent,
+    opened: Opened | None = None,
+    **given: Any,
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
+    (asked,) = RANKINGS.asked("exact", given)
     elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
     source = open_ranking(ranking, options or RankingOptions())
     description = source.description()
@@ -212,13 +199,7 @@ def exact_per(
     def run(rows: Opened | None) -> RankingsEvaluation:
         return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
 
-    if out is None:
-        return run(opened)
-    from streameval.reporting.rankings_page import render
-    from streameval.verbs.sql import rankings_writer
-
-    folder = Path(out)
-    return save(folder, identity, run, lambda found: render(folder.resolve().name, found), rankings_writer)
+    return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)
 
 
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:

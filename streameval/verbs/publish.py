@@ -12,12 +12,11 @@ from typing import Any
 
 from streameval import __version__
 from streameval.errors import StudyError
+from streameval.kinds import kind_of
+from streameval.stores import locks
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
-from streameval.study import Study, published
-from streameval.study.rankings_files import FILES, RankingsEvaluation
-from streameval.study.rankings_sample import SAMPLE_FILES, is_sample, read_sample
-from streameval.study.result_files import EXACT, Evaluation
+from streameval.study import Study
 
 MANIFEST = "manifest.json"
 
@@ -37,7 +36,7 @@ class Published:
 
 
 def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
-    """Copy the plan and results of an evaluated study to a folder or an object store.
+    """Copy the plan and results of an evaluated study, or the results of `exact`, to a folder or an object store.
 
     The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file has the hash it
     names. The same evaluation again writes nothing; remove the manifest to have it written once more.
@@ -50,22 +49,19 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
         InputError, OutsideError: The place cannot be written to; the store does not answer.
     """
     folder = Study(Path(study))
-    with folder.changing():
-        plan = folder.plan()
-        if is_sample(folder.folder):
-            identity, names = read_sample(folder.folder).evaluation_id, ["plan.parquet", "plan.json", *SAMPLE_FILES]
-        else:
-            identity, names = folder.evaluation().evaluation_id, published(plan)
-        bodies = _bodies(folder.folder, names)
-    return _copy(bodies, identity, plan.plan_id, place)
+    kind = kind_of(folder.folder)
+    alone = not folder.exists and (folder.folder / "evaluation.json").exists()
+    with locks.one_at_a_time(folder.folder) if alone else folder.changing():
+        found = kind.read(folder)
+        bodies = _bodies(folder.folder, published(folder)[:-1])
+    return _copy(bodies, found.evaluation_id, found.summary["study"], place)
 
 
-def publish_exact(
-    evaluation: Evaluation | RankingsEvaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]
-) -> Published:
-    """Copy what `exact` wrote into a folder, of one ranking or of many, in the same way as `publish`."""
-    names = EXACT if isinstance(evaluation, Evaluation) else FILES
-    return _copy(_bodies(Path(folder), names), evaluation.evaluation_id, None, place)
+def published(folder: Study) -> list[str]:
+    """Names of the files that are copied, in the order in which they are best read; the manifest is the last."""
+    plan = folder.plan() if folder.exists else None
+    planned = [] if plan is None else [*(f"{name}.parquet" for name in plan.side_tables), "plan.parquet", "plan.json"]
+    return [*planned, *kind_of(folder.folder).files(plan), MANIFEST]
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from streameval.errors import InputError
+from streameval.kinds import kind_of
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import ReportedStudy, figures
-from streameval.reporting.page import page, render
-from streameval.reporting.rankings_page import render as render_rankings
-from streameval.reporting.rankings_page import render_sample
+from streameval.reporting.page import page
 from streameval.stores import atomic, locks
 from streameval.study import Study
-from streameval.study.rankings_files import is_many, read_results
-from streameval.study.rankings_sample import is_sample, read_sample
 
 Items = Literal["hidden", "shown"]
 
@@ -53,19 +50,14 @@ def report(
 
 
 def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
-    if any(is_many(Path(study)) or is_sample(Path(study)) for study in studies):
-        if len(studies) > 1 or items == "shown":
-            raise InputError("a report of many rankings shows one result, and no items", "draw each by itself")
-        folder = Path(studies[0])
-        name = folder.resolve().name
-        many = is_many(folder)
-        text = render_rankings(name, read_results(folder)) if many else render_sample(name, read_sample(folder))
-        atomic.write_out({path: atomic.text(text)}, existing)
-        return path
-    shown = _shown(studies, items)
-    one = len(shown) == 1 and shown[0].items is None
-    drawn = atomic.text(render(shown[0].name, shown[0].plan, shown[0].evaluation) if one else page(shown))
-    atomic.write_out({path: drawn}, existing)
+    if len(studies) == 1 and items == "hidden":
+        folder = Study(Path(studies[0]))
+        kind = kind_of(folder.folder)
+        found, plan = kind.read(folder), folder.plan() if folder.exists else None
+        drawn = kind.page(folder.folder.resolve().name, plan, found)
+    else:
+        drawn = page(_shown(studies, items))
+    atomic.write_out({path: atomic.text(drawn)}, existing)
     return path
 
 

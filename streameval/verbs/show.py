@@ -14,14 +14,14 @@ from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
 from streameval.judges.classes import awaits_judge
+from streameval.kinds import kind_of
 from streameval.notebook import Tabular
 from streameval.questions import Question
 from streameval.questions import measures as read_measures
 from streameval.reporting.sentences import estimate_sentence
-from streameval.reporting.standing import Standing, not_evaluated, of_result, promised
+from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
 from streameval.study import Study
-from streameval.study.answers import Result, answer, claim_of, evaluated
 from streameval.study.result_files import Evaluation
 from streameval.study.standard_errors import precision_error
 from streameval.types import Claim
@@ -100,26 +100,31 @@ def show(
         if slice is not None or standard_error:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
         return _standing(os.fspath(study), folder)
-    whole = evaluated(folder)
+    kind = kind_of(folder.folder)
+    whole = kind.read(folder)
     result = whole if slice is None else _slice(whole, slice)
-    bounds = {str(one): answer(result, one) for one in asked}
+    bounds = {str(one): kind.answer(result, one) for one in asked}
     errors = _standard_errors(whole, slice, asked) if standard_error else {}
     basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
-    promise = f"{promised(result)} {estimate_sentence(basis)}".rstrip()
-    return Shown(bounds, claim_of(result), promise, basis, errors)
+    promise = f"{kind.promised(result)} {estimate_sentence(basis)}".rstrip()
+    return Shown(bounds, kind.claim(result), promise, basis, errors)
 
 
-def _slice(result: Result, name: str) -> SliceResult:
+def _slice(result: Any, name: str) -> SliceResult:
     if not isinstance(result, Evaluation):
         raise InputError("many rankings have no slices", "slices are planned with --by COL")
     return slice_of(result.slices, name)
 
 
 def _standing(study: str, folder: Study) -> Standing:
-    name = folder.folder.resolve().name
+    name, kind = folder.folder.resolve().name, kind_of(folder.folder)
     plan = folder.plan() if folder.exists else None
     try:
-        return of_result(study, name, plan, evaluated(folder))
+        found = kind.read(folder)
+        if plan is not None:
+            return kind.standing(study, name, plan, found)
+        head = f"{name}: {kind.headline(found)}"
+        return complete(study, head, kind.promised(found), found.summary["n_items"], kind.claim(found))
     except StudyError as error:
         if plan is None:
             raise
@@ -129,7 +134,7 @@ def _standing(study: str, folder: Study) -> Standing:
         return not_evaluated(study, name, plan, "judged" if awaits_judge(plan) else selected)
 
 
-def _standard_errors(result: Result, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
+def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for one in asked:
         if one.metric == "precision" and one.cutoff is not None and isinstance(result, Evaluation) and slice is None:

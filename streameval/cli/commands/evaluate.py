@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.given_again import agreement_lines, given_again
-from streameval.cli.label_lines import label_lines
-from streameval.cli.many import evaluate_per, is_of_many
-from streameval.cli.options import Flags, Whole, flags_of
-from streameval.cli.output import Output, columns
+from streameval.cli.options import Flags, flags_of
+from streameval.cli.output import Output
 from streameval.cli.panels import LABELS
-from streameval.errors import InputError
-from streameval.labelling.options import Judging, LabelColumns
-from streameval.text import short
-
-if TYPE_CHECKING:
-    from streameval.slices.files import SliceResult
+from streameval.labelling.options import Judging, KnownPositives, LabelColumns, Misses
 
 
-@flags_of(LabelColumns, Judging, panel=LABELS)
+@flags_of(LabelColumns, Judging, Misses, KnownPositives, panel=LABELS)
 class LabelFlags(Flags):
-    """Which columns of a label table say what, and how votes become labels."""
+    """Which columns of a label table say what, how votes become labels, and what is known beside them."""
 
 
 _LABELS = LabelFlags()
 Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")]
-
-# what a terminal shows of metrics.parquet
-_OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_SHOWN = 20  # slices
-_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
 
 @job
@@ -43,10 +30,6 @@ def evaluate(
     *,
     labels: Sources = None,
     how: LabelFlags = _LABELS,
-    misses: Whole = 0,
-    misses_from: Path | None = None,
-    positives: Path | None = None,
-    item: str | None = None,
     publish: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
@@ -60,83 +43,34 @@ def evaluate(
         labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
             duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
             before adds nothing.
-        misses: Positives that the ranking never returned.
-        misses_from: Evaluated study of the items that were never returned: misses are bounded by its labels, and both
-            share the confidence.
-        positives: Of many rankings (`plan --per`): Parquet file with a row for each known positive, its --per columns
-            and --item: bounds recall, average precision and nDCG at k from above, with --assume complete on both sides.
-        item: Column that names the item in --positives and in the list. Without it every row is a positive that is not
-            among the items to label.
         publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
-    from streameval.cli.picture import picture
-    from streameval.reporting.sentences import (
-        band_meaning,
-        estimate_sentence,
-        half_width_sentence,
-        next_command,
-        remarks,
-        verdict,
-    )
-    from streameval.study import Study, result_files
-    from streameval.study.provenance import way_out
+    from streameval.cli.picture import shown
+    from streameval.kinds import kind_of
+    from streameval.study import Study
     from streameval.verbs.evaluate import evaluate as verb
 
-    if is_of_many(study):
-        others = {"--misses": misses, "--misses-from": misses_from, "--dry-run": batch.dry_run}
-        if strangers := [name for name, given in others.items() if given]:
-            raise InputError(f"this study has many rankings, and does not go with {', '.join(strangers)}",
-                             "leave it out")  # fmt: skip
-        pool = {"positives": positives, "item": item}
-        evaluate_per(study, labels or [], {**how.given(), **pool}, publish, output)
-        return
-    if strangers := [name for name, given in (("--positives", positives), ("--item", item)) if given is not None]:
-        raise InputError(f"{strangers[0]} is for many rankings, and this study has one",
-                         "count positives that were never returned with --misses, or bound them with --misses-from"
-                         )  # fmt: skip
+    kind, given = kind_of(study), how.changed()
     if batch.dry_run:
+        kind.asked("evaluate", given)
         _rehearse(study, labels or [], publish, output)
         return
     with Study(study).changing():
         with stage("evaluate", output) as told:
-            found = verb(study, labels=labels or [], misses=misses, misses_from=misses_from, **how.given())
+            found = verb(study, labels=labels or [], **given)
             sources = _sources(labels or [], found.summary["sources"])
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
             told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
-            told |= {key: found.summary[key] for key in ("half_width", "claim")}
+            told |= {key: found.summary[key] for key in ("half_width", "claim") if key in found.summary}
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-        record(study, "evaluate", read, result_files(study, Study(study).plan()), output)
-    cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
-    account = found.summary["account"]
-    notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
-    given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
-    lines = [
-        verdict(found),
-        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
-        *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
-        *label_lines(found.issues, found.summary),
-        *_kept(account),
-        *agreement_lines(found.summary["agreement"]),
-        *given_again(study, found.summary, found.new),
-        "",
-        *columns(["first k", "lower", "estimate", "upper"], rows),
-        *picture(found.curve),
-        f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
-        *_overall(found.metrics.to_pylist()),
-        *_slices(found.slices, found.summary.get("by")),
-        "",
-        f"Report: {study / 'report.html'}",
-    ]
-    result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
-    plan = Study(study).plan()
-    if found.curve.claim.coverage == "none":
-        result["next"] = way_out(plan, found.summary, str(study))
-        lines.append(f"Next: {result['next']}.")
-    elif command := next_command(plan, found, str(study))[1]:
-        result["next"] = f"streameval {command}"
-        lines.append(f"Next: {result['next']}")
+        read |= {"positives": found.summary["pool"]} if "pool" in found.summary else {}
+        record(study, "evaluate", read, [study / name for name in kind.files(Study(study).plan())], output)
+    result, said = kind.says(study, found)
+    result["report"] = str(study / "report.html")
+    lines = [*shown(said), f"Report: {result['report']}"]
+    if following := result.get("next"):
+        lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
@@ -146,14 +80,15 @@ def evaluate(
 
 
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
+    from streameval.kinds import kind_of
     from streameval.parquet.account import Forecast
-    from streameval.study import Study, published, result_files
+    from streameval.study import Study
     from streameval.study.label_tables import forecast_labels
-    from streameval.verbs.publish import MANIFEST
+    from streameval.verbs.publish import published
 
     plan = Study(study).plan()
-    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(plan), MANIFEST)]
-    writes = [*result_files(study, plan), *copies]
+    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in published(Study(study))]
+    writes = [*(study / name for name in kind_of(study).files(plan)), *copies]
     facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
     output.say(facts, [head, *lines_of(facts)])
@@ -165,39 +100,3 @@ def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, An
 
     sizes = forecast_labels(labels)
     return [{**one, "bytes": size.bytes} for one, size in zip(read, sizes, strict=True)]
-
-
-def _overall(rows: list[dict[str, Any]]) -> list[str]:
-    """Metrics of the whole list, where they are bounded."""
-    known = {(row["metric"], row["argument"]): row for row in rows}
-    shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
-    cells = [[row["metric"], *(_number(row[side]) for side in ("lower", "estimate", "upper"))] for row in shown]
-    return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
-
-
-def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[str]:
-    """Precision of every slice as a whole."""
-    if not slices:
-        return []
-    cells = []
-    for one in slices[:_SHOWN]:
-        size = one.curve.n_items
-        bounds = (_number(value) for value in one.curve.precision_at(size))
-        cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
-    more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
-    return ["", *columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None or value != value else f"{value:.4f}"
-
-
-def _kept(account: dict[str, int]) -> list[str]:
-    """What became of answers that do not count as they stand, though nothing is wrong with them."""
-    lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
-    if account["untimed"]:
-        lines.append(
-            "Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z "
-            "(in UTC, where no zone is named)."
-        )
-    return lines

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from streameval.cli.batch import Batch, copied, job, record, stage
-from streameval.cli.exact_per import exact_per
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import EngineFlags, Whole
-from streameval.cli.output import Output, columns, progress
+from streameval.cli.output import Output, progress
 from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
 
-# what a terminal shows of metrics.parquet
-_OVERALL = (
-    ("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""),
-    ("breakeven", ""), ("r_precision", ""),
-)  # fmt: skip
+_TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the log
 
 
 @job
@@ -60,55 +54,45 @@ def exact(
     """
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
-    if many != ManyFlags():
-        others = {"--labels": labels, "--on": on, "--misses": misses, "--window": window,
-                  "--epsilon": epsilon != "0.03", "--dry-run": batch.dry_run}  # fmt: skip
-        strangers = [name for name, given in others.items() if given]
-        exact_per(ranking, label, (many, strangers), (flags, engine), (out, publish), output)
-        return
+    from streameval.cli.picture import shown
+    from streameval.kinds import named
+    from streameval.study.label_tables import forecast_labels
+    from streameval.verbs.exact import Windows, exact_per
+    from streameval.verbs.exact import exact as exact_list
+
+    kind, verb = (named("labelled_list"), exact_list) if many == ManyFlags() else (named("rankings"), exact_per)
+    own = {"labels": labels, "on": on, "misses": misses, **many.changed()}
+    own |= {"window": window, "epsilon": None if epsilon == "0.03" else epsilon}
+    if verb is exact_list:
+        lengths = tuple(_whole(text) for text in (own.pop("window") or "").split(",") if text.strip())
+        own["windows"] = Windows(lengths, tuple(text.strip() for text in epsilon.split(",")))
+        del own["epsilon"]
+    given = {name: value for name, value in own.items() if value not in (None, 0)}
     if batch.dry_run:
+        if verb is exact_per:
+            raise InputError("--per does not go with --dry-run", "leave it out")
         _rehearse((ranking, flags), label, labels, (out, publish), output)
         return
-    from streameval.metrics import headlines
-    from streameval.reporting.sentences import TIES
-    from streameval.study.label_tables import forecast_labels
-    from streameval.study.result_files import EXACT
-    from streameval.verbs.exact import Windows
-    from streameval.verbs.exact import exact as verb
-
-    windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
-                      tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with stage("exact", output) as told:
         with progress("items", output) as bar:
-            found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, windows=windows, out=out,
-                         options=flags.options(), engine=engine.create(), progress=bar)  # fmt: skip
-        summary, rows = found.summary, found.metrics.to_pylist()
-        told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
+            found = verb(list(ranking), label=label, out=out, options=flags.options(), engine=engine.create(),
+                         progress=bar, **given)  # fmt: skip
+        summary = found.summary
+        told |= {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
     if out is not None:
         beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
                 "labels": beside, **engine.facts()}  # fmt: skip
-        record(out, "exact", read, [out / name for name in EXACT], output)
-    known = headlines(rows)
-    cuts = [row for row in known.values() if row["metric"] == "precision_at"]
-    overall = [known[name] for name in _OVERALL if name in known]
-    missed = f", {misses:,} more were never returned" if misses else ""
-    lines = [
-        f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
-        *([TIES] if summary["ties"] == "open" else []),
-        "",
-        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts]),
-        "",
-        *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
-        *_windows(summary["diagnostics"]),
-        *([f"Report: {out / 'report.html'}"] if out else []),
-    ]
+        record(out, "exact", read, [out / name for name in kind.files(None)], output)
+    report = str(out / "report.html") if out else None
+    result, said = kind.says(out or Path(), found)
+    lines = [*shown(said), *([f"Report: {report}"] if out else [])]
     if publish is not None and out is not None:
-        from streameval.verbs.publish import publish_exact
+        from streameval.verbs.publish import publish as copy
 
-        copied(lambda: publish_exact(found, out, publish), output)
+        copied(lambda: copy(out, publish), output)
         lines.append(f"Published: {publish}")
-    output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
+    output.say({**result, "report": report}, lines)
 
 
 def _rehearse(
@@ -118,32 +102,19 @@ def _rehearse(
     places: tuple[Path | None, str | None],
     output: Output,
 ) -> None:
+    from streameval.kinds import named
     from streameval.rankings.forecasts import forecast_exact
     from streameval.study.label_tables import forecast_labels
-    from streameval.study.result_files import EXACT
     from streameval.verbs.publish import MANIFEST
 
     ranking, flags = what
     n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
-    writes = [str(places[0] / name) for name in EXACT] if places[0] else []
-    writes += [f"{places[1].rstrip('/')}/{name}" for name in (*EXACT, MANIFEST)] if places[1] else []
+    names = named("labelled_list").files(None)
+    writes = [str(places[0] / name) for name in names] if places[0] else []
+    writes += [f"{places[1].rstrip('/')}/{name}" for name in (*names, MANIFEST)] if places[1] else []
     facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,
                       forecast_labels([] if labels is None else [labels]))  # fmt: skip
     output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
-
-
-def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """A line for each metric; where ties leave the order open, its values in the worst and the best one beside it."""
-    if not any(row["lower"] != row["upper"] for _, row in rows):
-        return columns(head, [[name, _cell(row, "estimate")] for name, row in rows])
-    lines = [[name, *(_cell(row, side) for side in ("estimate", "lower", "upper"))] for name, row in rows]
-    return columns([*head, "worst order", "best order"], lines)
-
-
-def _cell(row: Mapping[str, Any], side: str) -> str:
-    if row[side] is None:
-        return "undefined"
-    return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
 
 
 def _whole(text: str) -> int:
@@ -153,27 +124,3 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise InputError(f"--window: {text.strip()!r} is not a whole number", "such as --window 50,100,200") from None
-
-
-def _windows(diagnostics: Mapping[str, Any]) -> list[str]:
-    """What is true of the paper's assumptions, a line for each window."""
-    if not diagnostics["windows"]:
-        return []
-    head = ["window", "epsilon", "A.1", "A.2", "first broken", "ranks that rise", "largest rise"]
-    rows = [
-        [f"{one['window']:,}", f"{one['epsilon']:g}", *("holds" if one[name]["holds"] else "fails" for name in _BOTH),
-         *_broken(one["A.2"])]
-        for one in diagnostics["windows"]
-    ]  # fmt: skip
-    smallest = diagnostics["smallest_window"]
-    verdict = f"A.2 holds with a window of {smallest:,}." if smallest else "A.2 holds with none of these windows."
-    return ["", *columns(head, rows), f"A.1 and A.2 are the assumptions of PAULA. {verdict}"]
-
-
-_BOTH = ("A.1", "A.2")
-
-
-def _broken(found: Mapping[str, Any]) -> list[str]:
-    if found["holds"]:
-        return ["-", "-", "-"]
-    return [f"rank {found['first_rank']:,}", f"{found['ranks']:,}", f"{found['largest_rise']:.4f}"]

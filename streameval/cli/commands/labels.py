@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.given_again import doubt_lines
 from streameval.cli.output import Output, columns
 from streameval.text import short
 
 if TYPE_CHECKING:
-    from streameval.verbs.labels import Progress
+    from streameval.study.progress import Progress
 
 _Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")]
 _MOST = 12  # open strata that a terminal shows
@@ -62,6 +61,7 @@ def labels(study: Path, *, forget: _Names = None, output: Output = Output()) -> 
 
 
 def _lines(study: Path, found: Progress) -> list[str]:
+    from streameval.reporting.given_again import doubt_lines
     from streameval.reporting.sentences import width_reached
 
     account = found.account
@@ -70,11 +70,11 @@ def _lines(study: Path, found: Progress) -> list[str]:
              f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
              f"{account['superseded']:,} superseded."]  # fmt: skip
     half = found.half_width
-    if not account["labelled"]:
+    if half and not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")
-    elif half["coverage"] == "none":
+    elif half and half["coverage"] == "none":
         lines.append("No half-width: the labels so far give a picture, not bounds.")
-    else:
+    elif half:
         lines.append(width_reached(half))
     return [*lines, *_strata(found), *_annotators(found), *doubt_lines(study, found.doubts), *_sources(found)]
 
@@ -82,7 +82,8 @@ def _lines(study: Path, found: Progress) -> list[str]:
 def _strata(found: Progress) -> list[str]:
     rows = [row for row in found.strata.to_pylist() if row["labelled"] < row["planned"]]
     done = found.strata.num_rows - len(rows)
-    head, many = ("slice", "slices") if "slice" in found.strata.column_names else ("ranks of stratum", "strata")
+    own = found.strata.column_names[0]
+    head, many = (own, f"{own}s") if own != "stratum" else ("ranks of stratum", "strata")
     if not rows:
         return [f"All {done:,} {many} are complete."]
     cells = [[_name_of(row), f"{row['planned']:,}", f"{row['labelled']:,}"] for row in rows]
@@ -91,7 +92,7 @@ def _strata(found: Progress) -> list[str]:
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    return short(row["slice"]) if "slice" in row else f"{row['first_rank']:,}–{row['last_rank']:,}"
+    return f"{row['first_rank']:,}–{row['last_rank']:,}" if "stratum" in row else short(str(next(iter(row.values()))))
 
 
 def _annotators(found: Progress) -> list[str]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.many import plan_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.plan_per import plan_per
 from streameval.cli.planning import DrawnFlags, JudgeFlags, ReuseFlags, doubts, next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
@@ -101,10 +101,10 @@ def _draw_rankings(asked: _Asked, many: DrawnFlags, batch: Batch, output: Output
     if (per := drawn.pop("per", None)) is None:
         raise InputError(f"--{next(iter(drawn))} is for drawn rankings",
                          "name the columns that tell them apart with --per")  # fmt: skip
-    usual = {"by": asked.by, "method": None if asked.method == "loguniform" else asked.method,
-             "dry_run": batch.dry_run or None}  # fmt: skip
-    others = {name: value for name, value in usual.items() if value is not None}
-    plan_per(asked.ranking, asked.study, (per, asked.seed), {**asked.given, **drawn, **others}, asked.flags, output)
+    if batch.dry_run:
+        raise InputError("--per does not go with --dry-run", "rankings are drawn by reading the list")
+    given = {**asked.given, **drawn, "method": asked.method, "by": asked.by}
+    plan_per(asked.ranking, asked.study, (per, asked.seed), given, asked.flags, output)
 
 
 def _plan(asked: _Asked, output: Output) -> None:
@@ -138,8 +138,8 @@ def _plan(asked: _Asked, output: Output) -> None:
 
 def _rehearse(asked: _Asked, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
+    from streameval.kinds.curve.plan import draw, drawing
     from streameval.study import Study
-    from streameval.verbs.plan import draw, drawing
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")

@@ -9,19 +9,18 @@ import numpy as np
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
-from streameval.study.rankings_files import RankingsEvaluation
-from streameval.study.rankings_sample import RankingsSample
+from streameval.study.results import Result
 
 _SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}
 _LONG = {name: short for short, name in _SHORT.items()}
 
 
-def measures(result: RankingsEvaluation | RankingsSample) -> tuple[str, ...]:
+def measures(result: Result) -> tuple[str, ...]:
     """All measures that the results have, as they are asked for: `map`, `ndcg@10`."""
     return tuple(dict.fromkeys(_asked(row) for row in result.metrics.to_pylist()))
 
 
-def answer(result: RankingsEvaluation | RankingsSample, question: Question) -> Bounds:
+def answer(result: Result, question: Question) -> Bounds:
     """Bounds on a mean over all rankings, and its estimate; NaN where it is undefined, or labels are missing.
 
     A metric's name is that of metrics.parquet, with `mean_` or without; mean average precision is `map` too, and mean

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +18,22 @@ from streameval.study.database.macro import READ, Place
 from streameval.study.database.macros import Kinds, statements
 
 _STORAGE = "v1.2.0"
+
+
+@dataclass(frozen=True)
+class Database:
+    """The database of whatever a folder holds, made from its checked files.
+
+    Attributes:
+        write (callable(path)): Writes the whole file.
+        identity: Of the results and of the columns of their items.
+        macros (callable(name) -> list of str): What creates the macros for a connection that has it attached under a
+            name; none for many rankings.
+    """
+
+    write: Callable[[str], None]
+    identity: str
+    macros: Callable[[str], list[str]] = lambda name: []
 
 
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
@@ -130,3 +148,17 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         if (trouble := outside_trouble(error)) is not None:
             raise trouble from error
         return pa.chunked_array([pa.nulls(len(column), pa.string())])
+
+
+def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str, str]) -> Callable[[str], None]:
+    """Give the writer of a DuckDB file of some tables, or readers of them, each with a comment."""
+
+    def write(path: str) -> None:
+        with new_database(path) as connection:
+            for name, rows in given().items():
+                connection.register("se_given", rows)
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM se_given")
+                connection.unregister("se_given")
+                connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
+
+    return write

@@ -17,6 +17,7 @@ from streameval.curve.envelope import Points, lift
 from streameval.curve.estimated import YieldEstimate
 from streameval.methods.checks.sliding import WindowResult, smallest_window
 from streameval.metrics.exact import Counted, metrics
+from streameval.study.formats import marked
 from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
@@ -50,6 +51,7 @@ def evaluation_of(
     table, totals = curve.table, summed.totals
     identity = _identity(description, label, rows, curve)
     summary: dict[str, Any] = {
+        **marked("labelled_list"),
         "evaluation_id": identity,
         "study": None,
         "version": __version__,

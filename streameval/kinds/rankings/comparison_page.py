@@ -5,17 +5,20 @@ from __future__ import annotations
 import html
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from streameval.kinds.rankings.comparison import RankingsComparison
 from streameval.reporting.charts import Spec, number, picture, spec
 from streameval.reporting.comparison import COLOURS, difference_number, names, plotted
 from streameval.reporting.page import frame
+from streameval.reporting.said import Columns, Said
 from streameval.reporting.tables import table
 from streameval.stores import atomic
-from streameval.study.rankings_comparison import RankingsComparison
 from streameval.text import number_of, printable
 
 HEAD = ("", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins")
 _NUMBERS = ("a", "b", "estimate", "normal_lower", "normal_upper")
+_FACTS = ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")
 _OPEN = "neither in every order of ties"
 
 
@@ -23,8 +26,7 @@ def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
-        facts = ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")
-        own = {name: getattr(found, name) for name in facts}
+        own = {name: getattr(found, name) for name in _FACTS}
         files[out / "differences.parquet"] = atomic.parquet(found.differences, own)
     if plot is not None:
         files[plot] = plotted(plot, partial(page, found), partial(figure, found))
@@ -107,3 +109,18 @@ def figure(found: RankingsComparison) -> Spec:
 
 def _text(value: str) -> str:
     return html.escape(printable(value))
+
+
+def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
+    """Say how many rankings are compared, and the difference of every mean."""
+    facts = {name: getattr(found, name) for name in _FACTS}
+    lines: list[Said] = [
+        f"a: {found.a}",
+        f"b: {found.b}",
+        shared(found),
+        "",
+        Columns(HEAD, cells(found)),
+        "",
+        meaning(found),
+    ]
+    return {**facts, "differences": found.differences.to_pylist()}, lines

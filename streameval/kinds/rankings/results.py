@@ -6,9 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
-from operator import attrgetter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
-from streameval.errors import InputError, NoRowsError, StudyError, did_you_mean
-from streameval.notebook import Tabular, facts
-from streameval.parquet.own_tables import read_table
+from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.notebook import facts
 from streameval.queries.evaluate import Found, Opened, Sink
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
-from streameval.stores.own_files import read_json
+from streameval.study.formats import marked
+from streameval.study.results import Result, file_names, read_tables
 
-AGAIN = "run the command that made it again"
-RANKINGS = "rankings.parquet"
-_OWN = ("metrics", "by_size", "histograms")
-TABLES = tuple(f"{name}.parquet" for name in _OWN)
-FILES = (RANKINGS, *TABLES, "report.html", "study.duckdb", "evaluation.json")
+MEANS = ("metrics", "by_size", "histograms")  # tables that are read as a whole
 TIE_RULES = {
     "all": "every order of tied items",
     "trec_eval": "tied items by name as text, the largest first; scores as 32-bit floats",
@@ -41,7 +35,7 @@ _GROUP = 1 << 16  # rankings of a row group
 
 
 @dataclass(frozen=True)
-class RankingsEvaluation(Tabular):
+class RankingsEvaluation(Result):
     """What `exact` finds of many rankings, or `evaluate` from the labels of some of them.
 
     Attributes:
@@ -55,17 +49,24 @@ class RankingsEvaluation(Tabular):
             metric: worst, expected and best over all orders of tied items. Null where a metric is undefined.
     """
 
-    evaluation_id: str
-    metrics: pa.Table = field(repr=False)
-    by_size: pa.Table = field(repr=False)
-    histograms: pa.Table = field(repr=False)
-    summary: Mapping[str, Any] = field(repr=False)
-    rankings: pa.Table | None = field(default=None, repr=False)
+    @property
+    def by_size(self) -> pa.Table:
+        """Means by the number of items."""
+        return self.tables["by_size"]
 
     @property
-    def table(self) -> pa.Table:
-        """The means."""
-        return self.metrics
+    def histograms(self) -> pa.Table:
+        """Rankings by the value of each metric."""
+        return self.tables["histograms"]
+
+    @property
+    def rankings(self) -> pa.Table | None:
+        """The rows of rankings; None where they are only in a file."""
+        return self.tables.get("rankings")
+
+    def with_rankings(self, rankings: pa.Table) -> RankingsEvaluation:
+        """Return the same with the rows of rankings."""
+        return replace(self, tables={**self.tables, "rankings": rankings})
 
     def mean(self, metric: str, at: int | None = None) -> float | None:
         """Mean of a metric over rankings, such as `mean("ndcg_at", 10)`; None where it is undefined in all."""
@@ -97,6 +98,7 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
     sums, options = found.sums, found.rows.options
     shown = [*options.per, "items", "positives", "misses", "average_precision"]
     summary = {
+        **marked("rankings"),
         "evaluation_id": identity,
         "study": None,
         "version": __version__,
@@ -116,8 +118,8 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
     }  # fmt: skip
     names = metric_names(options.cutoffs)
     policies = [options.no_positives, "skip" if options.no_positives == "zero" else "zero"]
-    return RankingsEvaluation(identity, means(sums, names, policies), _by_size(sums, names),
-                              _histograms(sums, names), summary)  # fmt: skip
+    own = (means(sums, names, policies), _by_size(sums, names), _histograms(sums, names))
+    return RankingsEvaluation(identity, summary, dict(zip(MEANS, own, strict=True)))
 
 
 _METRICS = pa.schema(
@@ -183,7 +185,7 @@ def collected(tables: list[pa.Table]) -> Opened:
 def save(
     folder: Path,
     identity: str,
-    run: Callable[[Opened], RankingsEvaluation],
+    run: Callable[[Opened | None], RankingsEvaluation],
     render: Callable[[RankingsEvaluation], str],
     database: Callable[[RankingsEvaluation, Path], atomic.Writer],
 ) -> RankingsEvaluation:
@@ -193,21 +195,13 @@ def save(
         run: Evaluates, with what takes the rows of rankings.
         render: Draws the report.
         database: Gives the writer of study.duckdb, from a file of rankings.
-
-    Raises `StudyError` where the folder holds a study, or files of these names that `exact` did not write.
     """
-    if (folder / "plan.json").exists():
-        raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
-    taken = [name for name in FILES if (folder / name).exists()]
-    if taken and not is_many(folder):
-        raise StudyError(
-            f"{folder / taken[0]}: is not a result of many rankings", "give these results a folder of their own"
-        )
     known: list[RankingsEvaluation] = []
     place: list[Path] = []
+    tags = {"evaluation_id": identity}
 
     def rankings(path: str) -> None:
-        writer = _Writer(path, {"evaluation_id": identity})
+        writer = _Writer(path, tags)
         known.append(run(writer.opened))
         place.append(Path(path))
         writer.close()
@@ -215,23 +209,17 @@ def save(
     def later(make: Callable[[RankingsEvaluation], atomic.Writer]) -> atomic.Writer:
         return lambda path: make(known[0])(path)
 
-    tags = {"evaluation_id": identity}
-    files: dict[Path, atomic.Writer] = {folder / RANKINGS: rankings}
-    for name, own in zip(TABLES, map(attrgetter, _OWN), strict=True):
-        files[folder / name] = later(partial(_table_writer, own, tags))
-    files[folder / "report.html"] = later(lambda found: atomic.text(render(found)))
-    files[folder / "study.duckdb"] = later(lambda found: database(found, place[0]))
-    files[folder / "evaluation.json"] = later(lambda found: atomic.json_object(found.summary))
+    def table(name: str) -> atomic.Writer:
+        return later(lambda found: atomic.parquet(found.tables[name], tags))
+
+    made = [rankings, *map(table, MEANS), later(lambda found: atomic.text(render(found))),
+            later(lambda found: database(found, place[0])),
+            later(lambda found: atomic.json_object(found.summary))]  # fmt: skip
     atomic.make_folder(folder)
     with locks.one_at_a_time(folder):
-        atomic.write_all(files)
+        paths = [folder / name for name in file_names(("rankings", *MEANS))]
+        atomic.write_all(dict(zip(paths, made, strict=True)))
     return known[0]
-
-
-def _table_writer(
-    own: Callable[[RankingsEvaluation], pa.Table], tags: Mapping[str, str], found: RankingsEvaluation
-) -> atomic.Writer:
-    return atomic.parquet(own(found), tags)
 
 
 class _Writer:
@@ -271,21 +259,7 @@ class _Writer:
             checksum.write(self._path)
 
 
-def is_many(folder: Path) -> bool:
-    """Whether a folder holds results of many rankings."""
-    try:
-        summary = read_json(folder / "evaluation.json", AGAIN)
-        return bool(summary.get("per")) and summary.get("method") == "exact"
-    except (FileNotFoundError, StudyError):
-        return False
-
-
-def read_results(folder: Path) -> RankingsEvaluation:
-    """Read results of many rankings but the rows of these; a `StudyError` where they do not belong together."""
-    summary = read_json(folder / "evaluation.json", AGAIN)
-    files = {name: read_table(folder / name, AGAIN) for name in TABLES}
-    for name, file in files.items():
-        if file.facts.get("evaluation_id") != str(summary["evaluation_id"]):
-            raise StudyError(f"{folder / name}: is of another evaluation than the rest", AGAIN)
-    metrics, by_size, histograms = (files[name].table for name in TABLES)
-    return RankingsEvaluation(str(summary["evaluation_id"]), metrics, by_size, histograms, summary)
+def read_means(folder: Path, summary: Mapping[str, Any]) -> RankingsEvaluation:
+    """Read what belongs to an evaluation.json, but the rows of rankings."""
+    files = read_tables(folder, summary, MEANS, "run the command that made it again", {})
+    return RankingsEvaluation(str(summary["evaluation_id"]), summary, {name: own.table for name, own in files.items()})

@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
+from streameval.kinds.rankings.results import RankingsEvaluation, read_means
 from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.measured import metric_names
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
-from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, read_results
+from streameval.study import Study
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _DIFFERENCES = pa.schema(
@@ -99,9 +100,10 @@ class _Side:
 
     @staticmethod
     def of(path: Path) -> _Side:
-        results, rows = read_results(path), open_rows(str(path / RANKINGS), RankingOptions())
+        results = Study(path).results(read_means)
+        rows = open_rows(str(path / "rankings.parquet"), RankingOptions())
         if rows.n_rows != results.summary["rankings"]:
-            raise StudyError(f"{path / RANKINGS}: is of another evaluation than the rest", "run exact again")
+            raise StudyError(f"{path / 'rankings.parquet'}: is of another evaluation than the rest", "run exact again")
         return _Side(path, results, rows)
 
     @property

@@ -1,0 +1,69 @@
+"""`plan --per`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.batch import record, stage
+from streameval.cli.output import Output, progress
+from streameval.cli.planning import next_stop
+from streameval.cli.ranking import RankingFlags
+from streameval.text import number_of
+
+if TYPE_CHECKING:
+    from streameval.types import Plan
+
+
+def plan_per(
+    ranking: Sequence[str],
+    study: Path,
+    drawing: tuple[str, int | None],
+    parameters: dict[str, Any],
+    flags: RankingFlags,
+    output: Output,
+) -> None:
+    """Draw rankings, plan the first items of each, and say how many labels that takes.
+
+    Args:
+        parameters: All other flags that were given; what has no part in it is refused.
+    """
+    from streameval.study import Study
+    from streameval.verbs.plan import plan
+
+    per, seed = drawing
+    with stage("plan", output) as told:
+        with progress("rows", output) as bar:
+            made = plan(list(ranking), study, per=per, seed=seed, options=flags.options(), progress=bar, **parameters)
+        told |= {"rows": made.n_items, "labels": made.table.num_rows}
+    record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
+           [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
+    drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
+    labels, judge = made.table.num_rows, parameters.get("judge")
+    judged = (
+        f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
+        "People should not see its answers."
+    )
+    lines = [
+        f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
+        f"{number_of(labels, 'item')} to label",
+        *[judged] * (judge is not None),
+        f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
+        next_stop(Study(study), made),
+    ]
+    output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **made.header()}, lines)
+
+
+def _recipe(made: Plan, per: str, flags: RankingFlags) -> str:
+    """Flags that plan the same again."""
+    options = flags.options()
+    cutoffs = ",".join(map(str, made.notes["cutoffs"]))
+    said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
+            "cutoffs": cutoffs if cutoffs != str(made.parameters["at"]) else None,
+            "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
+            "judge": made.notes.get("predictions", {}).get("column"),
+            "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip
+    parts = [f"--{name} {shlex.quote(str(value))}" for name, value in said.items() if value is not None]
+    return " ".join([*parts, *(["--ascending"] if options.ascending else [])])

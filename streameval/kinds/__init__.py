@@ -1,0 +1,315 @@
+"""Kinds of study: what is asked of labels, and so what results hold, say, and look like.
+
+A kind is one file or folder here with a class that inherits from `Kind`, and a module-level `KIND`, an instance of it.
+It is found by name; nothing else has to be edited: verbs ask `kind_of(study)`. plan.json and evaluation.json carry the
+name. What is needed to compute is imported where it is used, so that kinds are quick to find.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.options import split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streameval.curve.bounds import Bounds
+    from streameval.labelling.tally import Tallied
+    from streameval.questions import Question
+    from streameval.reporting.said import Said, Told
+    from streameval.reporting.standing import Standing
+    from streameval.stores.atomic import Existing
+    from streameval.study import Study
+    from streameval.study.database.writer import Database
+    from streameval.study.progress import Progress
+    from streameval.study.results import Result
+    from streameval.study.take_in import TakenIn
+    from streameval.types import Claim, Plan
+
+EVALUATE = "run evaluate again"
+
+
+class Kind:
+    """What every kind of study does; one that inherits from it says only what is not so by default.
+
+    By default a study is of a plan and its labels: `measured` makes tables of them, one of which is `metrics`.
+
+    Attributes:
+        name: As in plan.json and evaluation.json; that of its file or folder here.
+        about: A study of this kind, for messages: "a study of one ranking".
+        tables: Tables of its results by the name of their file, each with a comment for SQL.
+        asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
+        options: By verb: dataclasses of the options that it takes; all others are refused.
+        without: Options among them that it does not take.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    tables: ClassVar[Mapping[str, str]] = {}
+    asked_by: ClassVar[Mapping[str, str]] = {}
+    options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
+    without: ClassVar[frozenset[str]] = frozenset()
+
+    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+        """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
+        self.refuse_others(verb, given)
+        return split(self.options.get(verb, ()), given, verb)
+
+    def refuse_others(self, verb: str, given: Iterable[str]) -> None:
+        """Refuse options that only other kinds take, and say which."""
+        strangers = sorted(set(given) - self.accepts(verb))
+        owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
+                  for name in strangers}  # fmt: skip
+        if known := [name for name in strangers if owners[name]]:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in known)
+            whose = " or ".join(dict.fromkeys(about for name in known for about in owners[name]))
+            raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
+
+    def accepts(self, verb: str) -> set[str]:
+        """Names of the options of a verb."""
+        return {one.name for options in self.options.get(verb, ()) for one in fields(options)} - self.without
+
+    def files(self, plan: Plan | None) -> list[str]:
+        """Names of the files of its results, as others best read them."""
+        from streameval.study.results import file_names
+
+        return file_names(self.tables)
+
+    def read(self, folder: Study) -> Any:
+        """Read results; a `StudyError` where there are none, or they do not belong together."""
+        return folder.results(self._read)
+
+    def _read(self, folder: Path, summary: Mapping[str, Any]) -> Result:
+        from streameval.study.results import read_tables
+
+        files = read_tables(folder, summary, self.tables, EVALUATE, {})
+        return self._result(summary, {name: file.table for name, file in files.items()})
+
+    def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Result:
+        from streameval.study.results import Result
+
+        return Result(str(summary["evaluation_id"]), summary, tables)
+
+    def plan(
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Plan:
+        """Choose what to label in a ranking, and write it to a study.
+
+        Args:
+            given: Options, as they were given.
+            how: Options of the ranking, and who is told how many rows were read.
+        """
+        raise NotImplementedError
+
+    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Any:
+        """Store labels, evaluate all that the study has, and write every result.
+
+        Args:
+            given: Options, as they were given.
+        """
+        from streameval.labelling.rules import vote_rule
+        from streameval.study.take_in import take_in
+
+        asked = self.asked("evaluate", given)
+        vote_rule(asked[1].vote)
+        plan = folder.plan()
+        taken = take_in(folder, plan, labels, asked[0], asked[1])
+        tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
+        summary = {**self._summary(plan, taken, asked[1], claim), **more, "votes": folder.labels.state()}
+        found = self._result(summary, tables)
+        self.save(folder, plan, found)
+        return found
+
+    def measured(
+        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+    ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+        """Make its tables of labels; also what they claim, and what the summary says besides.
+
+        Args:
+            asked: The options of `evaluate`.
+        """
+        raise NotImplementedError
+
+    def _summary(self, plan: Plan, taken: TakenIn, judging: Judging, claim: Claim) -> dict[str, Any]:
+        from streameval import __version__
+        from streameval.labelling.rules import vote_rule
+        from streameval.study.formats import marked
+        from streameval.study.results import evaluation_id
+
+        tallied = taken.tallied
+        return {
+            **marked(self.name),
+            "evaluation_id": evaluation_id(plan, tallied.labels),
+            "study": plan.plan_id,
+            "version": __version__,
+            "method": plan.method,
+            "n_items": plan.n_items,
+            "parameters": dict(plan.parameters),
+            "ranking": dict(plan.ranking),
+            "vote": str(vote_rule(judging.vote)),
+            "prefer": list(judging.prefer),
+            "label_error": 0.0,
+            "claim": claim.as_dict(),
+            "account": dict(tallied.labels.account),
+            "agreement": tallied.agreement.as_dict(),
+            "sources": taken.given,
+            **taken.doubts,
+        }
+
+    def save(self, folder: Study, plan: Plan | None, found: Any) -> None:
+        """Write all results; evaluation.json last."""
+        from streameval.stores import atomic
+        from streameval.study.results import writers
+
+        page = self.page(folder.folder.resolve().name, plan, found)
+        database = self.database(folder, plan, found).write
+        atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
+
+    def progress(self, folder: Study) -> Progress:
+        """Say how far the labelling has come."""
+        from streameval.study.progress import progress_of
+
+        return progress_of(folder, folder.plan())
+
+    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+        """Say what results claim, the metrics, and what to know of them.
+
+        Args:
+            number: How a value is shown.
+        """
+        from streameval.reporting.said import Columns, Told
+
+        account, sides = found.summary["account"], ["lower", "estimate", "upper"]
+        rows = [[f"{row['metric']} {row['argument']}".strip(), *(number(row[side]) for side in sides)]
+                for row in found.metrics.to_pylist()]  # fmt: skip
+        claim = f"{account['labelled']:,} of {account['planned']:,} labels."
+        return Told(claim, Columns(["metric", *sides], rows), [])
+
+    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """What `evaluate` or `exact` says of results: with --json, and otherwise."""
+        from streameval.reporting.given_again import agreement_lines, doubt_lines
+        from streameval.reporting.label_lines import label_lines
+
+        told = self.told(found, lambda value: "-" if value is None else f"{value:.4f}")
+        labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [
+            told.claim, "", told.table, "", *told.remarks, *labels,
+            *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary),
+        ]  # fmt: skip
+
+    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+        """Draw report.html."""
+        from streameval.reporting.plain_page import number, plain_page
+
+        return plain_page(name, found, self.told(found, number))
+
+    def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
+        """Make study.duckdb."""
+        from streameval.study.database.writer import Database, plain_database
+
+        return Database(plain_database(lambda: found.tables, self.tables), found.evaluation_id)
+
+    def answer(self, found: Any, question: Question) -> Bounds:
+        """Bounds on a measure, and its estimate; NaN where it is undefined or nothing is known.
+
+        Raises:
+            InputError: The results have no such measure: names the nearest that they have.
+        """
+        from streameval.study.answers.rankings import answer
+
+        return answer(found, question)
+
+    def claim(self, found: Any) -> Claim:
+        """What the bounds promise."""
+        from streameval.types import Claim
+
+        return Claim(**found.summary["claim"])
+
+    def promised(self, found: Any) -> str:
+        """What the bounds promise, and under which assumption."""
+        return self.told(found, str).claim
+
+    def headline(self, found: Any) -> str:
+        """Say what results without a plan are of."""
+        from streameval.text import number_of
+
+        return f"{number_of(found.summary['n_items'], 'item')}, each with a label."
+
+    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
+        """Say where a study with a plan and results stands.
+
+        Args:
+            study: Its folder, as given.
+        """
+        from streameval.reporting.standing import with_labels
+
+        return with_labels(study, name, plan, found.summary, self.promised(found))
+
+    def difference(self, a: Path, b: Path, confidence: float) -> Any:
+        """Compare two studies; kinds that do it by the same function are compared with one another."""
+        raise InputError(f"{a} is {self.about}, which is not compared yet", "read both with sql")
+
+    def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """What `compare` says: with --json, and otherwise."""
+        raise NotImplementedError
+
+    def save_difference(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
+        """Write the tables of a difference into a folder, and its picture into a file."""
+        raise NotImplementedError
+
+
+def available() -> dict[str, Kind]:
+    """Every kind by name."""
+    return {info.name: named(info.name) for info in pkgutil.iter_modules(__path__)}
+
+
+def named(name: str) -> Kind:
+    """Give the kind of a name."""
+    kind: Kind = importlib.import_module(f"{__name__}.{name}").KIND
+    return kind
+
+
+def kind_for(verb: str, given: Mapping[str, Any]) -> Kind:
+    """Give the kind of study that a verb makes with the options given."""
+    made = {kind.asked_by[verb]: kind for kind in available().values() if verb in kind.asked_by}
+    return next((kind for option, kind in made.items() if option in given), made[""])
+
+
+def kind_of(folder: Path) -> Kind:
+    """Give the kind of study that a folder holds; that of one ranking, where nothing in it can be read.
+
+    Raises:
+        StudyError: A kind that there is not, or a file of another format.
+    """
+    from streameval.study.formats import read_header
+
+    for file in ("plan.json", "evaluation.json"):
+        path = Path(folder) / file
+        with suppress(FileNotFoundError, StudyError):
+            name = str(read_header(path, EVALUATE)["kind"])
+            break
+    else:
+        return named("curve")
+    known = [info.name for info in pkgutil.iter_modules(__path__)]
+    if name not in known:
+        raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, known))
+    return named(name)
+
+
+def database_of(study: str | os.PathLike[str]) -> Database:
+    """Make the database of whatever a folder holds; a `StudyError` where it has no results, or a mixed set."""
+    from streameval.study import Study
+
+    folder, kind = Study(Path(study)), kind_of(Path(study))
+    found = kind.read(folder)
+    return kind.database(folder, folder.plan() if folder.exists else None, found)

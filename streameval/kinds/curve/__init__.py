@@ -1,0 +1,142 @@
+"""One ranking, some of whose ranks are labelled: a curve with bounds at every rank, and what follows from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.kinds import Kind
+from streameval.labelling.options import Judging, LabelColumns, Misses
+
+if TYPE_CHECKING:
+    from streameval.curve.bounds import Bounds
+    from streameval.questions import Question
+    from streameval.reporting.said import Said
+    from streameval.reporting.standing import Standing
+    from streameval.slices.files import SliceResult
+    from streameval.stores.atomic import Existing
+    from streameval.study import Study
+    from streameval.study.comparison import Comparison
+    from streameval.study.database.writer import Database
+    from streameval.study.progress import Progress
+    from streameval.study.result_files import Evaluation
+    from streameval.types import Claim, Plan
+
+
+class OneRanking(Kind):
+    """Bounds on the yield of one ranking."""
+
+    name = "curve"
+    about = "a study of one ranking"
+    asked_by: ClassVar = {"plan": ""}
+    options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
+
+    def accepts(self, verb: str) -> set[str]:
+        """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
+        if verb not in self.asked_by:
+            return super().accepts(verb)
+        from streameval.kinds.curve.plan import OPTIONS
+        from streameval.methods import available, parameter_names
+
+        own = (one.name for kind in OPTIONS for one in fields(kind))
+        return {"method", "by", *own, *(name for one in available().values() for name in parameter_names(one))}
+
+    def plan(
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Plan:
+        """Choose the ranks to label."""
+        from streameval.kinds.curve.plan import planned
+
+        return planned(ranking, study, given, seed, *how)
+
+    def files(self, plan: Plan | None) -> list[str]:
+        """Names of the files of its results; of slices too, where the plan has any."""
+        from streameval.slices.files import SLICES
+        from streameval.study.result_files import COUNTED, FROM_VOTES
+        from streameval.study.results import file_names
+
+        return file_names([*(SLICES if plan is not None and plan.slices else ()), *FROM_VOTES, *COUNTED])
+
+    def read(self, folder: Study) -> Evaluation:
+        """Read the curve, and what follows from it."""
+        return folder.evaluation()
+
+    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Evaluation:
+        """Turn labels into the curve, and write every result."""
+        from streameval.kinds.curve.evaluate import evaluated
+
+        plan, found = evaluated(folder, labels, self.asked("evaluate", given))
+        self.save(folder, plan, found)
+        return found
+
+    def progress(self, folder: Study) -> Progress:
+        """Say how far the labelling has come, and which half-width that gives."""
+        from streameval.kinds.curve.evaluate import width_by_now
+        from streameval.study.progress import progress_of
+
+        plan = folder.plan()
+        return progress_of(folder, plan, width=lambda *so_far: width_by_now(plan, *so_far))
+
+    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
+        """Say the verdict, what became of the labels, the main figures, and the next command."""
+        from streameval.kinds.curve.says import facts, says
+
+        return facts(study, found), says(study, found)
+
+    def page(self, name: str, plan: Plan | None, found: Evaluation) -> str:
+        """Draw the curve, the metrics and the account of labels."""
+        from streameval.reporting.page import render
+
+        return render(name, plan, found)
+
+    def database(self, folder: Study, plan: Plan | None, found: Evaluation) -> Database:
+        """Make tables and macros of the curve."""
+        from streameval.kinds.curve.database import database_of
+
+        return database_of(folder, plan, found)
+
+    def answer(self, found: Evaluation | SliceResult, question: Question) -> Bounds:
+        """Bounds on a measure of the list, or of a slice of it."""
+        from streameval.study.answers.curve import answer
+
+        return answer(found, question)
+
+    def claim(self, found: Evaluation | SliceResult) -> Claim:
+        """What the bounds promise."""
+        return found.curve.claim
+
+    def promised(self, found: Evaluation | SliceResult) -> str:
+        """What the bounds promise, and under which assumption."""
+        from streameval.reporting.sentences import promise
+
+        return f"{promise(self.claim(found))}. {self.claim(found).caution}".rstrip()
+
+    def standing(self, study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
+        """Say where a study with results stands."""
+        from streameval.kinds.curve.says import standing
+
+        return standing(study, name, plan, found)
+
+    def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
+        """Compare two curves."""
+        from streameval.kinds.curve.difference import compared
+
+        return compared(a, b, confidence)
+
+    def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+        """Say which side is higher, and the difference of the main metrics."""
+        from streameval.kinds.curve.difference import difference_says
+
+        return difference_says(found)
+
+    def save_difference(self, found: Comparison, out: Path | None, plot: Path | None, existing: Existing) -> None:
+        """Write curves and differences, and their picture."""
+        from streameval.reporting.comparison import save_comparison
+
+        save_comparison(found, out, plot, existing)
+
+
+KIND = OneRanking()

@@ -1,0 +1,117 @@
+"""Labels of a plan, turned into its curve and all that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from streameval import __version__
+from streameval.curve import Curve
+from streameval.curve.label_error import check_label_error
+from streameval.errors import InputError, check_misses
+from streameval.judges.classes import awaits_judge
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.rules import vote_rule
+from streameval.labelling.tally import Tallied
+from streameval.metrics.bounded import metrics
+from streameval.slices.plan import refuse_misses, slice_results
+from streameval.study import Study
+from streameval.study.formats import marked
+from streameval.study.judging import as_read, curve_of, half_width_of, slice_curves, whole_curve
+from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
+from streameval.study.missing import basis_of
+from streameval.study.result_files import Evaluation
+from streameval.study.results import evaluation_id
+from streameval.study.take_in import take_in
+from streameval.study.weights import with_weights
+from streameval.types import Plan
+
+
+def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tuple[Plan, Evaluation]:
+    """Store labels, and compute every result; nothing but labels is written.
+
+    Args:
+        asked: `LabelColumns`, `Judging`, `Misses`.
+    """
+    columns, judging, missed = asked
+    misses = check_misses(missed.misses)
+    check_label_error(judging.label_error)
+    vote_rule(judging.vote)
+    if misses and missed.misses_from is not None:
+        raise InputError("misses were given as a number and as a study", "give one of them")
+    plan = folder.plan()
+    rest = None if missed.misses_from is None else rest_of(Path(missed.misses_from), plan)
+    if rest is not None:
+        refuse_overlap(folder, plan, rest)
+    refuse_misses(plan, misses or int(rest is not None))
+    return plan, _evaluated(folder, plan, labels, rest or misses, (columns, judging))
+
+
+def _evaluated(
+    folder: Study, plan: Plan, sources: Sequence[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
+) -> Evaluation:
+    """Store the labels, and compute."""
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
+                         f"streameval judge {folder.folder} FILE")  # fmt: skip
+    columns, judging = how
+    rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
+    read_as = sharing(as_read(plan, judging), rest)
+    taken = take_in(folder, plan, sources, columns, judging)
+    tallied, thresholds = taken.tallied, folder.thresholds(plan)
+    curve, parts = _curves(plan, read_as, tallied, judging.label_error)
+    curve = curve.with_misses(known) if rest is None else with_rest(curve, plan, rest)
+    slices = slice_results(plan, tallied.labels, parts, thresholds)
+    if thresholds is not None:
+        curve = curve.with_score(thresholds)
+    curve = curve.settled
+    summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
+    summary |= {} if rest is None else rest.facts(curve)
+    said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
+    said["votes"] = folder.labels.state()
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **said}
+    summary["label_tables"] = taken.history
+    table = with_weights(tallied.labels.table, plan, curve)
+    identity = summary["evaluation_id"]
+    found = (metrics(curve), summary, tallied.issues, slices, taken.new)
+    return Evaluation(identity, table, curve, curve.table, *found)
+
+
+def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
+    """Curve of the whole list, and those of its slices, estimated as far as the labels at hand allow."""
+    basis = basis_of(plan, tallied)
+    parts = slice_curves(read_as, tallied.labels, error)
+    curve = whole_curve(read_as, tallied.labels, error, parts).on(basis)
+    return curve, {name: one.on(basis).settled for name, one in parts.items()}
+
+
+def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
+    missed = curve.misses if curve.misses_upper is None else curve.misses_text
+    return {
+        **marked("curve"),
+        "evaluation_id": evaluation_id(plan, tallied.labels, missed, judging.label_error),
+        "version": __version__,
+        "n_items": plan.n_items,
+        "misses": curve.misses,
+        "method": plan.method,
+        "parameters": dict(plan.parameters),
+        "vote": str(vote_rule(judging.vote)),
+        "prefer": list(judging.prefer),
+        "label_error": judging.label_error,
+        "assume": judging.assume,
+        "claim": curve.claim.as_dict(),
+        "estimates": curve.basis,
+        "findings": list(curve.findings),
+        "diagnostics": dict(curve.diagnostics),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"]), judging.label_error),
+        "account": dict(tallied.labels.account),
+    }
+
+
+def width_by_now(plan: Plan, tallied: Tallied, judging: Judging) -> dict[str, Any]:
+    """Half-width that the labels so far give, and what its bounds promise."""
+    read = as_read(plan, judging)
+    curve = curve_of(read, tallied.labels, judging.label_error)
+    width = half_width_of(read, curve, int(tallied.labels.account["missing"]), judging.label_error)
+    return {**width, "coverage": curve.claim.coverage}

@@ -1,0 +1,140 @@
+"""Which ranks of one ranking to label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streameval.errors import InputError
+from streameval.judges.classes import asked, refuse_accuracy_alone
+from streameval.judges.values import Judge
+from streameval.labelling.votes import Votes
+from streameval.methods import Method, create, refuse_alpha_with_budget
+from streameval.options import option, own
+from streameval.progress import Progress, silent
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
+from streameval.rows.options import RankingOptions
+from streameval.slices.judge import judged
+from streameval.slices.plan import draw_by_slices
+from streameval.study import Study
+from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.study.reuse import Reuse, drawn_by_key
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class JudgeColumn:
+    """The judge that answers in a column of the list."""
+
+    judge: str | None = option(
+        None,
+        "Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong "
+        "anywhere: the better it is, the narrower the bounds.",
+    )
+    judge_classes: str | Sequence[float] | None = option(
+        None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."
+    )
+
+
+OPTIONS = (JudgeColumn, Reuse)
+
+
+def planned(
+    ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+    options: RankingOptions, progress: Progress,
+) -> Plan:  # fmt: skip
+    """Choose the ranks to label, and write them to a study; errors as of `streameval.plan`."""
+    parameters, folder = dict(given), planned_study(study)
+    method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
+    before, how = planned_ids(folder), drawing(folder, method, seed, by, parameters)
+    if how.reuse is not None:
+        how.reuse.refuse_unsaid()
+    drawn = draw(ranking, how, options, parameters, progress)
+    with folder.planning():
+        save_unless_planned(folder, before, drawn.plan)
+        if drawn.votes is not None:
+            folder.labels.add([drawn.votes])
+    return drawn.plan
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What chooses the ranks.
+
+    Attributes:
+        by: Column of the slices; None where the list is one.
+        judge: None where there is none.
+        reuse: How items are drawn by their key; None where ranks are.
+    """
+
+    method: str
+    seed: int
+    by: str | None = None
+    judge: Judge | None = None
+    reuse: Reuse | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together."""
+        if self.reuse is not None and self.judge is not None:
+            raise InputError("a judge does not go with draws by key", "leave out judge, or what draws by key")
+        if self.reuse is not None and self.by is not None:
+            raise InputError("slices do not go with draws by key", "leave out by, or what draws by key")
+        if self.by is not None and self.judge is not None:
+            raise InputError("a judge does not go with slices", "leave out judge, or by")
+
+
+def drawing(study: Study, method: str, seed: int | None, by: str | None, parameters: dict[str, Any]) -> Drawing:
+    """Take what chooses the ranks out of the parameters that were given, and find its seed."""
+    column, reuse = own(JudgeColumn, parameters), own(Reuse, parameters)
+    sample = parameters.get("judge_sample") is not None
+    if sample and column.judge is not None:
+        raise InputError("a judge is either a column or asked about a sample", "leave out judge, or judge-sample")
+    name = "judge" if sample else column.judge
+    if name is None and column.judge_classes is not None:
+        raise InputError("judge-classes were given without a judge", "name its column")
+    if name is None:
+        refuse_accuracy_alone(parameters)
+    judge = None if name is None else Judge.of(name, column.judge_classes)
+    known, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
+    chosen = keyed.seed(known) if keyed is not None else fresh_seed() if known is None else known
+    return Drawing(method, chosen, by, judge, keyed)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A plan, the ranking that was opened for it, and the labels that its items have already."""
+
+    plan: Plan
+    ranking: Ranking
+    votes: Votes | None = None
+
+
+def draw(
+    ranking: Any,
+    how: Drawing,
+    options: RankingOptions,
+    parameters: dict[str, Any],
+    progress: Progress = silent,
+) -> Drawn:
+    """Choose ranks and write nothing; errors as in `plan`."""
+    refuse_alpha_with_budget(parameters)
+    chosen = create(how.method, parameters)
+    opened = open_ranking(ranking, options)
+    if how.reuse is not None:
+        made, votes = drawn_by_key(opened, chosen, how.reuse, how.seed, options.memory, progress)
+        return Drawn(made, opened, votes)
+    if how.by is not None:
+        return Drawn(draw_by_slices(opened, how.by, chosen, how.seed, progress), opened)
+    return Drawn(_by_rank(opened, chosen, how, progress), opened)
+
+
+def _by_rank(opened: Ranking, chosen: Method, how: Drawing, progress: Progress) -> Plan:
+    """Draw ranks, and look up what a judge says of them."""
+    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
+    if how.judge is None:
+        return drawn
+    return asked(drawn, how.judge) if chosen.judge_sample else judged(opened, drawn, how.judge, progress)

@@ -1,0 +1,118 @@
+"""What commands say of a curve, and of the difference of two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streameval.reporting.given_again import agreement_lines, given_again
+from streameval.reporting.label_lines import label_lines
+from streameval.reporting.said import Columns, Picture, Said
+from streameval.reporting.sentences import (
+    band_meaning,
+    estimate_sentence,
+    half_width_sentence,
+    next_command,
+    remarks,
+    verdict,
+)
+from streameval.reporting.standing import Standing, with_labels
+from streameval.slices.files import SliceResult
+from streameval.study import Study
+from streameval.study.provenance import way_out
+from streameval.study.result_files import Evaluation
+from streameval.text import short
+from streameval.types import Plan
+
+# what a terminal shows of metrics.parquet
+_OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
+_SHOWN = 20  # slices
+_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
+
+
+def says(study: Path, found: Evaluation) -> list[Said]:
+    """Say the verdict, what became of the labels, and the main figures."""
+    rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(found)]
+    account = found.summary["account"]
+    notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
+    return [
+        verdict(found),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
+        *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
+        *label_lines(found.issues, found.summary),
+        *_kept(account),
+        *agreement_lines(found.summary["agreement"]),
+        *given_again(study, found.summary, found.new),
+        "",
+        Columns(["first k", "lower", "estimate", "upper"], rows),
+        Picture(found.curve),
+        f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
+        *_overall(found.metrics.to_pylist()),
+        *_slices(found.slices, found.summary.get("by")),
+        "",
+    ]
+
+
+def facts(study: Path, found: Evaluation) -> dict[str, Any]:
+    """Give the summary, precision at cutoffs, and the next command."""
+    given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
+    result = {**found.summary, "sources": given, "precision_at": _cuts(found)}
+    plan = Study(study).plan()
+    if found.curve.claim.coverage == "none":
+        result["next"] = way_out(plan, found.summary, str(study))
+    elif command := next_command(plan, found, str(study))[1]:
+        result["next"] = f"streameval {command}"
+    return result
+
+
+def standing(study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
+    """What is proven so far, in one sentence or two, and the command to run next."""
+    if found.curve.claim.coverage == "none":
+        command, _, does = way_out(plan, found.summary, study).removeprefix("`").partition("` ")
+    else:
+        does, command = next_command(plan, found, study)
+        command = f"streameval {command}" if command else ""
+    said, account = verdict(found), found.summary["account"]
+    missing = account["labelled"] < account["planned"]
+    so_far = f"So far, w{said[1:]}" if missing and said.startswith("With ") else said
+    return with_labels(study, name, plan, found.summary, so_far, (command, does if command else ""))
+
+
+def _cuts(found: Evaluation) -> list[dict[str, Any]]:
+    return [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
+
+
+def _overall(rows: list[dict[str, Any]]) -> list[Said]:
+    """Metrics of the whole list, where they are bounded."""
+    known = {(row["metric"], row["argument"]): row for row in rows}
+    shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
+    cells = [[row["metric"], *(_number(row[side]) for side in ("lower", "estimate", "upper"))] for row in shown]
+    return ["", Columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
+
+
+def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[Said]:
+    """Precision of every slice as a whole."""
+    if not slices:
+        return []
+    cells = []
+    for one in slices[:_SHOWN]:
+        size = one.curve.n_items
+        bounds = (_number(value) for value in one.curve.precision_at(size))
+        cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
+    more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
+    return ["", Columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None or value != value else f"{value:.4f}"
+
+
+def _kept(account: dict[str, int]) -> list[str]:
+    """What became of answers that do not count as they stand, though nothing is wrong with them."""
+    lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
+    if account["untimed"]:
+        lines.append(
+            "Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z "
+            "(in UTC, where no zone is named)."
+        )
+    return lines

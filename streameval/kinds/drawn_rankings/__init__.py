@@ -1,0 +1,85 @@
+"""Rankings drawn from a list that holds many, the first items of each labelled: bounds on means over all rankings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.kinds import Kind
+from streameval.labelling.options import Judging, KnownPositives, LabelColumns
+from streameval.queries.options import RankingsDraw
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streameval.kinds.drawn_rankings.results import RankingsSample
+    from streameval.labelling.tally import Tallied
+    from streameval.reporting.said import Told
+    from streameval.study import Study
+    from streameval.study.progress import Progress
+    from streameval.types import Claim, Plan
+
+
+class DrawnRankings(Kind):
+    """Bounds on means over all rankings, from those that were drawn."""
+
+    name = "drawn_rankings"
+    about = "a study of drawn rankings"
+    asked_by: ClassVar = {"plan": "per"}
+    options: ClassVar = {"plan": (RankingsDraw,), "evaluate": (LabelColumns, Judging, KnownPositives)}
+    without = frozenset({"label_error"})
+    tables: ClassVar = {
+        "metrics": "Bounds on means over all rankings; the normal interval beside them promises nothing.",
+        "rankings": "One row per ranking that was drawn; lower and upper are apart where labels are missing.",
+        "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+        """Make the options of a verb, and refuse those that have no meaning without a table of positives."""
+        from streameval.kinds.drawn_rankings.evaluate import refuse_unused
+
+        made = super().asked(verb, given)
+        if verb == "evaluate":
+            refuse_unused(*made[1:])
+        return made
+
+    def plan(
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Plan:
+        """Draw rankings, and plan the first items of each."""
+        from streameval.kinds.drawn_rankings.plan import planned
+
+        (draw,) = self.asked("plan", given)
+        return planned(ranking, study, draw, seed, how)
+
+    def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> RankingsSample:
+        from streameval.kinds.drawn_rankings.results import RankingsSample
+
+        return RankingsSample(str(summary["evaluation_id"]), summary, tables)
+
+    def measured(
+        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+    ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+        """Bound the means."""
+        from streameval.kinds.drawn_rankings.evaluate import measured
+
+        return measured(folder, plan, tallied, asked)
+
+    def progress(self, folder: Study) -> Progress:
+        """Say how far the labelling of every ranking has come."""
+        from streameval.kinds.drawn_rankings.evaluate import strata
+        from streameval.study.progress import progress_of
+
+        return progress_of(folder, folder.plan(), strata)
+
+    def told(self, found: RankingsSample, number: Callable[[float | None], str]) -> Told:
+        """Say what the bounds claim, the means, and what to know of them."""
+        from streameval.kinds.drawn_rankings.says import remarks, sample_sentence, sample_table
+        from streameval.reporting.said import Told
+
+        return Told(sample_sentence(found), sample_table(found, number), remarks(found.summary))
+
+
+KIND = DrawnRankings()

@@ -1,0 +1,105 @@
+"""What is said of means over drawn rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streameval.kinds.drawn_rankings.results import RankingsSample
+from streameval.reporting.said import Columns
+from streameval.text import number_of
+from streameval.types import TRUTH
+
+_IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
+_IF_COMPLETE = f"{_IF_RIGHT} and complete"
+WHATEVER_IT_SAYS = "they hold whatever it says, and only their width depends on it"
+NORMAL = (
+    "The normal interval is that of each mean alone, and an approximation: where nearly all rankings are 0, or nearly "
+    "all are 1, it misses far more often than it says, and where all drawn rankings are alike its width is 0."
+)
+UNKNOWN = (
+    "Average precision, recall and nDCG depend on items below the first k, about which these labels say nothing: "
+    "nothing is claimed about them."
+)
+TIED = "Tied items stand in a fixed, arbitrary order (by a hash of where they are stored); the means are of that order."
+
+
+_COMPLETE = (
+    "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings "
+    "(evaluate --assume complete)."
+)
+_INCOMPLETE = (
+    "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
+    "stated to have every positive of the drawn rankings (evaluate --assume complete)."
+)
+
+
+def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) -> Columns:
+    """Head and rows of a table of the means; of a judge, the widths with it and without."""
+    head, cells, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], [], found.summary.get("judge")
+    for row in found.metrics.to_pylist():
+        own = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
+        own += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
+        cells.append([f"{row['metric']} {row['argument']}", *map(shown, own)])
+    return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
+
+
+def remarks(summary: Any) -> list[str]:
+    """What to know of the means."""
+    judge = summary.get("judge")
+    said = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
+    said += "The last column has the width that the same labels give without it."
+    return [*([] if judge is None else [said]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
+            *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
+
+
+def sample_sentence(found: RankingsSample) -> str:
+    """What the bounds of drawn rankings claim."""
+    claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
+    said = (
+        f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
+    )
+    said += f"{found.summary['rankings']:,} rankings."
+    caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    condition = "" if pool is None else _IF_COMPLETE if pool["complete"] else _IF_RIGHT
+    if claim["confidence"] is None:
+        return (
+            "Every ranking was drawn, and every label that these means depend on is there: they are exact"
+            f"{condition}. ({said}){caution}"
+        )
+    names = [f"{row['metric']} {row['argument']}" for row in found.metrics.to_pylist() if row["coverage"] == "exact"]
+    exact = f" Exact: {', '.join(names)}." if names else ""
+    return (
+        f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
+        f"whatever the rankings are{condition}.{exact} ({said}){caution}"
+    )
+
+
+def _pooled(summary: Any) -> str:
+    """What the table of positives says."""
+    pool = summary["pool"]
+    said = (
+        f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
+        "rankings and not among their items to label. It is right if it names only positives, "
+        f"{names_right(pool['item'])}. Recall, average precision and nDCG count rankings without "
+        "a positive as 0. "
+    )
+    return said + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
+
+
+def _matched(pool: Any) -> str:
+    """How far the table and the labels name the same items, which shows where they write names differently."""
+    again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
+    said = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
+    if not pool["drawn"] or pool["item"] is None:
+        return said
+    said += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
+    said += f"and of those labelled negative {pool['denied']:,}, whose labels count. "
+    if pool["positive"] and not pool["named"]:
+        said += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
+    return said
+
+
+def names_right(item: str | None) -> str:
+    """Conditions on item names in the table of positives, with a column that names the item and without."""
+    return "each once, and none that is an item to label" if item is None else "by the names that the list has for them"

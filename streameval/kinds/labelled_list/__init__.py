@@ -1,0 +1,62 @@
+"""One list whose every item has a label: a curve that is exact, and no plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.kinds.curve import OneRanking
+
+if TYPE_CHECKING:
+    from streameval.reporting.said import Said
+    from streameval.study import Study
+    from streameval.study.result_files import Evaluation
+    from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What only one list has."""
+
+    labels: Any = None
+    on: str | None = None
+    misses: int = 0
+    windows: Any = None
+    window: Any = None  # which the command line has, and epsilon, for windows
+    epsilon: Any = None
+
+
+class LabelledList(OneRanking):
+    """The curve of one list, counted."""
+
+    name = "labelled_list"
+    about = "a labelled list"
+    asked_by: ClassVar = {}
+    options: ClassVar = {"exact": (Alone,)}
+
+    def files(self, plan: Plan | None) -> list[str]:
+        """Names of the files of its results: labels stay where they are."""
+        from streameval.study.result_files import COUNTED
+        from streameval.study.results import file_names
+
+        return file_names(COUNTED)
+
+    def save(self, folder: Study, plan: Plan | None, found: Evaluation) -> None:
+        """Write all results into a folder of their own."""
+        from streameval.stores import atomic, locks
+        from streameval.study.results import refuse_others
+
+        refuse_others(folder.folder, found.tables, self.name, "exact")
+        atomic.make_folder(folder.folder)
+        with locks.one_at_a_time(folder.folder):
+            super().save(folder, plan, found)
+
+    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
+        """Say how many are positive, precision at cutoffs, and the main metrics."""
+        from streameval.kinds.labelled_list.says import says
+
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, says(found)
+
+
+KIND = LabelledList()

@@ -1,0 +1,76 @@
+"""What `exact` says of one list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streameval.metrics import headlines
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.sentences import TIES
+from streameval.study.result_files import Evaluation
+
+# what a terminal shows of metrics.parquet
+_OVERALL = (
+    ("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""),
+    ("breakeven", ""), ("r_precision", ""),
+)  # fmt: skip
+
+
+def says(found: Evaluation) -> list[Said]:
+    """Say how many are positive, precision at cutoffs, and the main metrics."""
+    summary, known = found.summary, headlines(found.metrics.to_pylist())
+    cuts = [row for row in known.values() if row["metric"] == "precision_at"]
+    overall = [known[name] for name in _OVERALL if name in known]
+    missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
+    return [
+        f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
+        *([TIES] if summary["ties"] == "open" else []),
+        "",
+        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts]),
+        "",
+        *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
+        *_windows(summary["diagnostics"]),
+    ]
+
+
+def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Said]:
+    """A line for each metric; where ties leave the order open, its values in the worst and the best one beside it."""
+    if not any(row["lower"] != row["upper"] for _, row in rows):
+        return [Columns(head, [[name, _cell(row, "estimate")] for name, row in rows])]
+    sides = ("estimate", "lower", "upper")
+    return [
+        Columns(
+            [*head, "worst order", "best order"], [[name, *(_cell(row, side) for side in sides)] for name, row in rows]
+        )
+    ]
+
+
+def _cell(row: Mapping[str, Any], side: str) -> str:
+    if row[side] is None:
+        return "undefined"
+    return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
+
+
+def _windows(diagnostics: Mapping[str, Any]) -> list[Said]:
+    """What is true of the paper's assumptions, a line for each window."""
+    if not diagnostics["windows"]:
+        return []
+    head = ["window", "epsilon", "A.1", "A.2", "first broken", "ranks that rise", "largest rise"]
+    rows = [
+        [f"{one['window']:,}", f"{one['epsilon']:g}", *("holds" if one[name]["holds"] else "fails" for name in _BOTH),
+         *_broken(one["A.2"])]
+        for one in diagnostics["windows"]
+    ]  # fmt: skip
+    smallest = diagnostics["smallest_window"]
+    verdict = f"A.2 holds with a window of {smallest:,}." if smallest else "A.2 holds with none of these windows."
+    return ["", Columns(head, rows), f"A.1 and A.2 are the assumptions of PAULA. {verdict}"]
+
+
+_BOTH = ("A.1", "A.2")
+
+
+def _broken(found: Mapping[str, Any]) -> list[str]:
+    if found["holds"]:
+        return ["-", "-", "-"]
+    return [f"rank {found['first_rank']:,}", f"{found['ranks']:,}", f"{found['largest_rise']:.4f}"]

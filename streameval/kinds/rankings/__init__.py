@@ -1,0 +1,132 @@
+"""Many rankings in one list whose every item has a label: the metrics of each, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.errors import InputError
+from streameval.kinds import Kind
+from streameval.queries.options import PerRanking
+
+if TYPE_CHECKING:
+    from streameval.kinds.rankings.comparison import RankingsComparison
+    from streameval.kinds.rankings.results import RankingsEvaluation
+    from streameval.queries.evaluate import Opened
+    from streameval.reporting.said import Said
+    from streameval.stores.atomic import Existing
+    from streameval.study import Study
+    from streameval.study.database.writer import Database
+    from streameval.types import Claim, Plan
+
+
+class Rankings(Kind):
+    """Means over all rankings of a list, counted."""
+
+    name = "rankings"
+    about = "a list of labelled rankings"
+    options: ClassVar = {"exact": (PerRanking,)}
+    tables: ClassVar = {
+        "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
+        "each metric: worst, expected and best over all orders of tied items; null where it is undefined.",
+        "metrics": "Means over rankings. Lower and upper: all tied items in the worst, in the best order. "
+        "no_positives: whether rankings without a positive count as 0 or are left out; rankings: how many the mean is "
+        "over.",
+        "by_size": "Rankings by their number of items; means are over those with a positive.",
+        "histograms": "How many rankings with a positive have a metric of at_least and below at_least + 0.05; the last "
+        "has 1 too.",
+    }
+
+    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+        """Make the options of a verb; an `InputError` where no column names a ranking."""
+        made = super().asked(verb, given)
+        if not made[0].per:
+            name = next(name for name in given if name != "per").replace("_", "-")
+            raise InputError(f"--{name} is for many rankings, and needs --per",
+                             "name the columns of a ranking with --per")  # fmt: skip
+        return made
+
+    def read(self, folder: Study) -> RankingsEvaluation:
+        """Read the means; the rows of rankings stay in their file."""
+        from streameval.kinds.rankings.results import read_means
+
+        return folder.results(read_means)
+
+    def saved(
+        self, folder: Path, identity: str, run: Callable[[Opened | None], RankingsEvaluation]
+    ) -> RankingsEvaluation:
+        """Evaluate, and write each ranking as it is measured; evaluation.json last.
+
+        Args:
+            run: Evaluates, with what takes the rows of rankings.
+        """
+        from streameval.kinds.rankings.database import rankings_database
+        from streameval.kinds.rankings.results import save
+        from streameval.study.results import refuse_others
+
+        refuse_others(folder, self.tables, self.name, "exact --per")
+        return save(folder, identity, run, lambda found: self.page(folder.resolve().name, None, found),
+                    lambda found, rows: rankings_database(rows, found, self.tables))  # fmt: skip
+
+    def says(self, study: Path, found: RankingsEvaluation) -> tuple[dict[str, Any], list[Said]]:
+        """Say how many there are, what the means are, and the means."""
+        from streameval.kinds.rankings.page import claim_sentence, headline, terminal_table
+
+        said = [headline(found.summary), claim_sentence(found.summary), ""]
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*said, terminal_table(found)]
+
+    def claim(self, found: RankingsEvaluation) -> Claim:
+        """What the means are: exact."""
+        from streameval.types import Claim
+
+        return Claim("exact", None, "every item has a label")
+
+    def promised(self, found: RankingsEvaluation) -> str:
+        """What the means are."""
+        from streameval.kinds.rankings.page import claim_sentence
+
+        return claim_sentence(found.summary)
+
+    def headline(self, found: RankingsEvaluation) -> str:
+        """Say how many rankings and items there are."""
+        from streameval.kinds.rankings.page import headline
+
+        return headline(found.summary)
+
+    def page(self, name: str, plan: Plan | None, found: RankingsEvaluation) -> str:
+        """Draw the means, how they are distributed, and who does badly."""
+        from streameval.kinds.rankings.page import render
+
+        return render(name, found)
+
+    def database(self, folder: Study, plan: Plan | None, found: RankingsEvaluation) -> Database:
+        """Make tables of the means and of every ranking."""
+        from streameval.kinds.rankings.database import rankings_database
+        from streameval.study.database.writer import Database
+
+        rows = folder.folder / "rankings.parquet"
+        return Database(rankings_database(rows, found, self.tables), found.evaluation_id)
+
+    def difference(self, a: Path, b: Path, confidence: float) -> RankingsComparison:
+        """Compare two results on the rankings that both have."""
+        from streameval.kinds.rankings.comparison import compare_rankings
+
+        return compare_rankings(a, b, confidence)
+
+    def difference_says(self, found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
+        """Say the difference of every mean."""
+        from streameval.kinds.rankings.comparison_page import says
+
+        return says(found)
+
+    def save_difference(
+        self, found: RankingsComparison, out: Path | None, plot: Path | None, existing: Existing
+    ) -> None:
+        """Write the differences, and their picture."""
+        from streameval.kinds.rankings.comparison_page import save_rankings
+
+        save_rankings(found, out, plot, existing)
+
+
+KIND = Rankings()

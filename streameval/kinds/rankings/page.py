@@ -1,0 +1,198 @@
+"""The report of many rankings: their means, how they are distributed, and who does badly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from streameval.kinds.rankings.results import RankingsEvaluation
+from streameval.reporting.page import frame
+from streameval.reporting.plain_page import number, provenance, text
+from streameval.reporting.said import Columns
+from streameval.reporting.tables import table
+from streameval.text import number_of, printable
+
+_WIDTH, _HEIGHT = 280, 90
+_PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
+
+
+def render(name: str, found: RankingsEvaluation) -> str:
+    """Draw one page, without scripts."""
+    summary = found.summary
+    body = [
+        f"<h1>Rankings of {text(name)}</h1>",
+        f"<p class='soft'>{text(headline(summary))}</p>",
+        f'<p class="verdict">{text(claim_sentence(summary))}</p>',
+        "<h2>Means</h2>",
+        _means(found),
+        *_distributions(found),
+        "<h2>By number of items</h2>",
+        _sizes(found),
+        *_lowest(summary),
+        "<h2>Provenance</h2>",
+        provenance(summary),
+    ]
+    return frame(f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
+
+
+def headline(summary: dict[str, Any] | Any) -> str:
+    """How many rankings, items and positives."""
+    said = (
+        f"{number_of(summary['rankings'], 'ranking')} by {', '.join(summary['per'])}, "
+        f"{number_of(summary['n_items'], 'item')}, "
+        f"{summary['positives']:,} of them positive ({summary['how']})."
+    )
+    if summary["misses"]:
+        said += f" {number_of(summary['misses'], 'positive')} {_were(summary['misses'])} never returned."
+    if gone := summary.get("positives_left_out"):
+        said += (
+            f" {number_of(gone, 'row')} of the table of positives {_were(gone)} left out: the ranking returned "
+            f"{'its' if gone == 1 else 'their'} item, or {'it is' if gone == 1 else 'they are'} there twice."
+        )
+    return said
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+_TIES = {
+    "all": "between the worst and the best order of tied items",
+    "trec_eval": "with tied items in the order of trec_eval",
+    "scikit-learn": "with the values of scikit-learn for average precision, AUC and nDCG, and all others between the "
+    "worst and the best order of tied items",
+}
+
+
+def claim_sentence(summary: Any) -> str:
+    """What the means are."""
+    without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
+    said = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
+    if without:
+        one = without == 1
+        kept = f"count{'s' * one} as 0" if policy == "zero" else f"{'is' if one else 'are'} left out"
+        said += f" {number_of(without, 'ranking')} {'has' if one else 'have'} no positive: in the means "
+        said += f"{'it' if one else 'they'} {kept}."
+    return said
+
+
+NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
+
+
+def _means(found: RankingsEvaluation) -> str:
+    rows = found.metrics.to_pylist()
+    other = {(row["metric"], row["argument"]): row for row in rows[len(rows) // 2 :]}
+    policy = rows[-1]["no_positives"]
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(), *(number(row[end]) for end in ("estimate", "lower", "upper")),
+         number(other[row["metric"], row["argument"]]["estimate"])]
+        for row in rows[: len(rows) // 2]
+    ]  # fmt: skip
+    head = ["metric", "mean", "worst order", "best order", "other mean"]
+    return f"<p class='soft'>Other mean: {NO_POSITIVES[policy]}.</p>{table(head, cells)}"
+
+
+def _distributions(found: RankingsEvaluation) -> list[str]:
+    drawn = []
+    by_metric: dict[str, list[tuple[float, int]]] = {}
+    for row in found.histograms.to_pylist():
+        if row["metric"] in _PICTURED:
+            by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
+    for name, bars in by_metric.items():
+        if any(count for _, count in bars):
+            drawn.append(f"<figure><figcaption>{text(name)}</figcaption>{_bars(name, bars)}</figure>")
+    if not drawn:
+        return []
+    said = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
+    return ["<h2>Distributions</h2>", f"<p class='soft'>{said}</p><div class='small'>{''.join(drawn)}</div>"]
+
+
+def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
+    most, width = max(count for _, count in bars), _WIDTH / len(bars)
+    top = _round_up(most)
+    drawn = "".join(
+        f'<rect x="{i * width + 1:.1f}" y="{_HEIGHT * (1 - count / top):.1f}" width="{width - 2:.1f}" '
+        f'height="{_HEIGHT * count / top:.1f}"><title>from {low:g}: {count:,}</title></rect>'
+        for i, (low, count) in enumerate(bars)
+    )
+    ticks = "".join(f'<text x="{_WIDTH * at:.0f}" y="{_HEIGHT + 13}" text-anchor="middle">{at:g}</text>'
+                    for at in (0, 0.5, 1))  # fmt: skip
+    levels = "".join(
+        f'<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT * (1 - share):g}" y2="{_HEIGHT * (1 - share):g}"/>'
+        f'<text x="-5" y="{_HEIGHT * (1 - share) + 3.5:g}" text-anchor="end" stroke="none">{_short(top * share)}</text>'
+        for share in ((0, 0.5, 1) if top % 2 == 0 else (0, 1))
+    )
+    label = text(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
+    return (
+        f'<svg role="img" aria-label="{label}" viewBox="-44 -8 {_WIDTH + 52} {_HEIGHT + 26}" width="{_WIDTH + 52}" '
+        'font-size="10" font-family="sans-serif" fill="currentColor"><g stroke="currentColor" stroke-opacity=".25">'
+        f'{levels}</g><g fill="#2f6db0">{drawn}</g>{ticks}</svg>'
+    )
+
+
+def _round_up(count: int) -> int:
+    """The next of 1, 2, 4, 5, 6, 8, 10, 20, 40 and so on: the top of an axis."""
+    power = int(10 ** (len(str(count)) - 1))
+    return next(step * power for step in (1, 2, 4, 5, 6, 8, 10) if step * power >= count)
+
+
+def _short(count: float) -> str:
+    """A count as an axis has room for it."""
+    for power, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= power:
+            return f"{count / power:g}{letter}"
+    return f"{count:g}"
+
+
+_WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
+_AT_LAST = ("precision_at", "recall_at", "ndcg_at")  # at the deepest cutoff, where short rankings fall short
+
+
+def _sizes(found: RankingsEvaluation) -> str:
+    last = max(found.summary["parameters"]["at"])
+    metrics = [*_WHOLE, *(f"{name}_{last}" for name in _AT_LAST)]
+    names = [f"mean_{name}" for name in metrics]
+    head = ["items", "rankings", "no positive", *names]
+    rows = [
+        [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
+         *(number(row[name]) for name in names)]
+        for row in found.by_size.to_pylist()
+    ]  # fmt: skip
+    said = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
+    return f"<p class='soft'>{said}</p>{table(head, rows)}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _lowest(summary: Any) -> list[str]:
+    rows = summary["lowest"]
+    if not rows:
+        return []
+    cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
+             for row in rows]  # fmt: skip
+    return ["<h2>Lowest average precision</h2>", table(list(rows[0]), cells)]
+
+
+def terminal_table(found: RankingsEvaluation) -> Columns:
+    """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
+    rows = found.metrics.to_pylist()
+    half = len(rows) // 2
+    others = rows[half:]
+    head, sides = ["", "mean"], ["estimate"]
+    if any(row["lower"] != row["upper"] for row in rows):
+        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
+    beside = bool(found.summary["without_positives"])
+    if beside:
+        head.append(NO_POSITIVES[others[0]["no_positives"]])
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
+         *([_cell(other["estimate"])] if beside else [])]
+        for row, other in zip(rows[:half], others, strict=True)
+    ]  # fmt: skip
+    return Columns(head, cells)
+
+
+def _cell(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.6g}"

@@ -1,0 +1,45 @@
+"""The report of a kind of study that draws no charts: what is claimed, the metrics, the labels, and provenance."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+from streameval.reporting.page import frame
+from streameval.reporting.said import Told
+from streameval.reporting.tables import account, table
+from streameval.study.results import Result
+from streameval.text import printable
+
+
+def plain_page(name: str, found: Result, told: Told) -> str:
+    """Draw one page, without scripts."""
+    return frame(f"streameval: {name}", [
+        f"<main><h1>Rankings of {text(name)}</h1>", f'<p class="verdict">{text(told.claim)}</p>',
+        "<h2>Means</h2>", table(told.table.head, told.table.rows),
+        *(f"<p class='soft'>{text(one)}</p>" for one in told.remarks),
+        "<h2>Labels</h2>", account(found.summary["account"]),
+        "<h2>Provenance</h2>", provenance(found.summary), "</main>",
+    ], evaluation=found.evaluation_id)  # fmt: skip
+
+
+def provenance(summary: Mapping[str, Any]) -> str:
+    """What results were made from."""
+    said = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    said |= {"judge": summary["judge"]} if summary.get("judge") else {}
+    said |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
+    said |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
+    return table(["", ""], [[name, printable(str(value))] for name, value in said.items()])
+
+
+def number(value: float | int | None) -> str:
+    """A count, or a share with six digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+
+
+def text(value: object) -> str:
+    """Write any value as text that is neither markup nor a control character."""
+    return html.escape(printable(str(value)))

@@ -1,0 +1,115 @@
+"""How far the labelling of a study has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.labelling.options import Judging
+from streameval.labelling.tally import Tallied
+from streameval.notebook import Tabular
+from streameval.study import Study
+from streameval.study.judging import doubts, last_judging, tally_stored
+from streameval.study.vote_store import Given
+from streameval.types import Plan
+from streameval.typing import BoolArray
+
+_SHOWN = 40  # strata
+
+
+@dataclass(frozen=True)
+class Progress(Tabular):
+    """How far the labelling has come.
+
+    Attributes:
+        account (mapping of str to int): As `evaluate` gives it.
+        strata: `stratum`, `first_rank`, `last_rank`, `planned`, `labelled`.
+        sources: Per stored source, in the order in which they came: `id`, `source`, `rows`, `votes`, `skips`,
+            `unplanned`.
+        agreement: As `evaluate` gives it: `percent`, `alpha`, and `annotators` by name.
+        doubts: What may have come in twice, and what counts for nothing as it names nobody
+            (`streameval.study.judging.doubts`).
+        half_width: As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`; nothing where there is no curve.
+        judging: `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
+    """
+
+    account: Mapping[str, int]
+    strata: pa.Table
+    sources: Sequence[Mapping[str, Any]]
+    agreement: Mapping[str, Any]
+    doubts: Mapping[str, Any]
+    half_width: Mapping[str, Any]
+    judging: Mapping[str, Any]
+
+    @property
+    def table(self) -> pa.Table:
+        """The strata."""
+        return self.strata
+
+
+def progress_of(
+    folder: Study,
+    plan: Plan,
+    strata: Callable[[Plan, BoolArray], pa.Table] | None = None,
+    width: Callable[[Tallied, Judging], Mapping[str, Any]] | None = None,
+) -> Progress:
+    """Count the labels of a study, judged as in its last evaluation.
+
+    Args:
+        strata: Counts planned and labelled ranks; by default those of `strata_of`.
+        width: The half-width that bounds have by now; none, where there is no curve.
+    """
+    judging, stored = last_judging(folder), folder.labels.sources()
+    tallied = tally_stored(folder, plan, judging, stored)
+    return Progress(
+        account=tallied.labels.account,
+        strata=(strata or strata_of)(plan, tallied.labels.known),
+        sources=[_source(one, tallied.rows) for one in stored],
+        agreement=tallied.agreement.as_dict(),
+        doubts=doubts(tallied.rows, stored),
+        half_width={} if width is None else width(tallied, judging),
+        judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
+    )
+
+
+def strata_of(plan: Plan, known: BoolArray) -> pa.Table:
+    """Planned and labelled ranks of every stratum; of every slice, where strata are those within slices.
+
+    Where there is one stratum, or too many to be read, they are counted by power of ten of the rank.
+    """
+    if plan.marks is not None:
+        counted = plan.table.select(["slice"]).append_column("labelled", pa.array(known.astype(np.int64)))
+        by_slice = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
+        return by_slice.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
+    stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
+    if not 1 < np.unique(stratum).size <= _SHOWN:
+        stratum = np.floor(np.log10(rank) + 1e-12).astype(np.int32)
+    numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
+    labelled = np.add.reduceat(known.astype(np.int64), start)
+    return pa.table(
+        {
+            "stratum": numbers,
+            "first_rank": rank[start],
+            "last_rank": rank[start + planned - 1],
+            "planned": planned,
+            "labelled": labelled,
+        }
+    )
+
+
+def _source(one: Given, rows: pa.Table) -> dict[str, Any]:
+    own = rows.filter(pc.equal(rows.column("given"), one.facts["given"])).column("fate").to_pylist()
+    return {
+        "id": one.identity,
+        "source": one.facts["source"],
+        "rows": one.facts["rows"],
+        "votes": own.count("vote"),
+        "skips": own.count("skipped"),
+        "again": own.count("again"),
+        "unplanned": one.facts["unplanned"],
+    }

@@ -1,0 +1,192 @@
+"""Kinds of study: a new one is one file, and files from before kinds were written are read."""
+
+import importlib
+import json
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.errors import InputError, StudyError
+from streameval.kinds import available, kind_of
+from streameval.stores import atomic
+from streameval.stores.own_files import read_json
+from streameval.study import Study
+
+TOY = """
+import pyarrow as pa
+from streameval.kinds import Kind
+from streameval.types import Claim
+
+class Toy(Kind):
+    name, about, tables = "toy", "a toy study", {"metrics": "How many are positive."}
+    def measured(self, folder, plan, tallied, asked):
+        row = dict.fromkeys(("lower", "estimate", "upper"), float((tallied.labels.label == 1).sum()))
+        metrics = pa.Table.from_pylist([{"metric": "positives", "argument": "", **row}])
+        return {"metrics": metrics}, Claim("none", None, "nothing"), {}
+
+KIND = Toy()
+"""
+
+
+def run(command):
+    """Run a command of the package as it is now: `add_file` has its flags made anew."""
+    return importlib.import_module("streameval.cli").run(command)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    right = (np.random.default_rng(3).random(400) < 0.7).astype(np.int8)
+    pq.write_table(pa.table({"id": np.arange(400), "user": np.arange(400) // 8, "right": right}), "list.parquet")
+    return tmp_path
+
+
+@pytest.fixture
+def toys(home, add_file):
+    """Two studies of a kind that one file added."""
+    add_file("streameval.kinds", "toy", TOY)
+    for name in ("toy", "other"):
+        plan = streameval.plan("list.parquet", f"{name}-plan", budget=40, seed=5)
+        Study(name).save_plan(replace(plan, kind="toy"))
+        streameval.select(name, export=f"{name}.csv")
+    return home
+
+
+def labels_of(study):
+    chosen = streameval.select(study).table
+    return chosen.select(["rank"]).append_column("label", chosen.column("right"))
+
+
+def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
+    truth = labels_of("toy")
+    positives = sum(truth.column("label").to_pylist())
+    pq.write_table(truth, "truth.parquet")
+    assert run(["evaluate", "toy", "--labels", "truth.parquet", "--publish", "there"]) == 0
+    said = capsys.readouterr().out
+    assert f"{truth.num_rows} of {truth.num_rows} labels." in said
+    assert f"{positives}.0000" in said
+    assert {one["name"] for one in json.loads((toys / "there" / "manifest.json").read_text())["files"]} == {
+        "plan.parquet", "plan.json", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json"}  # fmt: skip
+    assert streameval.evaluate("toy").summary["kind"] == "toy"
+    assert streameval.labels("toy").account["labelled"] == truth.num_rows
+    assert streameval.sql("toy", "SELECT estimate FROM metrics").to_pylist() == [{"estimate": positives}]
+    with duckdb.connect() as mine:
+        streameval.register(mine, "toy", "mine")
+        assert mine.sql("SELECT upper FROM mine.metrics").fetchall() == [(positives,)]
+    (toys / "toy" / "report.html").unlink()
+    assert f"{positives:.6f}" in streameval.report("toy").read_text()
+    for command in (["labels", "toy"], ["report", "toy"], ["sql", "toy", "FROM metrics"], ["evaluate", "toy"],
+                    ["evaluate", "toy", "--dry-run"], ["labels", "toy", "--json"]):  # fmt: skip
+        assert run(command) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["evaluate", "toy", "--misses", "3"], "a toy study does not go with --misses. Hint: leave it out: it is for"),
+        (["compare", "toy", "other"], "toy is a toy study, which is not compared yet. Hint: read both with sql"),
+        (["compare", "toy", "one"], "toy is a toy study, and one is a study of one ranking"),
+        (["report", "toy", "other", "--out", "both.html"], "holds results of toy, which have no curve"),
+        (["check", "toy", "precision@10>=0.1"], "there is no mean of 'precision@10'"),
+        (["show", "toy", "precision@3"], "there is no mean of 'precision@3'"),
+        (["cut", "toy", "precision:0.5"], "holds results of toy, which have no curve"),
+        (["extrapolate", "--study", "toy", "--to", "0.75"], "holds results of toy, which have no curve"),
+        (["grow", "toy", "--labels", "20"], "this is a study of toy, and has no curve"),
+    ],
+)
+def test_what_a_kind_does_not_do_is_one_sentence(toys, capsys, command, said):
+    for name in ("toy", "other"):
+        streameval.evaluate(name, labels=labels_of(name))
+    streameval.plan("list.parquet", "one", budget=40)
+    streameval.evaluate("one", labels=labels_of("one"))
+    capsys.readouterr()
+    assert run(command) == 2
+    message = capsys.readouterr().err
+    assert (said in message, message.count("\n")) == (True, 1)
+
+
+@pytest.fixture
+def every(home):
+    """A folder of every kind that there is."""
+    streameval.plan("list.parquet", "curve", budget=40, seed=5)
+    streameval.plan("list.parquet", "drawn_rankings", per="user", rankings=20, at=3, seed=5)
+    for name in ("curve", "drawn_rankings"):
+        streameval.evaluate(name, labels=labels_of(name))
+    streameval.exact("list.parquet", label="right", out="labelled_list")
+    streameval.exact("list.parquet", label="right", per="user", out="rankings")
+    return home
+
+
+def rewrite(path, **changes):
+    """Change a file of a study, checksum and all; None takes away."""
+    known = {**read_json(path, ""), **changes}
+    atomic.write_all({path: atomic.json_object({name: one for name, one in known.items() if one is not None})})
+
+
+def test_files_say_their_kind_and_format(every):
+    for name in available():
+        for path in (every / name / "plan.json", every / name / "evaluation.json"):
+            if path.exists():
+                facts = read_json(path, "")
+                assert (facts["kind"], facts["format"]) == (name, 1)
+        assert kind_of(every / name).name == name
+
+
+def test_files_from_before_kinds_are_read_and_of_another_format_refused(every):
+    for name in available():
+        files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
+        before = streameval.sql(name, "FROM metrics")
+        for path in files:
+            rewrite(path, kind=None, format=None)
+        assert kind_of(every / name).name == name
+        assert streameval.sql(name, "FROM metrics").equals(before)
+        rewrite(files[-1], format=2)
+        with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote format 2, and this version reads "
+                                             "format 1.*run evaluate again"):  # fmt: skip
+            streameval.sql(name, "FROM metrics")
+        if len(files) == 2:
+            streameval.evaluate(name)  # as was said
+            assert streameval.sql(name, "FROM metrics").equals(before)
+            rewrite(files[0], format=2)
+            with pytest.raises(StudyError, match=r"plan.json: streameval .* wrote format 2"):
+                streameval.evaluate(name)
+
+
+def test_a_kind_that_there_is_not_is_refused(every):
+    rewrite(every / "curve" / "plan.json", kind="curv")
+    with pytest.raises(StudyError, match=r"plan.json: there is no kind of study 'curv' \(did you mean|did you mean"):
+        streameval.evaluate("curve")
+
+
+def test_labels_of_drawn_rankings_are_counted_by_ranking(home, capsys):
+    streameval.plan("list.parquet", "st", per="user", rankings=20, at=3, seed=5)
+    streameval.evaluate("st", labels=labels_of("st").slice(0, 50))
+    found = streameval.labels("st")
+    assert (found.account["labelled"], found.account["planned"], found.strata.num_rows) == (50, 60, 20)
+    assert sum(found.strata.column("labelled").to_pylist()) == 50
+    assert set(map(int, found.strata.column("ranking").to_pylist())) <= set(range(50))
+    assert run(["labels", "st"]) == 0
+    said = capsys.readouterr().out
+    assert "50 of 60 planned items labelled" in said
+    assert "half-width" not in said.lower()
+
+
+def test_what_exact_wrote_is_published(every):
+    for name in ("labelled_list", "rankings"):
+        told = streameval.publish(name, every / f"{name}-there")
+        assert told.manifest["evaluation_id"] == streameval.sql(name, "FROM provenance").to_pylist()[0]["evaluation_id"]
+        assert {path.name for path in (every / f"{name}-there").iterdir()} == {
+            "manifest.json", *kind_of(every / name).files(None)}  # fmt: skip
+    with pytest.raises(StudyError, match="nowhere is not a study"):
+        streameval.publish("nowhere", "there")
+
+
+def test_options_of_no_kind_are_guessed(home):
+    streameval.plan("list.parquet", "one", budget=40)
+    with pytest.raises(InputError, match=r"evaluate has no option 'mises'.*misses"):
+        streameval.evaluate("one", labels=labels_of("one"), mises=3)
