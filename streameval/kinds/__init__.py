@@ -245,6 +245,12 @@ class Kind:
 
         return f"{number_of(found.summary['n_items'], 'item')}, each with a label."
 
+    def subject(self, plan: Plan) -> str:
+        """Say what a study with a plan estimates."""
+        from streameval.text import number_of
+
+        return f"precision of {number_of(plan.n_items, 'item')}"
+
     def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
         """Say where a study with a plan and results stands.
 
@@ -253,7 +259,7 @@ class Kind:
         """
         from streameval.reporting.standing import with_labels
 
-        return with_labels(study, name, plan, found.summary, self.promised(found))
+        return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
 
     def difference(self, a: Path, b: Path, confidence: float) -> Any:
         """Compare two studies; kinds that do it by the same function are compared with one another."""

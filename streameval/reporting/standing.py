@@ -43,10 +43,11 @@ class Standing:
         return {**said, **self.facts}
 
 
-def not_evaluated(study: str, name: str, plan: Plan, stage: str, why: str = "") -> Standing:
+def not_evaluated(study: str, subject: str, plan: Plan, stage: str, why: str = "") -> Standing:
     """A study without results that can be used.
 
     Args:
+        subject: The name of the study, and what it estimates.
         why: Why those that it has cannot be used.
     """
     planned, folder = plan.table.num_rows, shlex.quote(study)
@@ -57,16 +58,9 @@ def not_evaluated(study: str, name: str, plan: Plan, stage: str, why: str = "") 
         "outdated": (f"evaluate {folder}", "makes the results again"),
     }[stage]
     labels = f"{number_of(planned, 'label')} planned" + ("" if why else ", none of which is in")
-    head = f"{name}: {_subject(plan)}, {labels}."
+    head = f"{subject}, {labels}."
     facts = {"n_items": plan.n_items, "planned": planned, **({} if why else {"labelled": 0})}
     return Standing(study, stage, head, why, f"streameval {after[0]}", after[1], facts)
-
-
-def _subject(plan: Plan) -> str:
-    per = plan.notes.get("per")
-    if per is None:
-        return f"precision of {number_of(plan.n_items, 'item')}"
-    return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(per)}"
 
 
 def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
@@ -75,18 +69,19 @@ def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) ->
 
 
 def with_labels(
-    study: str, name: str, plan: Plan, summary: Mapping[str, Any], so_far: str, after: tuple[str, str] = ("", "")
+    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: tuple[str, str] = ("", "")
 ) -> Standing:
     """A study with results.
 
     Args:
+        subject: The name of the study, and what it estimates.
         so_far: What is proven.
         after: The command to run next where no label is missing, and what it does.
     """
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
     are = "is" if labelled == 1 else "are"
     labels = ", all of them in" if labelled == planned else f" of which {labelled:,} {are} in"
-    head = f"{name}: {_subject(plan)}, {number_of(planned, 'label')}{labels}."
+    head = f"{subject}, {number_of(planned, 'label')}{labels}."
     if missing := planned - labelled:
         are = "task is" if missing == 1 else "tasks are"
         command = f"streameval select {shlex.quote(study)} --remaining --export remaining.csv"

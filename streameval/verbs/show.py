@@ -128,10 +128,11 @@ def _standing(study: str, folder: Study) -> Standing:
     except StudyError as error:
         if plan is None:
             raise
+        subject = f"{name}: {kind.subject(plan)}"
         if (folder.folder / "evaluation.json").exists():
-            return not_evaluated(study, name, plan, "outdated", f"{error.what}.")
+            return not_evaluated(study, subject, plan, "outdated", f"{error.what}.")
         selected = "planned" if folder.selected(plan) is None else "selected"
-        return not_evaluated(study, name, plan, "judged" if awaits_judge(plan) else selected)
+        return not_evaluated(study, subject, plan, "judged" if awaits_judge(plan) else selected)
 
 
 def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:

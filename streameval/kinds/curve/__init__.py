@@ -118,7 +118,7 @@ class OneRanking(Kind):
         """Say where a study with results stands."""
         from streameval.kinds.curve.says import standing
 
-        return standing(study, name, plan, found)
+        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
 
     def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
         """Compare two curves."""

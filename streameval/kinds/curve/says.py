@@ -65,7 +65,7 @@ def facts(study: Path, found: Evaluation) -> dict[str, Any]:
     return result
 
 
-def standing(study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
+def standing(study: str, subject: str, plan: Plan, found: Evaluation) -> Standing:
     """What is proven so far, in one sentence or two, and the command to run next."""
     if found.curve.claim.coverage == "none":
         command, _, does = way_out(plan, found.summary, study).removeprefix("`").partition("` ")
@@ -75,7 +75,7 @@ def standing(study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
     said, account = verdict(found), found.summary["account"]
     missing = account["labelled"] < account["planned"]
     so_far = f"So far, w{said[1:]}" if missing and said.startswith("With ") else said
-    return with_labels(study, name, plan, found.summary, so_far, (command, does if command else ""))
+    return with_labels(study, subject, found.summary, so_far, (command, does if command else ""))
 
 
 def _cuts(found: Evaluation) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streameval.types import Claim, Plan
 
 
-class DrawnRankings(Kind):
+class SampledRankings(Kind):
     """Bounds on means over all rankings, from those that were drawn."""
 
     name = "drawn_rankings"
@@ -74,6 +74,12 @@ class DrawnRankings(Kind):
 
         return progress_of(folder, folder.plan(), strata)
 
+    def subject(self, plan: Plan) -> str:
+        """Say what a study with a plan estimates."""
+        from streameval.text import number_of
+
+        return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(plan.notes['per'])}"
+
     def told(self, found: RankingsSample, number: Callable[[float | None], str]) -> Told:
         """Say what the bounds claim, the means, and what to know of them."""
         from streameval.kinds.drawn_rankings.says import remarks, sample_sentence, sample_table
@@ -82,4 +88,4 @@ class DrawnRankings(Kind):
         return Told(sample_sentence(found), sample_table(found, number), remarks(found.summary))
 
 
-KIND = DrawnRankings()
+KIND = SampledRankings()

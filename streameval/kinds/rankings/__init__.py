@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streameval.types import Claim, Plan
 
 
-class Rankings(Kind):
+class LabelledRankings(Kind):
     """Means over all rankings of a list, counted."""
 
     name = "rankings"
@@ -129,4 +129,4 @@ class Rankings(Kind):
         save_rankings(found, out, plot, existing)
 
 
-KIND = Rankings()
+KIND = LabelledRankings()
