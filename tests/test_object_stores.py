@@ -16,14 +16,15 @@ from lake import ENVIRONMENT, client, forget, reach, refused, serve, upload
 
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
+from streameval.kinds import named
 from streameval.rankings import open_ranking
 from streameval.rows.lake import call_library
 from streameval.rows.options import RankingOptions
 from streameval.stores import trouble
 from streameval.stores.objects import ObjectFile
-from streameval.study import PUBLISHED
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
+PUBLISHED = ["plan.parquet", "plan.json", *named("curve").files(None)]
 SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
 

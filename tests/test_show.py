@@ -11,9 +11,10 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds import named
 from streameval.questions import Question
 from streameval.study import Study
-from streameval.study.answers import answer, evaluated, measures
+from streameval.study.answers import rankings
 
 N = 20_000
 
@@ -115,7 +116,7 @@ def test_measures_are_those_of_the_curve(planned, capsys):
     for name, row in (("average_precision", ("average_precision", "positives")), ("dcg@100", ("dcg_at", "100"))):
         lower, estimate, upper = streameval.show("pairs", name).bounds[name]
         assert (lower, estimate, upper) == tuple(rows[row][side] for side in ("lower", "estimate", "upper"))
-    for name in measures(Study("pairs").evaluation()):
+    for name in curve.measures(Study("pairs").evaluation()):
         whole = name in ("positives", "average_precision", "pr_area", "roc_auc", "breakeven", "r_precision")
         whole |= name.startswith(("max_f", "reciprocal", "eleven"))
         assert not np.isnan(streameval.show("pairs", f"{name}{'' if whole else '@100'}").rows()[0]["lower"])
@@ -199,10 +200,11 @@ def test_many_rankings_with_every_label_are_gated_by_their_means(runs, tmp_path,
         assert run(["check", out, *conditions]) == status
         assert "Every item has a label: the means are exact" in capsys.readouterr().out
     assert "result: 300 rankings by query, 6,000 items" in repr(streameval.show(out))
-    known = measures(evaluated(Study(out)))
+    result = named("rankings").read(Study(out))
+    known = rankings.measures(result)
     assert {"map", "mrr", "ndcg", "ndcg@1", "success@10"} <= {*known}
     for name in known:
-        answer(evaluated(Study(out)), Question.of(name))
+        rankings.answer(result, Question.of(name))
     for asked, said in (
         ("ndgc@10", "did you mean 'ndcg@10'?"),
         ("ndcg@7", "there is no mean of 'ndcg@7'"),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 def plan_per(
     ranking: Sequence[str],
     study: Path,
-    drawing: tuple[str, int | None],
     parameters: dict[str, Any],
     flags: RankingFlags,
     output: Output,
@@ -33,15 +32,14 @@ def plan_per(
     from streameval.study import Study
     from streameval.verbs.plan import plan
 
-    per, seed = drawing
     with stage("plan", output) as told:
         with progress("rows", output) as bar:
-            made = plan(list(ranking), study, per=per, seed=seed, options=flags.options(), progress=bar, **parameters)
+            made = plan(list(ranking), study, options=flags.options(), progress=bar, **parameters)
         told |= {"rows": made.n_items, "labels": made.table.num_rows}
     record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
            [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
-    labels, judge = made.table.num_rows, parameters.get("judge")
+    labels, judge, per = made.table.num_rows, parameters.get("judge"), ",".join(made.notes["per"])
     judged = (
         f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
         "People should not see its answers."
@@ -50,16 +48,16 @@ def plan_per(
         f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
         f"{number_of(labels, 'item')} to label",
         *[judged] * (judge is not None),
-        f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
+        f"Seed {made.seed}, kept in plan.json: {_recipe(made, flags)} plans the same again.",
         next_stop(Study(study), made),
     ]
     output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **made.header()}, lines)
 
 
-def _recipe(made: Plan, per: str, flags: RankingFlags) -> str:
+def _recipe(made: Plan, flags: RankingFlags) -> str:
     """Flags that plan the same again."""
     options = flags.options()
-    cutoffs = ",".join(map(str, made.notes["cutoffs"]))
+    per, cutoffs = (",".join(map(str, made.notes[name])) for name in ("per", "cutoffs"))
     said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
             "cutoffs": cutoffs if cutoffs != str(made.parameters["at"]) else None,
             "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,

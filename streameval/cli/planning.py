@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from streameval.cli.options import Flags, Whole, flags_of
+from streameval.cli.options import Flags, flags_of
 from streameval.cli.panels import JUDGE, MANY, REUSE
 from streameval.errors import StudyError
 from streameval.judges.classes import awaits_judge
 from streameval.kinds.curve.plan import JudgeColumn
-from streameval.options import option
+from streameval.queries.options import RankingsDraw
 from streameval.study.reuse import Reuse
 
 if TYPE_CHECKING:
@@ -32,19 +29,9 @@ class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 
 
-@Parameter(name="*", group=MANY)
-@dataclass(frozen=True)
+@flags_of(RankingsDraw, panel=MANY, without=("confidence", "judge"))
 class DrawnFlags(Flags):
     """Which rankings of a list that holds many are drawn."""
-
-    per: str | None = option(
-        None, "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
-    )
-    rankings: Whole | None = option(None, "How many to draw (default 1,000).")
-    at: Whole | None = option(None, "How many items of each to label, from the first on (default 10).")
-    cutoffs: str | None = option(
-        None, "Cutoffs up to --at, separated by commas, whose means are bounded together (default --at)."
-    )
 
 
 def doubts(plan: Plan) -> list[str]:

@@ -87,10 +87,14 @@ def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
 class RankingsDraw:
     """How rankings are drawn from a list that holds many, without replacement; each from its first item on."""
 
-    per: tuple[str, ...] = option((), "Columns that name the ranking of a row.")
+    per: tuple[str, ...] = option(
+        (), "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
+    )
     rankings: int = option(1_000, "How many to draw.")
-    at: int = option(10, "Items of each to label, from its first on.")
-    cutoffs: tuple[str, ...] = option((), "Ranks up to `at` whose means are bounded, all together (default: `at`).")
+    at: int = option(10, "How many items of each to label, from the first on.")
+    cutoffs: tuple[str, ...] = option(
+        (), "Cutoffs up to --at, separated by commas, whose means are bounded together (default --at)."
+    )
     confidence: float = option(0.95, "With which the bounds on all means hold together.")
     judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
 

@@ -58,7 +58,7 @@ def plan(
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
     asked = _Asked(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
-    if many.given():
+    if many.changed():
         _draw_rankings(asked, many, batch, output)
     elif batch.dry_run:
         _rehearse(asked, output)
@@ -97,14 +97,14 @@ class _Asked:
 
 def _draw_rankings(asked: _Asked, many: DrawnFlags, batch: Batch, output: Output) -> None:
     """Plan rankings that are drawn of a list of many."""
-    drawn = many.given()
-    if (per := drawn.pop("per", None)) is None:
+    drawn = many.changed()
+    if "per" not in drawn:
         raise InputError(f"--{next(iter(drawn))} is for drawn rankings",
                          "name the columns that tell them apart with --per")  # fmt: skip
     if batch.dry_run:
         raise InputError("--per does not go with --dry-run", "rankings are drawn by reading the list")
-    given = {**asked.given, **drawn, "method": asked.method, "by": asked.by}
-    plan_per(asked.ranking, asked.study, (per, asked.seed), given, asked.flags, output)
+    given = {**asked.given, **drawn, "method": asked.method, "by": asked.by, "seed": asked.seed}
+    plan_per(asked.ranking, asked.study, given, asked.flags, output)
 
 
 def _plan(asked: _Asked, output: Output) -> None:
