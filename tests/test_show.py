@@ -14,6 +14,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds import named
 from streameval.questions import Question
 from streameval.study import Study
+from streameval.study.answers import curve as of_a_curve
 from streameval.study.answers import rankings
 
 N = 20_000
@@ -116,7 +117,7 @@ def test_measures_are_those_of_the_curve(planned, capsys):
     for name, row in (("average_precision", ("average_precision", "positives")), ("dcg@100", ("dcg_at", "100"))):
         lower, estimate, upper = streameval.show("pairs", name).bounds[name]
         assert (lower, estimate, upper) == tuple(rows[row][side] for side in ("lower", "estimate", "upper"))
-    for name in curve.measures(Study("pairs").evaluation()):
+    for name in of_a_curve.measures(Study("pairs").evaluation()):
         whole = name in ("positives", "average_precision", "pr_area", "roc_auc", "breakeven", "r_precision")
         whole |= name.startswith(("max_f", "reciprocal", "eleven"))
         assert not np.isnan(streameval.show("pairs", f"{name}{'' if whole else '@100'}").rows()[0]["lower"])
