@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
+import streameval
+
 # the suite judges a change, so it is the same every time; `pytest --hypothesis-profile=default` searches on
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -54,10 +56,13 @@ def add_file(tmp_path, monkeypatch):
         (folder / f"{name}.py").write_text(code)
         module = importlib.import_module(package)
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
+        monkeypatch.setattr(streameval, "cli", importlib.import_module("streameval.cli"))
         for loaded in [one for one in sys.modules if one == f"{package}.{name}" or one.startswith("streameval.cli")]:
             monkeypatch.delitem(sys.modules, loaded)  # the flags of the command line are made of what is there
 
-    return add
+    yield add
+    for loaded in [one for one in sys.modules if one.startswith("streameval.cli")]:
+        del sys.modules[loaded]  # what was there before comes back, and nothing that was made with the file stays
 
 
 @pytest.fixture(scope="session")

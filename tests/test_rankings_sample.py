@@ -302,8 +302,8 @@ def test_what_does_not_go_with_per_is_named(home, capsys):
     assert "does not go with --by" in capsys.readouterr().err
     with pytest.raises(InputError, match="has no option 'rankngs'"):
         streameval.plan("runs.parquet", "st", per="user", rankngs=3)
-    assert run(["plan", "--help"]) == 0
-    assert "how many of each ranking to label" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+    assert run(["plan", "--per", "--help"]) == 0
+    assert "How many items of each to label" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
 
 
 def test_the_normal_interval_stays_where_the_metric_can_be(home):

@@ -252,11 +252,7 @@ class Kind:
         return f"precision of {number_of(plan.n_items, 'item')}"
 
     def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say where a study with a plan and results stands.
-
-        Args:
-            study: Its folder, as given.
-        """
+        """Say where a study with a plan and results stands; `study` is its folder, as given."""
         from streameval.reporting.standing import with_labels
 
         return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
