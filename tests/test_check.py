@@ -16,6 +16,7 @@ from test_sampling import binomial_tail
 import streameval
 from streameval.cli import run
 from streameval.errors import EXIT_DONE, EXIT_FAILS, InputError
+from streameval.kinds import named
 from streameval.methods import create
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
@@ -274,8 +275,8 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)
-    assert _checked(Question.of("precision@score:1.5 >= 0"), doubtful, "").outcome == "inconclusive"
-    assert _checked(Question.of("precision@score:0.1 >= 0"), doubtful, "").outcome == "pass"
+    assert _checked(Question.of("precision@score:1.5 >= 0"), named("curve"), doubtful, "").outcome == "inconclusive"
+    assert _checked(Question.of("precision@score:0.1 >= 0"), named("curve"), doubtful, "").outcome == "pass"
 
 
 def test_f1_is_shown_where_it_is_asked_for(tmp_path, capsys):

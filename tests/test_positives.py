@@ -43,7 +43,7 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert run([*arguments, "--item", "q"]) == 2
     assert "'q' names the ranking, and cannot name the item" in capsys.readouterr().err
     assert run([*arguments[:-2], "--window", "50"]) == 2
-    assert "--per does not go with --window" in capsys.readouterr().err
+    assert "does not go with --window" in capsys.readouterr().err
     assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
     assert "--gain is for many rankings, and needs --per" in capsys.readouterr().err
 
