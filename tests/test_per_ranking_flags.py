@@ -43,7 +43,7 @@ EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misse
             "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED,
-            "--positive yes": REFUSED, "--negative no": REFUSED, "--vote any": GOES, "--prefer done": GOES,
+            "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES, "--prefer done": GOES,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 

@@ -48,7 +48,6 @@ def refused(capsys, *arguments):
         ("--per query --positives missing.parquet", "missing.parquet: no such file", "check the spelling"),
         ("--per query --window 5", "does not go with --window", "windows slide over the ranks of one ranking"),
         ("--per query --epsilon 0.1", "does not go with --epsilon", "it is of --window"),
-        ("--per query --tolerance 0.1", "does not go with --tolerance", "leave it out"),
         ("--per query --misses 2", "does not go with --misses", "a table (--positives)"),
         ("--per query --labels x.csv --on id", "with --labels, --on", "labels are a column of the list (--label)\n"),
     ],

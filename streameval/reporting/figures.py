@@ -19,7 +19,7 @@ from streameval.types import Plan
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportedStudy:
     """A study as a report shows it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Figure:
     still: str = ""  # what is seen before scripts draw it, and where none run
 
 
-def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
+def figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
     """Draw every chart that the studies have something for.
 
     Args:
@@ -89,7 +89,7 @@ MOST_SMALL = 30
 """Slices that are drawn; all of them are in the page's table."""
 
 
-def slice_figures(study: Shown) -> list[Figure]:
+def slice_figures(study: ReportedStudy) -> list[Figure]:
     """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
     slices = study.evaluation.slices[:MOST_SMALL]
     rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(chart_rows.by_rank_small(each.curve))]
@@ -102,21 +102,21 @@ def slice_figures(study: Shown) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:
+def _of_curve(draw: Callable[[Curve], Rows], study: ReportedStudy) -> Rows:
     return draw(study.evaluation.curve)
 
 
-def _labels(study: Shown) -> Rows:
+def _labels(study: ReportedStudy) -> Rows:
     return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
 
-def _local(study: Shown) -> Rows:
+def _local(study: ReportedStudy) -> Rows:
     if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
     return chart_rows.local_shares(study.evaluation.label_table, study.evaluation.curve.n_items)
 
 
-_DRAWN: dict[str, Callable[[Shown], Rows]] = {
+_DRAWN: dict[str, Callable[[ReportedStudy], Rows]] = {
     "precision": partial(_of_curve, chart_rows.by_rank),
     "recall": partial(_of_curve, chart_rows.by_recall),
     "roc": partial(_of_curve, chart_rows.by_false_positive_rate),
@@ -126,6 +126,6 @@ _DRAWN: dict[str, Callable[[Shown], Rows]] = {
 }
 
 
-def _rows(shown: Sequence[Shown], draw: Callable[[Shown], Rows]) -> Rows:
+def _rows(shown: Sequence[ReportedStudy], draw: Callable[[ReportedStudy], Rows]) -> Rows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
     return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(draw(study))]

@@ -9,7 +9,7 @@ from importlib import resources
 from streameval.reporting import tables
 from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
-from streameval.reporting.figures import Figure, Shown, figures, slice_figures
+from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
     band_meaning,
@@ -25,10 +25,10 @@ from streameval.types import Plan
 
 def render(name: str, plan: Plan | None, evaluation: Evaluation) -> str:
     """Draw the report of one study; its plan is None where every item had a label."""
-    return page([Shown(name, plan, evaluation)])
+    return page([ReportedStudy(name, plan, evaluation)])
 
 
-def page(shown: Sequence[Shown]) -> str:
+def page(shown: Sequence[ReportedStudy]) -> str:
     """Draw the report of one study, or of several over one another.
 
     Args:
@@ -86,13 +86,13 @@ def _text(value: object) -> str:
     return html.escape(printable(str(value)))
 
 
-def _heading(shown: Sequence[Shown]) -> str:
+def _heading(shown: Sequence[ReportedStudy]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
     return f"Precision of {shown[0].name}"
 
 
-def _subject(study: Shown, several: bool) -> str:
+def _subject(study: ReportedStudy, several: bool) -> str:
     """What was evaluated: how many items in which order, and how many labels by which method."""
     curve, plan = study.evaluation.curve, study.plan
     said = [f"{study.name}: "] if several else []
@@ -112,18 +112,18 @@ def _order(plan: Plan | None) -> str:
     return f" by {plan.ranking['score']}, {first} first"
 
 
-def _next(study: Shown) -> str:
+def _next(study: ReportedStudy) -> str:
     """The command that uses what is proven, or brings what is missing."""
     said, command = ("", "") if study.plan is None else next_command(study.plan, study.evaluation, study.name)
     return f"<p class='soft'>To {_text(said)}: <code>streameval {_text(command)}</code></p>" if command else ""
 
 
-def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
+def _verdict(study: ReportedStudy, shown: Sequence[ReportedStudy]) -> str:
     name = f"<strong>{_text(study.name)}.</strong> " if len(shown) > 1 else ""
     return f'<p class="verdict">{name}{_text(page_verdict(study.evaluation))}</p>'
 
 
-def _meaning(shown: Sequence[Shown]) -> str:
+def _meaning(shown: Sequence[ReportedStudy]) -> str:
     meanings = {band_meaning(study.evaluation.curve.claim) for study in shown}
     return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims is said above."
 
@@ -137,7 +137,7 @@ def _section(figure: Figure, more: str = "") -> str:
     )
 
 
-def _slices(study: Shown, small: Sequence[Figure]) -> str:
+def _slices(study: ReportedStudy, small: Sequence[Figure]) -> str:
     """Small charts of the slices side by side, and a table of all of them."""
     said = (
         "Precision by rank within each slice, the largest first, on the same axes. What is claimed about the slices "
@@ -157,7 +157,7 @@ def _slices(study: Shown, small: Sequence[Figure]) -> str:
     return f"{head}{tables.slices(study.evaluation.slices)}</section>"
 
 
-def _picker(shown: Sequence[Shown], packed: Packed) -> str:
+def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> str:
     proves = any(study.evaluation.curve.proves for study in shown)
     targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
     options = "".join(f'<option value="{i}">{_text(study.name)}</option>' for i, study in enumerate(shown))
@@ -168,7 +168,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
     return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
 
 
-def _details(study: Shown, several: bool) -> str:
+def _details(study: ReportedStudy, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{_text(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
     said = (

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.metrics import headlines
-from streameval.reporting.figures import Shown
+from streameval.reporting.figures import ReportedStudy
 from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
@@ -45,7 +45,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "",
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(label)}">{inside}</div>'
 
 
-def metrics(shown: Sequence[Shown]) -> str:
+def metrics(shown: Sequence[ReportedStudy]) -> str:
     """The metrics that people ask for first, then all of them."""
     several = len(shown) > 1
     main, every = [], []
@@ -123,7 +123,7 @@ def account(counts: Mapping[str, int]) -> str:
     return table(("labels", "number"), rows, label="Labels")
 
 
-def assumptions(study: Shown) -> str:
+def assumptions(study: ReportedStudy) -> str:
     """What the labels say about A.1 and A.2 of the paper."""
     tested = study.evaluation.summary.get("diagnostics", {}).get("assumptions", {})
     rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
@@ -135,7 +135,7 @@ def assumptions(study: Shown) -> str:
     return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
 
 
-def provenance(study: Shown) -> str:
+def provenance(study: ReportedStudy) -> str:
     """The command that reproduces the study, and all that it was made from."""
     evaluation, plan = study.evaluation, study.plan
     facts: dict[str, Any] = {"method": evaluation.summary.get("method"), **evaluation.summary.get("parameters", {})}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.labelling.controls import read_controls
-from streameval.labelling.exports import NO_QUESTION, Question
+from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.options import TaskOptions
 from streameval.methods import method_of
 from streameval.stores.transfer import copied
@@ -57,10 +57,10 @@ class Tasks:
     batches: tuple[int, ...] = ()
 
 
-def question_of(options: TaskOptions) -> Question:
+def question_of(options: TaskOptions) -> TaskQuestion:
     """The question of an export, and the words of its answers; an `InputError` where these are the same."""
-    words = Question(options.question, "yes", "no") if options.question else NO_QUESTION
-    question = Question(words.text, options.yes or words.yes, options.no or words.no)
+    words = TaskQuestion(options.question, "yes", "no") if options.question else NO_QUESTION
+    question = TaskQuestion(words.text, options.yes or words.yes, options.no or words.no)
     if question.yes == question.no:
         raise InputError(f"both answers are called '{question.yes}'", "--yes and --no name them")
     return question

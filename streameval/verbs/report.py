@@ -11,7 +11,7 @@ from typing import Literal
 
 from streameval.errors import InputError
 from streameval.reporting.charts import picture
-from streameval.reporting.figures import Shown, figures
+from streameval.reporting.figures import ReportedStudy, figures
 from streameval.reporting.page import page, render
 from streameval.reporting.rankings_page import render as render_rankings
 from streameval.reporting.rankings_page import render_sample
@@ -94,16 +94,18 @@ def plots(
     return list(files)
 
 
-def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Shown]:
+def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[ReportedStudy]:
     shown = []
     for path in studies:
         folder = Study(Path(path))
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        shown.append(Shown(Path(path).resolve().name, plan, evaluation, selection))
+        shown.append(ReportedStudy(Path(path).resolve().name, plan, evaluation, selection))
     twice = Counter(study.name for study in shown)
     return [
-        Shown(f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items)
+        ReportedStudy(
+            f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items
+        )
         for i, study in enumerate(shown, 1)
     ]

@@ -29,7 +29,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True)
-class Question:
+class TaskQuestion:
     """What people are asked of every item, and the words of the two answers; no question where `text` is empty."""
 
     text: str = ""
@@ -39,13 +39,13 @@ class Question:
     def in_words(self, yes: str, no: str) -> str:
         """Question and answers in one line, for tools that show text.
 
-        >>> Question("Is it a bird?", "yes", "no").in_words("1", "0")
+        >>> TaskQuestion("Is it a bird?", "yes", "no").in_words("1", "0")
         'Is it a bird? 1: yes, 0: no'
         """
         return f"{self.text} {yes}: {self.yes}, {no}: {self.no}".strip()
 
 
-NO_QUESTION = Question()
+NO_QUESTION = TaskQuestion()
 OURS = ("se_study", "se_task")
 
 
@@ -53,7 +53,7 @@ OURS = ("se_study", "se_task")
 class Format:
     """What a module of a format says: see above."""
 
-    files: Callable[[pa.Table, Path, Question], Files]
+    files: Callable[[pa.Table, Path, TaskQuestion], Files]
     how: str
     back: str
 
@@ -65,7 +65,7 @@ def available() -> dict[str, Format]:
     return dict(sorted(formats.items(), key=lambda pair: (-len(pair[0]), pair[0])))
 
 
-def _files(module: ModuleType) -> Callable[[pa.Table, Path, Question], Files]:
+def _files(module: ModuleType) -> Callable[[pa.Table, Path, TaskQuestion], Files]:
     return getattr(module, "files", None) or (
         lambda tasks, path, question=NO_QUESTION: {path: lambda temporary: module.write(tasks, temporary, question)}
     )

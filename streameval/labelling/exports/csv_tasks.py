@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
@@ -20,7 +20,7 @@ BACK = ""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
     asked = [] if question == NO_QUESTION else [_harmless(question.in_words("1", "0"))]
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.exports import NO_QUESTION, OURS, Files, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, OURS, Files, TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import dumps, records
 from streameval.stores import atomic
 
@@ -24,7 +24,7 @@ BACK = "answers.json"
 _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000
 
 
-def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
+def files(tasks: pa.Table, path: Path, question: TaskQuestion = NO_QUESTION) -> Files:
     """Task files and the configuration; an `InputError` where a single task is larger than a file may be."""
     shown = unambiguous(tasks)
     cuts = _cuts(shown, path)
@@ -69,7 +69,7 @@ def _writer(tasks: pa.Table, first: int, last: int) -> atomic.Writer:
     return write
 
 
-def configuration(columns: list[str], question: Question = NO_QUESTION) -> str:
+def configuration(columns: list[str], question: TaskQuestion = NO_QUESTION) -> str:
     """Labelling configuration that shows the items' columns above the question and the choice.
 
     Whatever its words, a choice comes back under its alias, as positive or negative.

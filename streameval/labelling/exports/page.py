@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from streameval.labelling.exports import OURS, Question, unambiguous
+from streameval.labelling.exports import OURS, TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
@@ -22,7 +22,7 @@ HOW = "people open it in a browser and save their answers as CSV"
 BACK = "labels-*.csv"
 
 
-def write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one self-contained file."""
     shown = unambiguous(tasks)
     names = [name for name in shown.column_names if name not in OURS]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, OURS, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, OURS, TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
@@ -19,13 +19,13 @@ HOW = "label them in Prodigy, then `prodigy db-out DATASET > answers.jsonl`"
 BACK = "answers.jsonl"
 
 
-def write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one file, streamed by Prodigy whatever its size."""
     with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
         stream.writelines(dumps(record) + "\n" for record in _tasks(tasks, question))
 
 
-def _tasks(tasks: pa.Table, question: Question) -> Iterator[dict[str, Any]]:
+def _tasks(tasks: pa.Table, question: TaskQuestion) -> Iterator[dict[str, Any]]:
     for record in records(unambiguous(tasks)):
         if not isinstance(record.get("text"), str):
             record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in OURS)
