@@ -4,13 +4,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
+from places import SHARED
+from small_studies import make_day
 
 import streameval
 
@@ -18,7 +19,7 @@ import streameval
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = SHARED / "data"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -103,3 +104,10 @@ def write_ranking(tmp_path):
     labels = tmp_path / "truth.parquet"
     pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), labels)
     return folder, labels, truth
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory):
+    """Five nights, the last two bad: their folder, and (study, items above 0.5, their precision) of each."""
+    root = tmp_path_factory.mktemp("days")
+    return root, [make_day(root, day, 0.95 if day < 3 else 0.2) for day in range(5)]

@@ -1,0 +1,158 @@
+"""The log of a job: JSON lines that can be shipped as they are, and what `--quiet` leaves."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pyarrow.parquet as pq
+import pytest
+from small_studies import study_of
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+
+
+@pytest.fixture
+def study(ranking, tmp_path):
+    return study_of(ranking, tmp_path / "study")
+
+
+def logged(capsys, *command, status=0):
+    """Events of a command that ends with a status."""
+    capsys.readouterr()
+    before = datetime.now(UTC)
+    assert run([*map(str, command), "--log", "json"]) == status
+    found = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    times = [datetime.fromisoformat(one["time"]) for one in found]
+    assert all(one["time"].endswith("Z") for one in found)
+    slack = 1e-3  # of milliseconds that are cut off
+    assert before.timestamp() - slack <= times[0].timestamp()
+    assert times == sorted(times)
+    assert times[-1] <= datetime.now(UTC)
+    assert all({"time", "level", "event"} <= set(one) for one in found)
+    return found
+
+
+def test_every_line_tells_its_time_level_and_study(study, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    other = str(tmp_path / "other")
+    planned = ("plan", folder, "--study", other, "--method", "loguniform", "--alpha", "0.2", "--score", "conf")
+    for command in (planned, ("select", other), ("evaluate", other, "--labels", labels), ("cut", other, "9")):
+        events = logged(capsys, *command)
+        assert {one["study"] for one in events} == {other}, command
+        assert {one["level"] for one in events} == {"info"}
+        assert (events[-1]["event"], events[-1]["verb"]) == ("done", command[0])
+    assert "study" not in logged(capsys, "cost", "--items", "100000")[-1]
+    assert "study" not in logged(capsys, "compare", study, other)[-1]  # there are two
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "status"),
+    [
+        (("check", "nowhere", "precision@10 >= 0.9"), "StudyError", 2),
+        (("check", "nowhere", "--bogus"), "usage", 2),
+        (("check", ""), "InputError", 2),
+    ],
+)
+def test_an_error_is_a_line_of_its_own(command, kind, status, capsys):
+    (event,) = logged(capsys, *command, status=status)
+    assert (event["event"], event["level"], event["kind"], event["exit_status"]) == ("error", "error", kind, status)
+    assert event["verb"] == "check"
+    if kind == "StudyError":
+        assert event["study"] == "nowhere"
+
+
+def test_a_defect_is_one_line_too(study, capsys, monkeypatch):
+    monkeypatch.setattr("streameval.verbs.check.check", lambda *given, **named: 1 / 0)
+    (event,) = logged(capsys, "check", study, "precision@10 >= 0.9", status=1)
+    assert (event["kind"], event["study"]) == ("defect", str(study))
+    assert event["traceback"].rstrip().endswith("ZeroDivisionError: division by zero")
+
+
+def test_the_log_of_a_check_tells_each_outcome_with_its_bounds(study, capsys):
+    asked = ["precision@1000 >= 0.1", "precision@5000 >= 0.999", "precision@1000 >= 0.93"]
+    events = logged(capsys, "check", study, *asked, status=4)
+    told = [one for one in events if one["event"] == "check"]
+    assert [one["check"] for one in told] == asked
+    assert [one["outcome"] for one in told] == ["pass", "fail", "inconclusive"]
+    assert [one["level"] for one in told] == ["info", "warning", "warning"]
+    curve = Study(study).evaluation().curve
+    for one, rank in zip(told, (1000, 5000, 1000), strict=True):
+        assert (one["lower"], one["upper"]) == (curve.precision_at(rank).lower, curve.precision_at(rank).upper)
+    assert (events[-1]["level"], events[-1]["exit_status"]) == ("warning", 4)
+
+
+def test_the_log_of_an_evaluation_tells_counts_and_half_width(study, ranking, capsys):
+    events = logged(capsys, "evaluate", study)
+    (told,) = [one for one in events if one["event"] == "evaluate"]
+    found = Study(study).evaluation()
+    assert told["labelled"] == told["planned"] == found.label_table.num_rows
+    assert told["missing"] == 0
+    assert told["half_width"]["alpha"] == found.curve.half_width().alpha
+    assert told["claim"]["about"] == "the truth"
+
+
+def test_the_log_of_a_cut_tells_its_rank(study, tmp_path, capsys):
+    events = logged(capsys, "cut", study, "precision:0.9", "--out", tmp_path / "best")
+    (told,) = [one for one in events if one["event"] == "cut"]
+    assert told["rank"] == told["rows"] == streameval.cut(study, "precision:0.9").rank
+
+
+def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
+    _, made = days
+    out = tmp_path / "history.parquet"
+    asked = ["precision@score:0.5 >= 0.7", "--out", out]
+    kinds = []
+    for folder, _, _ in made:
+        status = 4 if len(kinds) > 2 else 0
+        (told,) = [one for one in logged(capsys, "monitor", folder, *asked, status=status) if one["event"] == "monitor"]
+        assert (told["study"], told["day"]) == (str(folder), folder.name)
+        row = pq.read_table(out).to_pylist()[-1]
+        for side in ("precision_lower", "precision_upper", "outcome", "change", "run_lower", "run_upper"):
+            assert told[side] == row[side], side
+        assert told["level"] == ("warning" if status else "info")
+        kinds.append(told["change"])
+    assert "fall" in kinds
+    again = logged(capsys, "monitor", *(folder for folder, _, _ in made[:2]), *asked, status=4)  # of the mean, still
+    (told,) = [one for one in again if one["event"] == "monitor"]
+    assert (told["day"], told["run_outcome"], told["level"]) == (made[-1][0].name, "fail", "warning")
+
+
+def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, monkeypatch):
+    folder, labels, _ = ranking
+    study = str(tmp_path / "study")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)  # where a bar would be drawn
+    for command, result in (
+        (
+            ["plan", str(folder), "--study", study, "--method", "loguniform", "--budget", "900", "--seed", "0"],
+            "to label",
+        ),
+        (["select", study, "--export", str(tmp_path / "tasks.csv")], "tasks.csv"),
+        (["evaluate", study, "--labels", str(labels)], "Precision among the first k items"),
+        (["check", study, "precision@9000 >= 0.555"], "inconclusive"),
+    ):
+        for flags, step in (([], "Next: "), (["--quiet"], "")):
+            capsys.readouterr()
+            run([*command, *flags])
+            said = capsys.readouterr()
+            assert result in said.out
+            assert bool(re.search("^Next: ", said.out, re.MULTILINE)) == bool(step), (command, flags)
+        assert said.err == "", command
+    assert run(["check", study, "precision@0 >= 0.5", "--quiet"]) == 2
+    assert re.fullmatch(r"streameval: .*\n", capsys.readouterr().err)
+    assert run(["check", study, "precision@100 >= 0.5", "--quiet", "--log", "json"]) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["check", study, "precision@0 >= 0.5", "--quiet", "--log", "json"]) == 2
+    assert json.loads(capsys.readouterr().err)["level"] == "error"
+
+
+def test_the_defaults_file_may_ask_for_a_log(study, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\nlog = "json"\n')
+    capsys.readouterr()
+    assert run(["check", str(study), "precision@1000 >= 0.1"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [one["event"] for one in lines] == ["check", "done"]
+    assert run(["show", str(study), "precision@10"]) == 0
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,106 @@
+"""Every case of the benchmark at a small size: ours and the peers return what the generator made."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from places import HOME
+
+from benchmarks import growth
+from benchmarks.case import Context, cases
+from benchmarks.data import Dataset, ids
+from benchmarks.judges import second_batches
+from benchmarks.readme import README, write_section
+from benchmarks.tables import table
+from benchmarks.worker import measure
+
+ITEMS = 60_000
+
+
+@pytest.fixture(scope="session")
+def context(tmp_path_factory):
+    return Context(tmp_path_factory.mktemp("bench"), ITEMS, 7, 2)
+
+
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_every_runner_returns_the_truth(context, name, monkeypatch):
+    monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
+    case = cases()[name]
+    for dataset in case.datasets(context):
+        dataset.make()
+        assert dataset.complete
+    rows = {runner: measure(case, runner, context) for runner in case.runners}
+    text = table(case, context, rows, 1e9)
+    assert len(text.splitlines()) == len(rows) + 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "most", "labels"), [(".97 falling to .5 in ln r", 0.081, 0.82), ("constant .5", 0.084, 1.02)]
+)
+def test_the_second_batch_goes_where_it_is_needed(shape, most, labels):
+    """Medians of 8 runs; with one offset for all densities the falling list reached .091 near the head."""
+    found = second_batches(shape, 8, 10**6)
+    assert found["adaptive"][0] < most
+    assert found["adaptive"][1] < labels * found["fixed"][1]
+
+
+def test_growth_is_read_off_runs_of_several_sizes():
+    known = cases()
+    found = {}
+    for case, ours, alone in growth._TIMED.values():
+        assert {ours, *alone} <= known[case].runners.keys()
+        found[case, 10**7] = {name: {"cold": 2.0, "warm": 1.0} for name in known[case].runners}
+    found["exact_stored", 10**8] = {"streameval exact, ties by score": {"failed": "not done in 9 s"}}
+    lines = growth.table(found, [10**7, 10**8]).splitlines()
+    assert len(lines) == 2 + len(growth._TIMED)
+    assert lines[3] == "| windows by score, of half as many | 2.00 / 1.00 | 4.00 / 2.00 | 0.50 / 0.50 |  |  |  |"
+
+
+@pytest.mark.parametrize("name", ["windows", "windows_by_score"])
+def test_ours_at_ten_million_items(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
+    context, case = Context(tmp_path, 10**7, 7, 2), cases()[name]
+    for dataset in case.datasets(context):
+        dataset.make()
+    assert measure(case, next(iter(case.runners)), context)["cold"] > 0
+
+
+def test_the_command_prints_tables_and_keeps_figures(tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "--items", "3e4", "--cases", "band", "--data", str(tmp_path / "d")]
+    done = subprocess.run(
+        [*command, "--json", str(tmp_path / "f")], capture_output=True, text=True, cwd=HOME, check=True
+    )
+    assert "| streameval |" in done.stdout
+    assert json.loads((tmp_path / "f").read_text())["rows"]["streameval"]["cold"] > 0
+    subprocess.run([*command, "--clean"], capture_output=True, cwd=HOME, check=True)
+    assert not (tmp_path / "d").exists()
+
+
+def test_data_are_made_once_and_follow_the_rank(tmp_path):
+    dataset = Dataset(tmp_path, 5_000)
+    dataset.make()
+    before = [path.stat().st_mtime_ns for path in dataset.files]
+    dataset.make()
+    assert [path.stat().st_mtime_ns for path in dataset.files] == before
+    items = dataset.items(np.arange(1, 5_001))
+    assert np.all(np.diff(items.column("score").to_numpy()) <= 0)
+    assert np.unique(ids(np.arange(1, 5_001), 5_000, 3)).size == 5_000
+
+
+def test_tables_stand_between_their_markers(tmp_path):
+    text = README.read_text(encoding="utf-8")
+    names = re.findall(r"^<!-- (\w+) -->$", text, re.MULTILINE)
+    assert names == re.findall(r"^<!-- /(\w+) -->$", text, re.MULTILINE)
+    sources = "".join(path.read_text(encoding="utf-8") for path in README.parent.glob("*.py"))
+    written = set(re.findall(r'write_section\("(\w+)"', sources))
+    assert written <= set(names) <= set(cases()) | written
+    assert re.search(r"\]\(benchmarks/README\.md", (HOME / "README.md").read_text(encoding="utf-8"))
+    copy = tmp_path / "README.md"
+    copy.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", encoding="utf-8")
+    write_section("x", "new", copy)
+    assert copy.read_text(encoding="utf-8") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
+    with pytest.raises(SystemExit):
+        write_section("y", "new", copy)

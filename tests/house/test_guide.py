@@ -1,0 +1,297 @@
+"""What the README and the guides show is what happens: every block of code is run, or at least read."""
+
+import importlib.util
+import inspect
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from places import HOME, TESTS
+
+import streameval
+import streameval.study
+from streameval.cli import app, run
+from streameval.metrics import arrays
+
+GUIDE = HOME / "streameval" / "guide"
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in [HOME / "README.md", *sorted(GUIDE.glob("*.md"))]}
+GENERATED = {"commands.md", "functions.md"}
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCKS = [(name, *block) for name, text in PAGES.items() for block in FENCE.findall(text)]
+QUERIES = [code for _, language, code in BLOCKS if language == "sql"]
+
+
+def shown(name):
+    """Commands of a page with what it shows of their output."""
+    blocks = [code for page, language, code in BLOCKS if page == name and language == "console"]
+    for block in blocks:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield shlex.split(command.removeprefix("streameval ")), output
+
+
+def of_language(*languages):
+    return [pytest.param(code, id=f"{name}-{i}") for i, (name, language, code) in enumerate(BLOCKS)
+            if language in languages and name not in GENERATED]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """The studies that the guides ask: 100,000 items, two thirds positive at the top and fewer below."""
+    home = tmp_path_factory.mktemp("guide")
+    n = 100_000
+    rank = np.arange(1, n + 1)
+    truth = (rank * 0.6180339887 % 1 < 1 / (1 + rank / 20_000)).astype(np.int8)
+    pq.write_table(pa.table({"id": rank * 7, "team": rank % 3}), home / "ranking.parquet")
+    pq.write_table(pa.table({"good": truth, "score": -rank}), home / "labelled.parquet")
+    drawn = np.sort(np.random.default_rng(0).choice(n, 2_000, replace=False))
+    pa.csv.write_csv(pa.table({"id": (drawn + 1) * 7, "label": truth[drawn]}), home / "sample.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        for study, by in (("my-study", None), ("by-team", "team")):
+            plan = streameval.plan("ranking.parquet", study, method="loguniform", by=by, seed=0)
+            streameval.select(study)
+            streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+    return home
+
+
+@pytest.fixture
+def workplace(prepared, tmp_path, monkeypatch):
+    """A copy of the prepared folder, which is the current one."""
+    home = shutil.copytree(prepared, tmp_path / "here")
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.mark.parametrize("name", sorted({name for name, language, _ in BLOCKS if language == "console"}))
+def test_a_page_shows_what_its_commands_print(name, workplace, capsys):
+    if name == "README.md":
+        (workplace / "streameval-demo").mkdir()
+        importlib.import_module("streameval.cli.digits").write_ranking(workplace / "streameval-demo")
+    for command, output in shown(name):
+        capsys.readouterr()
+        assert run(command) == 0
+        assert capsys.readouterr().out.startswith(output)
+
+
+@pytest.mark.parametrize("code", of_language("sh"))
+def test_commands_that_need_other_machines_are_understood(code):
+    lines = [line.removeprefix("# 15 2 * * *") for line in code.splitlines()]
+    commands = [line.partition("streameval ")[2] for line in lines if line.startswith("streameval ")]
+    assert commands or "scripts/" in code
+    for command in commands:
+        tokens = shlex.split(command.removesuffix("&&"), comments=True)
+        app.parse_args(tokens, exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize("code", of_language("python"))
+def test_python_for_other_tools_is_python(code):
+    compile(code, "guide", "exec")
+
+
+@pytest.mark.parametrize("code", of_language("toml"))
+def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "streameval.toml").write_text(code)
+    for verb in tomllib.loads(code):
+        app.parse_args([verb, "--study", "s"], exit_on_error=False, print_error=False)
+
+
+def test_every_block_is_of_a_kind_that_is_tested():
+    kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml", "yaml"}
+    assert len(QUERIES) == 2
+
+
+def test_nobody_is_told_to_install_our_name_from_an_index():
+    """Nobody has registered it there, and anybody could."""
+    told = [*PAGES.values(), (GUIDE / "digits.ipynb").read_text(encoding="utf-8")]
+    told += [path.read_text(encoding="utf-8") for path in GUIDE.parent.rglob("*.py")]
+    found = [
+        line for text in told for line in re.findall(r"pip install.*", text) if re.search(r"[\s'\"]streameval", line)
+    ]
+    assert found == []
+    assert "pip install wheels/streameval-" in PAGES["recipes.md"]
+
+
+def test_links_lead_somewhere():
+    for name, text in PAGES.items():
+        folder = HOME if name == "README.md" else GUIDE
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+            assert (folder / target).exists(), (name, target)
+
+
+def test_the_readme_is_short_and_names_every_guide():
+    readme = PAGES["README.md"]
+    assert len(readme.splitlines()) <= 150
+    assert {path for path in PAGES if f"guide/{path})" not in readme} <= {"README.md", "functions.md"}
+
+
+@pytest.mark.parametrize("page", [*(f"guide/{page}" for page in sorted(GENERATED)), "__init__.pyi"])
+def test_references_are_those_of_the_code(page):
+    spec = importlib.util.spec_from_file_location("reference", HOME / "scripts" / "reference.py")
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    assert reference.PAGES[page]() == (GUIDE.parent / page).read_text(encoding="utf-8"), "run scripts/reference"
+
+
+def test_every_public_function_has_an_example_that_is_run():
+    text = "".join(code for _, language, code in BLOCKS if language == "pycon") + (inspect.getdoc(arrays) or "")
+    without = [name for name in streameval.__all__
+               if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
+    assert without == []
+
+
+def recipe(language, word):
+    (code,) = [code for page, of, code in BLOCKS if page == "recipes.md" and of == language and word in code]
+    return code
+
+
+def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
+    names = {}
+    exec(recipe("python", "to_warehouse"), names)
+    rows = streameval.Study("my-study").evaluation().metrics.num_rows
+    for _ in range(2):
+        names["to_warehouse"]("my-study", "warehouse.duckdb")
+        names["to_lake"]("my-study", "lake")
+    with duckdb.connect("warehouse.duckdb", read_only=True) as db:
+        for table in ("quality", "read_parquet('lake/*/*.parquet')"):
+            found = db.execute(f"SELECT count(*), any_value(confidence), count(study) FROM {table}").fetchall()
+            assert found == [(rows, 0.95, rows)]
+
+
+class Tracker:
+    """MLflow's functions, where it is not installed."""
+
+    def __init__(self):
+        self.tags, self.params, self.metrics, self.artifacts = {}, {}, {}, []
+
+    @contextmanager
+    def start_run(self, run_name=None):
+        yield
+
+    def set_tags(self, tags):
+        self.tags |= tags
+
+    def log_params(self, params):
+        self.params |= params
+
+    def log_metrics(self, metrics):
+        assert all(isinstance(value, float) and re.fullmatch(r"[\w./ -]+", name) for name, value in metrics.items())
+        self.metrics |= metrics
+
+    def log_artifact(self, local_path):
+        self.artifacts.append(Path(local_path).name)
+
+
+def test_a_tracker_gets_bounds_and_the_claim(workplace, monkeypatch):
+    tracker = Tracker()
+    monkeypatch.setitem(sys.modules, "mlflow", tracker)
+    names = {}
+    exec(recipe("python", "mlflow"), names)
+    names["track"]("my-study")
+    curve = streameval.Study("my-study").evaluation().curve
+    sides = tuple(tracker.metrics[f"precision_at/1000/{side}"] for side in ("lower", "estimate", "upper"))
+    assert sides == curve.precision_at(1000)
+    assert tracker.tags["streameval.coverage"] == "simultaneous"
+    assert tracker.tags["streameval.assumes"] == curve.claim.assumes
+    assert tracker.artifacts == ["report.html"]
+
+
+def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
+    rows = streameval.Study("my-study").evaluation().label_table.select(["rank", "label"])
+    pa.csv.write_csv(rows, "labels.csv")
+    lines = recipe("yaml", "check").partition("run: |\n")[2]
+    script = "\n".join(line.strip() for line in lines.splitlines())
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for change, status in (((), 0), (("0.9", "0.999"), 4), (("0.9", "0.97"), 5), (("0.9", "0.97"), 0)):
+        code = script.replace(*change) if change else script
+        code += " || [ $? -eq 5 ]" if (change, status) == (("0.9", "0.97"), 0) else ""
+        env = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(workplace / "summary.md")}
+        done = subprocess.run(["bash", "-e", "-c", code], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert (workplace / "summary.md").read_text().count("### my-study") == 4
+
+
+def test_guide_lists_topics_and_shows_one(capsys):
+    assert run(["guide"]) == 0
+    listed = capsys.readouterr().out
+    assert "methods" in listed
+    assert re.search("(?m)^digits +A worked example", listed)
+    assert run(["guide", "digits"]) == 0
+    notebook = capsys.readouterr().out
+    assert Path(re.search("`jupyter lab (.*?)`", notebook)[1].strip("'")).is_file()
+    assert "```python" in notebook
+    assert run(["guide", "sql"]) == 0
+    assert capsys.readouterr().out == PAGES["sql.md"]
+    assert run(["guide", "nothing"]) == 2
+    assert "no guide 'nothing'. Hint: there are adopt, " in capsys.readouterr().err
+
+
+def expected_of_queries():
+    """What Python says to the two recipes."""
+    curve = streameval.study.Study(Path("my-study")).evaluation().curve
+    bounds = [(rank, curve.precision_at(rank).lower, curve.precision_at(rank).upper) for rank in (1000, 50000)]
+    shown = curve.table.filter(pc.greater_equal(curve.table.column("precision_lower"), 0.9))
+    deepest = pc.max(shown.column("rank")).as_py()
+    selection = pq.read_table("my-study/selection.parquet", columns=["id", "rank"])
+    return bounds, [(row["id"], row["rank"]) for row in selection.to_pylist() if row["rank"] <= deepest]
+
+
+def test_recipes_give_the_same_in_anyones_duckdb(workplace):
+    with duckdb.connect() as own:
+        for name in ("envelope", "curve", "selection"):
+            own.execute(f"CREATE VIEW {name} AS FROM 'my-study/{name}.parquet'")
+        own.execute("CREATE VIEW lake AS FROM 'ranking.parquet'")
+        assert tuple(own.execute(query).fetchall() for query in QUERIES) == expected_of_queries()
+
+
+def test_recipes_give_the_same_in_postgresql(workplace, postgresql):
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    with dbapi.connect(postgresql) as connection, connection.cursor() as cursor:
+        for name in ("envelope", "curve", "selection"):
+            table = pq.read_table(f"my-study/{name}.parquet").replace_schema_metadata(None)
+            cursor.adbc_ingest(name, table, mode="create")
+        cursor.adbc_ingest("lake", pq.read_table("ranking.parquet"), mode="create")
+        found = []
+        for query in QUERIES:
+            cursor.execute(query)
+            found.append(cursor.fetchall())
+    assert tuple(found) == expected_of_queries()
+
+
+IN_SAIL = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from spark_cases import session
+remote = session("sail")["remote"]
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(remote).getOrCreate()
+for name in ("my-study/envelope", "my-study/curve", "my-study/selection", "ranking"):
+    spark.read.parquet(f"{sys.argv[2]}/{name}.parquet").createOrReplaceTempView(name.split("/")[-1])
+spark.table("ranking").createOrReplaceTempView("lake")
+print(json.dumps([[list(row) for row in spark.sql(query).collect()] for query in sys.argv[3:]]))
+"""
+
+
+def test_recipes_give_the_same_in_spark_sql(workplace):
+    pytest.importorskip("pysail", reason="Sail comes with the package pysail")
+    tests = str(TESTS)
+    command = [sys.executable, "-c", IN_SAIL, tests, str(workplace), *QUERIES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HOME)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert tuple([tuple(row) for row in rows] for rows in found) == expected_of_queries()

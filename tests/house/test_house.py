@@ -1,0 +1,144 @@
+"""The map, `streameval/README.md`, against the code: imports go down it, never in a circle; every library has a home.
+
+Imports inside functions and under TYPE_CHECKING count like all others.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from places import HOME, TESTS
+
+ROOT = HOME / "streameval"
+FILES = sorted(ROOT.rglob("*.py"))
+MODULES = {".".join(("streameval", *p.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): p
+           for p in FILES}  # fmt: skip
+
+# What is not as it should be yet. Both lists may only shrink.
+CIRCLES: set[tuple[str, ...]] = set()
+UPWARD: set[tuple[str, ...]] = set()
+
+
+def rooms():
+    """Rooms from the top of the map to the bottom, and the libraries that are at home in each."""
+    rows = re.findall(r"^\| `([a-z_.]+)/?` \|.*\| *([a-z_, ]*) *\|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return {room.removesuffix(".py"): {one.strip() for one in homes.split(",")} - {""} for room, homes in rows}
+
+
+ROOMS = rooms()
+FLOOR = {room: -at for at, room in enumerate(ROOMS)}
+HOMES = {library for homes in ROOMS.values() for library in homes}
+
+
+def imports(path):
+    """Modules, each as far as its name leads to a file where it is one of ours."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module
+
+
+GRAPH = {name: {other for other in imports(path) if other in MODULES} - {name} for name, path in MODULES.items()}
+
+
+def room_of(module):
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def short(*modules):
+    return tuple(sorted(module.removeprefix("streameval.") for module in modules))
+
+
+def reachable(module):
+    seen, waiting = set(), [module]
+    while waiting:
+        for other in GRAPH[waiting.pop()] - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+def test_every_room_is_on_the_map():
+    assert set(ROOMS) == {room_of(module) for module in MODULES}
+
+
+def test_no_file_is_in_a_circle_of_imports():
+    reach = {module: reachable(module) for module in MODULES}
+    circles = {short(*(other for other in reach[module] if module in reach[other])) for module in MODULES}
+    assert circles - {()} == CIRCLES
+
+
+def test_imports_go_down_the_map():
+    upward = {(a, b) for a, others in GRAPH.items() for b in others if FLOOR[room_of(b)] > FLOOR[room_of(a)]}
+    upward = {(a.removeprefix("streameval."), b.removeprefix("streameval.")) for a, b in upward if b != "streameval"}
+    assert upward == UPWARD
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_libraries_stay_at_home(path):
+    room = path.relative_to(ROOT).with_suffix("").parts[0]
+    strangers = {name.split(".")[0] for name in imports(path)} & HOMES - ROOMS[room]
+    assert not strangers, f"{strangers} are not at home in {room}"
+
+
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in ROOT.glob("*/__init__.py")))
+def test_the_map_of_a_room_names_files_that_are_there(room):
+    there = {part for module in MODULES for part in module.split(".")}
+    text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
+    assert set(re.findall(r"`([a-z_]+)`", text)) - there == set()
+
+
+def test_a_class_name_means_one_thing():
+    """Names with an underscore are those of one file."""
+    places = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_stay_small(path):
+    assert len(path.read_text().splitlines()) <= 320
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, streameval.cli; print({'numba', 'pyarrow', 'polars', 'duckdb'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "set()"
+
+
+def test_no_verb_imports_another():
+    lent = {(a, b) for a, others in GRAPH.items() for b in others if {room_of(a), room_of(b)} == {"verbs"}}
+    assert lent == set()
+
+
+LADDERS = re.compile(r'is_many|is_sample|is_of_many|"per" (?:not )?in \w+\.notes|get\("per"\)|method == "exact"')
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_kinds_tell_kinds_of_study_apart(path):
+    told = [] if path.is_relative_to(ROOT / "kinds") else LADDERS.findall(path.read_text())
+    assert not told
+
+
+def test_every_file_of_verbs_has_a_function_that_users_call():
+    import streameval
+
+    homes = {home.removeprefix("verbs.") for home in streameval._HOMES.values() if home.startswith("verbs.")}
+    assert {path.stem for path in (ROOT / "verbs").glob("*.py")} - homes == {"__init__"}
+
+
+def test_the_test_of_a_room_is_found_without_search():
+    """Tests lie in the folder of the room they try; `journeys` cross rooms, and `house` is about the repository."""
+    beside = {"journeys", "house", "attack", "recorded", "__pycache__"}
+    assert {path.name for path in TESTS.iterdir() if path.is_dir()} - beside <= {*ROOMS}
+    assert not [path.name for path in TESTS.glob("test_*.py")]
+    kinds = {path.stem for path in (ROOT / "kinds").iterdir() if not path.stem.startswith("_")}
+    assert {path.name for path in (TESTS / "kinds").iterdir() if path.is_dir()} - beside <= kinds

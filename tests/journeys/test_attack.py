@@ -1,0 +1,168 @@
+"""A short attack with damaged files, kills and the rest, and every case that attacks have found so far."""
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import places
+import pytest
+from attack import golden, layout, outcomes
+from attack.consistent import contradictions
+from attack.damage import Damage
+from attack.hunt import Effort, hunt
+from attack.journal import Journal
+from attack.kills import Interrupts, Kills, Shortages
+from attack.pairs import Pairs
+from attack.rankings import MEMORY_GB, NAMED, OPERATIONS, RANKING, Base, Rankings
+from attack.scenes import SCENES
+from attack.studies import Studies
+from attack.tables import Tables
+from attack.thrift import encode
+from attack.writers import WRITERS
+
+SHARED = places.SHARED / "attack"
+FOUND = [
+    "column_name_not_utf8",
+    "dupcols",
+    "exact_score_stats_zero_traceback",
+    "giant_dictionary",
+    "levels_histogram_abort",
+    "not_utf8_text",
+    "polars_abort_num_values",
+    "stats_short_abort",
+]
+PLAN = ["plan", RANKING, "--study", "study", "--method", "loguniform", "--budget", "40", "--memory", str(MEMORY_GB)]
+SELECT = ["select", "study"]
+SCORE = ["--score", "score"]
+EXACT = ["exact", RANKING, "--label", "label", "--memory", str(MEMORY_GB)]
+EXPORTS = ["tasks.csv", "tasks.jsonl", "tasks.label-studio.json", "tasks.html"]
+READINGS = [
+    [PLAN, SELECT],
+    [[*PLAN, *SCORE], SELECT],
+    [EXACT],
+    [[*EXACT, *SCORE]],
+    *([PLAN, SELECT, [*SELECT, "--export", name]] for name in EXPORTS),
+]
+
+
+@pytest.fixture(scope="module")
+def rankings(tmp_path_factory):
+    return Rankings(tmp_path_factory.mktemp("undamaged"), Journal(tmp_path_factory.mktemp("failures")))
+
+
+@pytest.fixture(scope="module")
+def worker(rankings, tmp_path_factory):
+    serving = rankings.worker(tmp_path_factory.mktemp("golden"))
+    yield serving
+    serving.stop()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_undamaged_file_does_not_contradict_itself(rankings, name):
+    raw = (rankings.folder / f"{name}.parquet").read_bytes()
+    file = layout.read(raw)
+    assert contradictions(raw) == []
+    assert layout.with_footer(raw, file.footer_at, file.footer) == raw
+    for page in (page for chunk in file.chunks for page in chunk.pages):
+        assert encode(page.header) == raw[page.at : page.body]
+
+
+BASES = {}
+
+
+@pytest.fixture(scope="module", params=golden.DAMAGED, ids=lambda one: one.__name__)
+def case(request):
+    """An undamaged file, and what was done to it."""
+    file, raw = request.param()
+    assert contradictions(raw) != []
+    base = BASES.setdefault(file.raw, Base(request.param.__name__, file))
+    lies = request.param is golden.statistics_of_zero
+    site = "footer.row_groups.columns.meta_data.statistics" if lies else "as told"
+    return base, Damage("made", site, "as told", ((0, len(file.raw), raw),))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_a_damaged_file_is_refused_or_does_no_harm(rankings, worker, case, operation):
+    found = rankings.outcome(worker, case[0], operation, case[1])
+    assert not found.failed, found
+    assert found.kind != outcomes.UNSHOWN, "all of these contradict themselves"
+
+
+def is_orderly(worker, raw, commands):
+    """Whether a file is used, or refused in a line."""
+    shutil.rmtree(worker.home / "study", ignore_errors=True)
+    for tasks in worker.home.glob("tasks.*"):  # of the file before: tasks that are there are never replaced
+        tasks.unlink()
+    (worker.home / RANKING).unlink(missing_ok=True)
+    (worker.home / RANKING).write_bytes(raw)
+    found = outcomes.of_run(worker.run(commands), NAMED, int(MEMORY_GB * 1e6) + outcomes.BASE_KB)
+    assert found is None or found.kind == outcomes.REFUSED, (commands[-1], found)
+
+
+@pytest.mark.parametrize("make", golden.ODD, ids=lambda one: one.__name__)
+def test_an_odd_file_is_used_or_refused_in_a_line(worker, make):
+    raw = make()
+    for commands in (*READINGS, [[*PLAN, *SCORE, "--key", "item"], SELECT]):
+        is_orderly(worker, raw, commands)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_files_found_before_are_used_or_refused_in_a_line(worker, name):
+    path = SHARED / f"{name}.parquet"
+    if not path.exists():
+        pytest.skip(f"{path} is not there: it is not part of the project")
+    for commands in (*READINGS, [[*PLAN, *SCORE, "--key", "id"], SELECT]):
+        is_orderly(worker, path.read_bytes(), commands)
+
+
+@pytest.fixture(scope="module")
+def study(rankings, worker):
+    """A study that is labelled and evaluated."""
+    shutil.copyfile(rankings.folder / "arrow-crc.parquet", worker.home / "evaluated.parquet")
+    (worker.home / "votes.csv").write_text("rank,label\n1,1\n2,0\n")
+    plan = ["plan", "evaluated.parquet", "--study", "evaluated", "--method", "uniform", "--budget", "40"]
+    evaluate = ["evaluate", "evaluated", "--labels", "votes.csv"]
+    done = worker.run([plan, ["select", "evaluated"], evaluate])
+    assert done[-1].status == 0, done[-1].err
+    return worker.home / "evaluated"
+
+
+@pytest.mark.parametrize("make", [*golden.DAMAGED, *golden.ODD], ids=lambda one: one.__name__)
+def test_a_damaged_table_of_a_study_is_refused_in_a_line(worker, study, make):
+    made = make()  # without a checksum of ours, so it is as if a hostile author had given it one that fits
+    raw = made if isinstance(made, bytes) else made[1]
+    votes = next((study / "votes").glob("*.parquet"))
+    for name, question in {
+        "plan.parquet": ["evaluate", "evaluated"],
+        "selection.parquet": ["sql", "evaluated", "FROM selection"],
+        f"votes/{votes.name}": ["labels", "evaluated"],
+        "curve.parquet": ["show", "evaluated", "precision@5"],
+    }.items():
+        kept = (study / name).read_bytes()
+        (study / name).write_bytes(raw)
+        found = outcomes.of_run(worker.run([question]), [Path(name).name], (1 << 19) + outcomes.BASE_KB)
+        (study / name).write_bytes(kept)
+        used = found is None and name.startswith("votes")  # whose columns may be any, if the file is sound
+        assert used or found.kind == outcomes.REFUSED, (question, found)
+
+
+# how many of each fit into two minutes: few scenes and pairs, since each is played undisturbed first
+FEW = [one for one in SCENES if one.name in ("select", "evaluate, second table")]
+ATTACKS = {
+    "rankings": (Rankings, 60),
+    "tables": (Tables, 25),
+    "studies": (Studies, 12),
+    "kills": (partial(Kills, scenes=FEW), 6),
+    "interrupts": (partial(Interrupts, scenes=FEW), 6),
+    "disks": (partial(Shortages, scenes=FEW), 6),
+    "pairs": (partial(Pairs, commands=("evaluate", "forget")), 3),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_short_attack_finds_nothing(name, tmp_path):
+    attack, number = ATTACKS[name]
+    journal = Journal(tmp_path / "failures")
+    hunt(attack(tmp_path / "undamaged", journal), Effort(17, 600, 1, range(number)), tmp_path)
+    assert sum(journal.tried.values()) >= number / 2
+    assert not journal.failed, journal.table()

@@ -1,0 +1,316 @@
+"""Manners of a batch job: limits, rehearsals, records, and runs that are repeated."""
+
+import ast
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from parquet_tables import pages_of
+from places import HOME
+
+from streameval.cli import run
+from streameval.cli.batch import duration
+from streameval.cli.options import EngineFlags
+
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
+
+
+def events(capsys):
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+@pytest.fixture
+def study(ranking, tmp_path):
+    folder, _, _ = ranking
+    home = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(home), *SMALL]) == 0
+    return home
+
+
+def test_a_rehearsal_says_what_is_then_read_and_writes_nothing(study, capsys):
+    before = sorted(study.iterdir())
+    capsys.readouterr()
+    assert run(["select", str(study), "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)
+    assert sorted(study.iterdir()) == before
+    assert run(["select", str(study), "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert foreseen["would_read"]["row_groups"] == done["row_groups_read"]
+    assert foreseen["items"] == done["items"]
+    assert foreseen["would_read"]["whole_chunks"] > 0  # these files have no page index
+    assert foreseen["would_write"] == [str(study / "selection.parquet")]
+
+
+def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
+    import pyarrow as pa
+
+    path = tmp_path / "r.parquet"
+    n = 20_000
+    table = pa.table({"id": range(n), "conf": [1 - i / n for i in range(n)]})
+    pq.write_table(table, path, write_page_index=True, use_dictionary=False, **pages_of(100))
+    assert run(["plan", str(path), "--study", str(tmp_path / "s"), *SMALL]) == 0
+    capsys.readouterr()
+    assert run(["select", str(tmp_path / "s"), "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)["would_read"]
+    assert run(["select", str(tmp_path / "s"), "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert foreseen["pages"] == done["pages_read"]
+    assert 0 < foreseen["bytes"] <= done["bytes_read"]
+    assert run(["plan", str(path), "--study", str(tmp_path / "new"), "--score", "conf", "--dry-run"]) == 0
+    assert "the scores of 20,000 rows, 2 times or more" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+
+
+SHAPE = {"dry_run", "items", "n_items", "source", "labels", "would_read", "would_write"}
+
+
+@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(ranking, tmp_path, capsys, score):
+    folder, labels, _ = ranking
+    study, out = str(tmp_path / "study"), tmp_path / "out"
+    method = ["--method", "loguniform", "--alpha", "0.2"]
+    assert run(["plan", str(folder), "--study", study, *method, *score, "--seed", "0"]) == 0
+    assert run(["evaluate", study, "--labels", str(labels)]) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    found = {}
+    for verb, arguments in {
+        "plan": [str(folder), "--study", str(tmp_path / "new"), *score],
+        "select": [study],
+        "evaluate": [study, "--labels", str(labels), "--publish", str(out)],
+        "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
+        "cut": [study, "3000", "--out", str(out)],
+    }.items():
+        capsys.readouterr()
+        assert run([verb, *arguments, "--dry-run", "--json"]) == 0
+        found[verb] = json.loads(capsys.readouterr().out)
+        assert run([verb, *arguments, "--dry-run"]) == 0
+        assert "Would write " in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert {verb: set(one) for verb, one in found.items()} == dict.fromkeys(found, SHAPE)
+    assert len({frozenset(one["would_read"]) for one in found.values()}) == 1
+    assert found["evaluate"]["labels"] == [{"source": str(labels), "bytes": labels.stat().st_size, "rows": 10_000}]
+    assert str(out / "manifest.json") in found["evaluate"]["would_write"]
+    assert found["cut"]["items"] == 3_000
+    files = [pq.ParquetFile(path) for path in sorted(folder.iterdir())]
+    chunks = [
+        (file.metadata.row_group(i).column(column).total_compressed_size, name)
+        for file in files
+        for i in range(file.metadata.num_row_groups)
+        for column, name in enumerate(file.schema_arrow.names)
+    ]
+    names = {"label", "conf"} if score else {"label"}
+    assert found["exact"]["would_read"]["bytes"] == sum(size for size, name in chunks if name in names)
+    assert found["cut"]["would_read"]["row_groups"] == 4  # 900 + 900 + 700 of the first file, and 900 of the second
+    assert found["cut"]["would_read"]["rows_to_scan"] == (3_400 if score else 0)
+
+
+def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+
+    def refused(*arguments):
+        capsys.readouterr()
+        assert run([*map(str, arguments), "--dry-run"]) == 2
+        return capsys.readouterr().err
+
+    assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
+    assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
+    assert "no results yet" in refused("cut", study, "5", "--out", tmp_path / "out")
+    assert "no stage left" in refused("grow", study, "--labels", "5")
+    asked = "postgresql://me:secret@host/db#SELECT 1"
+    capsys.readouterr()
+    assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "secret" not in said
+    assert "postgresql://***@host/db (a query)" in said
+
+
+def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
+    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform", "--seed", "0"]) == 0
+    assert run(["evaluate", str(tmp_path / "s"), "--labels", str(ranking[1])]) == 0
+    command = ["cut", str(tmp_path / "s"), "3000", "--out", str(tmp_path / "out")]
+    assert run(command) == 0
+    kept = (tmp_path / "s" / "manifests" / "cut.json").read_bytes()
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    capsys.readouterr()
+    assert run([*command, "--dry-run"]) == 0
+    assert "Would write nothing." in capsys.readouterr().out
+    assert run([*command, "--log", "json"]) == 0
+    assert next(event for event in events(capsys) if event["event"] == "cut")["already_there"] is True
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == files
+    assert (tmp_path / "s" / "manifests" / "cut.json").read_bytes() == kept
+    written = json.loads(kept)["written"][0]
+    assert hashlib.sha256((tmp_path / "out" / "_manifest.json").read_bytes()).hexdigest() == written["sha256"]
+
+
+def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
+    _, labels, _ = ranking
+    capsys.readouterr()
+    for verb in (["select", str(study)], ["evaluate", str(study), "--labels", str(labels)]):
+        assert run([*verb, "--log", "json"]) == 0
+        seen = events(capsys)
+        kept = json.loads((study / "manifests" / f"{verb[0]}.json").read_text())
+        logged = next(event for event in seen if event["event"] == "manifest")
+        assert (logged["read"], logged["written"]) == (kept["read"], kept["written"])
+        for one in kept["written"]:
+            assert hashlib.sha256(Path(one["path"]).read_bytes()).hexdigest() == one["sha256"]
+        assert seen[-1]["event"] == "done"
+        assert (seen[-1]["verb"], seen[-1]["exit_status"]) == (verb[0], 0)
+        assert seen[-1]["seconds"] >= 0
+    assert kept["read"]["labels"][0]["source"] == str(labels)
+    assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
+
+
+@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
+    folder, labels, _ = ranking
+    study, out = str(tmp_path / "study"), tmp_path / "exact"
+    capsys.readouterr()
+    told = {}
+    for verb, arguments in {
+        "plan": [str(folder), "--study", study, "--method", "loguniform", "--alpha", "0.2", *score],
+        "select": [study],
+        "evaluate": [study, "--labels", str(labels), "--publish", str(tmp_path / "shelf")],
+        "exact": [str(folder), "--label", "label", *score, "--out", str(out), "--publish", str(tmp_path / "board")],
+        "cut": [study, "3000", "--out", str(tmp_path / "best")],
+    }.items():
+        assert run([verb, *arguments, "--log", "json"]) == 0
+        seen = events(capsys)
+        stages = [event for event in seen if event["event"] in (verb, "publish")]
+        assert [event["event"] for event in stages] == [verb, "publish"][: 1 + ("--publish" in arguments)]
+        for event in stages:
+            assert event["seconds"] >= 0
+            assert {"rows", "bytes"} <= set(event)
+        told |= {event["event"]: event for event in stages}
+        kept = out if verb == "exact" else Path(study)
+        assert json.loads((kept / "manifests" / f"{verb}.json").read_text())["verb"] == verb
+    assert told["plan"]["rows"] == told["plan"]["labels"]
+    assert told["select"]["rows"] >= told["select"]["items"]
+    assert told["select"]["bytes"] > 0
+    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (10_000, labels.stat().st_size)
+    assert told["exact"]["rows"] == 10_000
+    parts = [path.stat().st_size for path in (tmp_path / "best").glob("part-*")]
+    assert (told["cut"]["rows"], told["cut"]["bytes"]) == (3_000, sum(parts))
+    board = [path.stat().st_size for path in (tmp_path / "board").iterdir() if path.name != "manifest.json"]
+    assert told["publish"]["bytes"] == sum(board)
+    kept = json.loads((Path(study) / "manifests" / "select.json").read_text())["read"]
+    assert (kept["engine"], kept["spark_remote"]) == ("local", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("sc://host:15002/;token=secret", "sc://host:15002"),
+        ("sc://me:secret@host:15002", "sc://host:15002"),
+        ("sc://host;token=secret", "sc://host"),
+        ("local[2]", "local[2]"),
+        (None, None),
+    ],
+)
+def test_records_of_an_engine_hold_no_secret(given, kept):
+    assert EngineFlags("spark", given).facts() == {"engine": "spark", "spark_remote": kept}
+
+
+def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
+    folder, labels, _ = ranking
+    first = None
+    for time in range(3):
+        assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+        assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
+        assert run(["evaluate", str(study), "--labels", str(labels)]) == 0
+        files = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
+        # DuckDB writes the same tables into other bytes each time, and a manifest names their hash
+        files = {p: b for p, b in files.items() if p.name not in ("study.duckdb", "evaluate.json")}
+        assert time == 0 or files == first
+        first = files
+
+
+def test_a_limit_of_time_ends_with_status_three(study, capsys, monkeypatch):
+    import streameval.rankings as opened
+
+    monkeypatch.setattr(opened, "open_ranking", lambda *arguments: threading.Event().wait())
+    capsys.readouterr()
+    assert run(["select", str(study), "--time-limit", "0.05", "--log", "json"]) == 3
+    last = events(capsys)[-1]
+    assert (last["event"], last["exit_status"]) == ("error", 3)
+    assert last["message"].startswith("the time limit of 0.05 s was reached")
+    assert not (study / "selection.parquet").exists()
+
+
+def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study, capsys, monkeypatch):
+    import streameval.rankings as opened
+
+    def stubborn(*arguments):
+        try:
+            threading.Event().wait()
+        except ValueError:
+            raise RuntimeError("Query interrupted") from None
+
+    monkeypatch.setattr(opened, "open_ranking", stubborn)
+    assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
+    monkeypatch.undo()
+    assert run(["select", str(study), "--time-limit", "10m"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [["labels", "STUDY"], ["cost"]])
+def test_the_last_event_of_every_verb_says_that_it_is_done(study, capsys, arguments):
+    assert run(["select", str(study)]) == 0
+    named = [str(study) if one == "STUDY" else one for one in arguments]
+    if arguments == ["cost"]:
+        named += ["--items", "100000"]
+    capsys.readouterr()
+    assert run([*named, "--log", "json"]) == 0
+    last = events(capsys)[-1]
+    assert (last["event"], last["verb"], last["exit_status"]) == ("done", arguments[0], 0)
+
+
+def test_recipes_for_schedulers_can_be_read():
+    text = (HOME / "streameval" / "guide" / "batch.md").read_text()
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", text, re.DOTALL)
+    assert {kind for kind, _ in blocks} == {"sh", "python"}
+    entries = []
+    for kind, block in blocks:
+        if kind == "python":
+            ast.parse(block)
+            continue
+        assert subprocess.run(["sh", "-n"], input=block, text=True, check=False).returncode == 0
+        entries += [line for line in block.splitlines() if re.search(r"[0-9*]+ [0-9*]+ \* \* \*", line)]
+    assert entries
+    assert not any(line.endswith(("&&", "\\")) or "%" in line for line in entries)
+
+
+TERMINATED_WHILE_WRITING = """
+import os, signal, sys
+from streameval import __main__
+from streameval.stores import atomic
+atomic.sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
+sys.argv[1:] = {arguments}
+__main__.main()
+"""
+
+
+def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(ranking, tmp_path):
+    folder, _, _ = ranking
+    arguments = ["plan", str(folder), "--study", str(tmp_path / "ended"), *SMALL, "--log", "json"]
+    code = TERMINATED_WHILE_WRITING.format(arguments=arguments)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = json.loads(ended.stderr.splitlines()[-1])
+    assert (ended.returncode, last["event"], last["exit_status"]) == (130, "error", 130)
+    assert [path for path in (tmp_path / "ended").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("3 s", 3)])
+def test_lengths_of_time(text, seconds):
+    assert duration(None, [type("Token", (), {"value": text})]) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "soon", "3d", ""])
+def test_what_is_no_length_of_time(text, study, capsys):
+    capsys.readouterr()
+    assert run(["select", str(study), "--time-limit", text]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

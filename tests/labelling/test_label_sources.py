@@ -1,0 +1,431 @@
+"""Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
+
+import ast
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from label_tables import small_study
+from places import TESTS
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StreamevalError
+from streameval.labelling.duckdb_session import connected
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.readers import open_source
+from streameval.labelling.reading import read_votes
+from streameval.study import Study
+
+KEYS = np.arange(60) * 7 + 3
+TRUTH = (np.arange(60) % 3 == 0).astype(int)
+TABLE = pa.table({"id": KEYS, "label": TRUTH, "annotator": ["ann"] * 60})
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return small_study(tmp_path_factory.mktemp("labels"))
+
+
+@pytest.fixture(scope="module")
+def plan(study):
+    return Study(study).plan()
+
+
+def duckdb_file(path):
+    with duckdb.connect(path) as connection:
+        connection.register("t", TABLE)
+        connection.execute("CREATE TABLE votes AS SELECT * FROM t")
+
+
+def sqlite_file(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE votes (id INTEGER, label INTEGER, annotator TEXT)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [tuple(row.values()) for row in TABLE.to_pylist()])
+    connection.close()
+
+
+def source(kind, folder):
+    frame, path = TABLE.to_pandas(), folder / "labels.dat"  # the name says nothing
+    if kind == "parquet":
+        pq.write_table(TABLE, path)
+    elif kind in ("csv", "tsv", "semicolons"):
+        frame.to_csv(path, index=False, sep={"csv": ",", "tsv": "\t", "semicolons": ";"}[kind])
+    elif kind == "excel":
+        frame.to_csv(path, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif kind == "json":
+        path.write_text(json.dumps(TABLE.to_pylist(), indent=1))
+    elif kind == "duckdb":
+        duckdb_file(path)
+        return f"duckdb:{path}#SELECT * FROM votes"
+    elif kind == "sqlite":
+        pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+        sqlite_file(path)
+        return f"sqlite:///{path}#SELECT * FROM votes"
+    else:
+        return {"arrow": TABLE, "polars": pl.from_arrow(TABLE), "lazy": pl.from_arrow(TABLE).lazy(), "pandas": frame}[
+            kind
+        ]
+    return path
+
+
+KINDS = ["parquet", "csv", "tsv", "semicolons", "excel", "jsonl", "json", "duckdb", "sqlite", "arrow", "polars", "lazy",
+         "pandas"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_source_says_the_same(kind, study, plan, tmp_path):
+    selection = Study(study).selection(plan)
+    votes = read_votes(source(kind, tmp_path), plan, Items(selection), LabelColumns(on="id"))
+    assert votes.table.column("rank").to_pylist() == list(range(1, 61))
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    assert set(votes.table.column("annotator").to_pylist()) == {"ann"}
+    assert (votes.rows, votes.unplanned) == (60, 0)
+    again = read_votes(source_again(kind, tmp_path), plan, Items(selection), LabelColumns(on="id"))
+    assert again.identity == votes.identity
+
+
+def source_again(kind, folder):
+    path = folder / "labels.dat"
+    prefix = {"duckdb": "duckdb:", "sqlite": "sqlite:///"}.get(kind)
+    if prefix:
+        return f"{prefix}{path}#SELECT * FROM votes ORDER BY id DESC"
+    return path if path.exists() else source(kind, folder)
+
+
+def test_postgresql_by_query(plan, postgresql):
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    with dbapi.connect(postgresql, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE votes AS SELECT r AS rank, r % 3 = 1 AS label, 'ann' AS annotator, now() AS time, "
+            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r"
+        )
+    votes = read_votes(f"{postgresql}#SELECT * FROM votes WHERE rank <= 60", plan)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    assert votes.table.column("time").null_count == 0
+    whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
+    many = read_votes(f"{postgresql}#SELECT rank, label FROM votes", whole)
+    assert many.table.num_rows == many.rows == 10**6
+    with pytest.raises(InputError, match="nothing_here"):
+        read_votes(f"{postgresql}#SELECT * FROM nothing_here", plan)
+
+
+def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
+    with connected(str(tmp_path), "1GB") as connection:
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+        for name, text in (("l.csv", "rank,label\n1,1\n"), ("l.jsonl", '{"rank": 1, "label": 1}\n')):
+            (tmp_path / name).write_text(text)
+            open_source(connection, tmp_path / name)
+            connection.register("se_known", pa.table({"key0": plan.ranks}))
+            query = "SELECT 1 FROM se_given JOIN se_known ON key0 = TRY_CAST(rank AS BIGINT)"
+            ((_, tree),) = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+            node = json.loads(tree)[0]
+            while len(node["children"]) == 1:
+                (node,) = node["children"]
+            streamed, built = (json.dumps(child) for child in node["children"])
+            assert "ARROW" not in streamed.upper()
+            assert "ARROW" in built.upper()
+            connection.execute("DROP VIEW se_given")
+
+
+def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):
+    half = TABLE.slice(0, 30).append_column("name", pa.array([f"n{i}" for i in range(30)]))
+    rest = tmp_path / "rest.csv"
+    rest.write_text("ID,Name,Label,annotator\n" + "".join(f"{k}.0,n{i},{t},ann\n" for i, (k, t) in
+                    enumerate(zip(KEYS, TRUTH, strict=True)) if i >= 30))  # fmt: skip
+    found = streameval.evaluate(study, labels=[half, rest], on="id,name")
+    assert found.label_table.column("label").to_pylist() == TRUTH.tolist()
+    with pytest.raises(InputError, match="does not tell items apart"):
+        streameval.evaluate(study, labels=half.append_column("text", pa.array(["t"] * 30)), on="text")
+    with pytest.raises(InputError, match="no column 'nme'"):
+        streameval.evaluate(study, labels=half, on="id,nme")
+
+
+def test_a_million_rows_by_query_from_sqlite(plan, tmp_path):
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE votes (rank INTEGER, label INTEGER)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?)", ((r, r % 3 == 1) for r in range(1, 10**6 + 1)))
+    connection.close()
+    longer = streameval.Plan("x", {}, 10**6, 0, plan.table)
+    votes = read_votes(f"sqlite:///{path}#SELECT * FROM votes", longer)
+    assert (votes.rows, votes.table.num_rows, votes.unplanned) == (10**6, 60, 10**6 - 60)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    short = read_votes(f"sqlite:///{path}#SELECT * FROM votes", plan)
+    assert short.table.num_rows + short.unlisted["unknown"] == 10**6
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint8", "bool", "double", "string"])
+def test_typed_columns_are_read_by_their_type(kind, plan, tmp_path):
+    label = pa.array([1, 0, None]).cast(pa.bool_() if kind == "bool" else getattr(pa, kind, pa.float64)()
+                                        if kind != "double" else pa.float64())  # fmt: skip
+    for rank in (pa.array([1, 2, 3], pa.int32()), pa.array([1.0, 2.0, 3.0]), pa.array(["1", "2.0", " 3 "])):
+        pq.write_table(pa.table({"rank": rank, "label": label}), tmp_path / "l.parquet")
+        votes = read_votes(tmp_path / "l.parquet", plan)
+        assert votes.table.column("value").to_pylist() == [1.0, 0.0, None]
+        assert votes.table.column("state").to_pylist() == ["answer", "answer", "blank"]
+
+
+def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
+    for rank in (pa.array([1, 0, 61, None]), pa.array([1.0, 1.5, float("nan"), 1e300]), pa.array(["1", "x", "", "-4"])):
+        pq.write_table(pa.table({"rank": rank, "label": [1, 1, 1, 1]}), tmp_path / "l.parquet")
+        votes = read_votes(tmp_path / "l.parquet", plan)
+        assert Counter(votes.table.column("state").to_pylist()) == {"answer": 1, "unknown": 3}
+
+
+def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
+    (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    (tmp_path / "text.csv").write_text("no labels here")
+    wrong = {
+        f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
+        f"duckdb:{tmp_path}/none.db": "no query",
+        f"{tmp_path}/x.db": "not a label table that can be read",
+        f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",
+        f"{tmp_path}/text.csv": "no column",
+    }
+    if pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]"):
+        wrong |= {f"sqlite:///{tmp_path}/none.db#SELECT 1": "no such SQLite file"}
+    for address, message in wrong.items():
+        assert run(["evaluate", str(study), "--labels", address]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert len(error.strip().splitlines()) == 1
+
+
+def test_lines_are_those_of_the_file_though_cells_hold_line_breaks(plan, tmp_path):
+    path = tmp_path / "l.csv"
+    path.write_text('rank,label,note\n1,1,"two\nlines"\n\n2,maybe,x\n3,0\n4,1,y\n5,huh,z\n')
+    votes = read_votes(path, plan).table.sort_by("row")
+    states = dict(zip(votes.column("row").to_pylist(), zip(votes.column("state").to_pylist(),
+                  votes.column("line").to_pylist(), strict=True), strict=True))  # fmt: skip
+    assert states == {1: ("answer", 2), 2: ("unreadable", 5), 3: ("unreadable", 6), 4: ("answer", 7),
+                      5: ("unreadable", 8)}  # fmt: skip
+
+
+CELL = st.one_of(
+    st.sampled_from(["1", "0", "yes", "No", "", "skip", "maybe", "3", "61", "-1", "1.5", "nan", "1e400", "inf"]),
+    st.text(max_size=6),
+    st.binary(max_size=4).map(lambda raw: raw.decode("latin-1")),
+)
+LINES = st.lists(st.lists(CELL, min_size=0, max_size=4), max_size=8)
+SEARCH = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+
+
+def read_or_refuse(path, plan):
+    """Every row accounted for, or a refusal."""
+    try:
+        votes = read_votes(path, plan)
+    except StreamevalError:  # anything else fails the test
+        return None
+    assert votes.table.num_rows + votes.unplanned + sum(votes.unlisted.values()) == votes.rows
+    return votes
+
+
+@SEARCH
+@given(st.sampled_from(",\t;|"), LINES, st.sampled_from(["utf-8", "latin-1", "utf-8-sig", "utf-16"]), st.booleans())
+def test_made_up_delimited_files(tmp_path_factory, plan, delimiter, lines, encoding, quoted):
+    text = "".join(delimiter.join(json.dumps(c) if quoted else c for c in line) + "\n" for line in lines)
+    path = tmp_path_factory.getbasetemp() / "made-up"
+    path.write_bytes(f"rank{delimiter}label\n{text}".encode(encoding, "replace"))
+    votes = read_or_refuse(path, plan)
+    plain = not quoted and encoding == "utf-8" and not set('"\n\r\0') & set("".join(c for line in lines for c in line))
+    if votes is not None and plain and all(len(line) == 2 for line in lines):
+        assert votes.rows == len(lines)
+
+
+@SEARCH
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"rank,label\n1,1\n", b'{"rank": 1, "label": 1}\n', b"[", b"PAR1"])
+)
+def test_bytes_of_any_kind(tmp_path_factory, plan, raw, head):
+    path = tmp_path_factory.getbasetemp() / "bytes"
+    path.write_bytes(head + raw)
+    read_or_refuse(path, plan)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=4), inner, max_size=2)),
+    max_leaves=4,
+)
+RECORD = st.dictionaries(
+    st.sampled_from(["rank", "label", "annotator", "time", "answer", "accept", "_timestamp", "annotations", "data"]),
+    st.one_of(st.integers(-1, 70), JSON), max_size=7,
+)  # fmt: skip
+
+
+@SEARCH
+@given(st.lists(st.one_of(RECORD, RECORD, JSON), max_size=6), st.booleans())
+def test_made_up_json(tmp_path_factory, plan, records, lines):
+    path = tmp_path_factory.getbasetemp() / "made-up-json"
+    texts = [json.dumps(record) for record in records]
+    path.write_text("\n".join(texts) if lines else json.dumps(records))
+    votes = read_or_refuse(path, plan)
+    if votes is not None and lines:
+        assert votes.rows == len(records)
+
+
+def test_a_key_that_appears_late_in_json_lines_is_a_column(plan, tmp_path):
+    rows = [{"rank": i % 60 + 1, "label": 1} for i in range(1500)]
+    rows[1200] |= {"annotator": "late", "time": "2026-01-31T09:30:00Z"}
+    path = tmp_path / "l.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    votes = read_votes(path, plan).table.to_pylist()
+    assert [(v["row"], v["annotator"], v["time"].hour) for v in votes if v["annotator"]] == [(1201, "late", 9)]
+    path.write_text("\n".join(json.dumps({"rank": 1, "label": 1, f"k{i}": 1}) for i in range(10_001)))
+    with pytest.raises(InputError, match="more than 10,000 different keys"):
+        read_votes(path, plan)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("rank,label,note\n1,1,caf\xe9\n".encode("cp1252"), "line 2 is not UTF-8. Hint: save the table as CSV UTF-8"),
+        (b"rank,label,note\n" + b"1,1,x\n" * 300_000 + b"2,1,\xe9\n", "line 300,002 is not UTF-8"),
+        (b"rank,label\n1,1\n2,\xc3", "line 3 is not UTF-8"),
+        ("rank,label\n1,1\n".encode("utf-16"), "this is a text in UTF-16. Hint: save it as CSV UTF-8"),
+        (b"PK\3\4" + bytes(40), "this is an Excel workbook"),
+    ],
+)
+def test_texts_that_are_not_utf8_are_refused_whole(raw, says, plan, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=says.replace(".", "\\.")):
+        read_votes(path, plan)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("lead", ["", "\n\n", "sep=;\n", '\n"sep=;"\n\n', "\ufeffsep=;\n"])
+def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(lead + "rank;label\n1;1\n\n2;0;9\n3;maybe\n4;Käse\n", newline=end, encoding="utf-8")
+    votes = read_votes(path, plan).table.sort_by("row").to_pylist()
+    before = lead.count("\n")
+    assert [(v["row"], v["state"], v["line"]) for v in votes] == [
+        (1, "answer", 2 + before), (2, "unreadable", 4 + before), (3, "unreadable", 5 + before),
+        (4, "unreadable", 6 + before)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["rank", "id", "se_task"])
+@pytest.mark.parametrize("rounded", ["1e1", "1.7E+01", "1.23457E+11", "1,23457E+11", "1.7e2"])
+def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, plan, tmp_path):
+    path, items = tmp_path / "t.csv", Study(study).items(plan)
+    known = items.selection.column("se_task")[0] if key == "se_task" else 3
+    path.write_text(f"{key};label\n{known};1\n{rounded};1\n")
+    if rounded == "1.7E+01":  # all its digits are there
+        assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
+        return
+    with pytest.raises(InputError, match="lost its last digits, in 1 rows"):
+        read_votes(path, plan, items, LabelColumns(key))
+    by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns("name"))
+    assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
+    floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # a number that has a type has all its digits
+    assert read_votes(floats, plan, items, LabelColumns("id")).unplanned == 1
+
+
+@pytest.mark.parametrize("others", [("\n", "LF"), ("\r\n", "CR LF"), ("\r", "CR")])
+@pytest.mark.parametrize("first", [("\n", "LF"), ("\r\n", "CR LF"), ("\r", "CR")])
+def test_rows_that_end_in_several_ways_are_refused_by_line(first, others, plan, tmp_path):
+    path, (end, name), (other, of_other) = tmp_path / "t.csv", first, others
+    path.write_text(f'rank,label{end}1,1{end}"2"{other}3,0{end}', newline="")
+    if first == others:
+        votes = read_votes(path, plan).table.to_pylist()
+        assert sorted((vote["row"], vote["state"]) for vote in votes) == [
+            (1, "answer"),
+            (2, "unreadable"),
+            (3, "answer"),
+        ]
+        return
+    with pytest.raises(InputError, match=f"line 3 ends in {of_other}, those before it in {name}"):
+        read_votes(path, plan)
+
+
+def test_line_ends_within_a_cell_are_of_any_kind(plan, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('rank,label,why\r\n1,1,"a\nb\rc"\r\n2,0,5" wide\r\n3,1,"d\ne"\r\n', newline="")
+    assert [vote["state"] for vote in read_votes(path, plan).table.to_pylist()] == ["answer"] * 3
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "named"),
+    [
+        ("text,ID,label", "t,10,1", "ID"),  # `text` tells no items apart
+        ("note,name,label", "x,n1,1", "name"),
+        ("name,label", "nobody,1", None),  # no value matches
+        ("text,label", "t,1", None),
+        ("other,label", "x,1", None),
+    ],
+)
+def test_a_column_that_both_tables_have_is_proposed(tmp_path, capsys, head, row, named):
+    study = small_study(tmp_path)
+    (tmp_path / "l.csv").write_text(f"{head}\n{row}\n")
+    evaluate = ["evaluate", str(study), "--labels", str(tmp_path / "l.csv")]
+    assert run(evaluate) == 2
+    told = capsys.readouterr().err
+    assert "l.csv: the label table has no column 'rank'" in told
+    if named is None:
+        assert "name it with --on COL" in told
+    else:
+        assert told.endswith(f"the items have '{named}' too: --on {named} says which item a row is about\n")
+        assert run([*evaluate, "--on", named]) == 0
+
+
+def test_a_name_that_list_and_labels_share_is_proposed_where_nothing_is_planned(tmp_path, capsys):
+    small_study(tmp_path)
+    (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"{7 * i + 3},{i % 2}\n" for i in range(60)))
+    listed, labels = str(tmp_path / "items.parquet"), ["--labels", str(tmp_path / "l.csv")]
+    adopt = ["adopt", listed, "--study", str(tmp_path / "ours"), "--drawn", "uniform", "--sample-size", "60"]
+    for command in (["exact", listed, "--label", "label"], adopt):
+        assert run([*command, *labels]) == 2
+        assert "the items have 'id' too: --on id" in capsys.readouterr().err
+        assert run([*command, *labels, "--on", "id"]) == 0
+
+
+def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
+    study = small_study(tmp_path)
+    (tmp_path / "l.csv").write_text("id,label\n3,1\n")
+    labels = [str(study), "--labels", str(tmp_path / "l.csv"), "--on", "id"]
+    assert run(["select", str(study), "--columns", "name"]) == 0
+    assert run(["evaluate", *labels]) == 2
+    told = capsys.readouterr().err
+    assert "labels come with 'id', which the study's selection does not have" in told
+    assert "`streameval select STUDY --columns name,id` has it" in told
+    (study / "selection.parquet").unlink()
+    assert run(["evaluate", *labels]) == 2
+    assert "Hint: run `streameval select` first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
+def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, study, tmp_path):
+    """A file that is read where clocks stand otherwise has the same answers in the same order."""
+    moments = [datetime(2026, 11, 16, 23, 30), datetime(2026, 11, 17, 1, 15)]
+    rows = {"id": KEYS[:2], "label": TRUTH[:2]}
+    texts = [one.isoformat(" ") for one in moments]
+    numbers = [one.replace(tzinfo=UTC).timestamp() for one in moments]
+    zoned = ["2026-11-17T12:30:00+13:00", "2026-11-16T20:15:00-05:00"]
+    pq.write_table(pa.table({**rows, "time": moments}), tmp_path / "naive.parquet")
+    for name, values in (("naive", texts), ("unix", numbers), ("zoned", zoned)):
+        pa.csv.write_csv(pa.table({**rows, "time": values}), tmp_path / f"{name}.csv")
+    files = sorted(map(str, tmp_path.iterdir()))
+    code = "import sys; from label_tables import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
+    environment = {**os.environ, "TZ": zone, "PYTHONPATH": str(TESTS)}
+    command = [sys.executable, "-c", code, str(study), *files]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == [[f"{one.isoformat()}+00:00" for one in moments]] * len(files)

@@ -1,0 +1,450 @@
+"""Labels that were drawn elsewhere, from the command to the curve; every mistake in one line."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.steps import Strata
+from streameval.types import Labels
+
+N = 10_000
+
+
+@pytest.fixture(scope="module")
+def listed(one_ranking):
+    """Folder of the list, its truth by rank, and its items."""
+    folder, _, truth = one_ranking
+    return folder, truth
+
+
+def table(truth, rank, **columns):
+    return pa.table(
+        {"item": [f"item {r}" for r in rank], "rank": rank, "label": truth[np.asarray(rank) - 1], **columns}
+    )
+
+
+def uniform(seed=1, size=800):
+    return np.sort(np.random.default_rng(seed).choice(N, size, replace=False) + 1)
+
+
+def inside(study, truth):
+    curve = study.curve
+    low, high = curve.envelope.at(np.arange(1, N + 1))
+    y = np.cumsum(truth)
+    return bool(np.all((low <= y) & (y <= high)))
+
+
+def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
+    folder, truth = listed
+    sample = table(truth, uniform()).drop_columns(["rank"])
+    pyarrow.csv.write_csv(sample.take(np.random.default_rng(0).permutation(800)), tmp_path / "sample.csv")
+    study = str(tmp_path / "study")
+    adopt = ["adopt", str(folder), "--study", study, "--score", "conf", "--labels", str(tmp_path / "sample.csv"),
+             "--on", "item", "--drawn", "uniform", "--sample-size", "800"]  # fmt: skip
+    assert run(adopt) == 0
+    assert run(["evaluate", study]) == 0
+    said = capsys.readouterr().out
+    assert "if the labels were drawn as stated, the truth lies inside the bounds at every rank at once" in said
+    assert "(800 of 800 labels.)" in said
+    found = streameval.Study(study).evaluation()
+    assert found.curve.claim.coverage == "simultaneous"
+    assert found.curve.claim.assumes.startswith("that the labels were drawn as stated: every set of so many items")
+    assert inside(found, truth)
+    for verb in (["show", study, "precision@5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
+                 ["cut", study, "precision:0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
+        assert run(verb) == 0, verb
+    assert run(adopt) == 0
+    assert run([*adopt[:-1], "801"]) == 2
+
+
+@pytest.mark.parametrize("design", ["top", "strata", "poisson", "listed", "pivotal"])
+def test_other_designs_bound_the_curve(listed, tmp_path, design):
+    folder, truth = listed
+    rng = np.random.default_rng(5)
+    rank = np.arange(1, N + 1)
+    probability = np.minimum(1.0, 150 / (rank + 50))
+    given = {"drawn": design}
+    if design == "top":
+        taken = np.concatenate([np.arange(1, 201), np.sort(rng.choice(N - 200, 500, replace=False) + 201)])
+        given = {"drawn": "uniform", "top": 200, "sample_size": 700}
+    elif design == "strata":
+        taken = np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1 for s, w, k in
+                                ((0, 500, 200), (500, 4500, 200), (5000, 5000, 10))])  # fmt: skip
+        given |= {"strata": pa.table({"last_rank": [500, 5000, N], "drawn": [200, 200, 10]})}
+    else:
+        taken = rank[rng.random(N) < probability]
+    labels = table(truth, taken)
+    source = str(folder)
+    if design in ("poisson", "pivotal"):  # a Poisson draw stands in for the other: what is tested is the way of it
+        last = np.unique(np.rint(np.geomspace(1, N, 60)).astype(np.int64))
+        least = pa.table({"last_rank": last, "probability": probability[last - 1]})
+        labels = labels.append_column("p", pa.array(probability[taken - 1]))
+        given |= {"probability": "p", "least_probability": least}
+    if design == "listed":
+        whole = pa.table({"item": [f"item {r}" for r in rank], "p": probability, "label": truth})
+        source = str(tmp_path / "list.parquet")
+        pq.write_table(whole, source)
+        labels = labels.append_column("p", pa.array(probability[taken - 1]))
+        given = P
+    streameval.adopt(source, tmp_path / "study", labels.drop_columns(["item"]), **given)
+    found = streameval.evaluate(tmp_path / "study")
+    assert found.curve.claim.coverage == "simultaneous"
+    assert inside(found, truth)
+    low, high = found.curve.envelope.at([N])
+    assert high[0] - low[0] < N / 2
+
+
+def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_path):
+    folder, truth = listed
+    full = table(truth, uniform()).drop_columns(["item"])
+    label = full.column("label").to_pylist()
+    holes = full.set_column(1, "label", pa.array([None if i % 9 == 0 else x for i, x in enumerate(label)]))
+    widths = []
+    for name, labels in (("full", full), ("holes", holes)):
+        streameval.adopt(str(folder), tmp_path / name, labels, drawn="uniform", sample_size=800)
+        found = streameval.evaluate(tmp_path / name)
+        low, high = found.curve.envelope.at([N // 2, N])
+        widths.append(high - low)
+        assert inside(found, truth)
+    assert np.all(widths[1] > widths[0])
+    assert found.summary["account"]["missing"] == 89
+
+
+def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_path, capsys):
+    folder, truth = listed
+    labels = table(truth, uniform()).drop_columns(["item"])
+    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="unknown")
+    assert run(["evaluate", str(tmp_path / "study")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("These bounds promise nothing: ")
+    assert "assumed" not in said
+    assert run(["show", str(tmp_path / "study"), "precision@50"]) == 0
+    assert "The band is a picture and not a bound.\n" in capsys.readouterr().out
+    assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
+    assert run(["cut", str(tmp_path / "study"), "precision:.5", "--out", str(tmp_path / "cut")]) == 2
+
+
+def test_an_unknown_draw_claims_nothing_and_estimates_as_if_all_items_were_equally_likely():
+    method, rank = Adopted(drawn="unknown"), uniform()
+    plan = method.adopt(N, 1, rank, Strata(np.array([N]), np.array([800])), None)
+    curve = method.curve(plan, Labels.of(plan, rank % 2))
+    assert curve.claim.coverage == "none"
+    assert method.design.refused in curve.findings[0]
+    assert np.isnan(method.weights(plan)).all()
+    assert curve.precision_at(N).estimate == pytest.approx(np.mean(rank % 2), abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["fixed-size", "systematic", "blocks", "until", "quota", "convenience", "uncertainty"])
+def test_a_draw_without_bounds_is_called_unknown(name):
+    with pytest.raises(InputError, match="or unknown, for a draw that is none of these"):
+        Adopted(drawn=name)
+
+
+def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsys):
+    folder, truth = listed
+    study = tmp_path / "study"
+    labels = table(truth, uniform(3, 400)).drop_columns(["item"])
+    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3)
+    first = streameval.evaluate(study)
+    assert run(["grow", str(study), "--labels", "250"]) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
+    tasks = pyarrow.csv.read_csv(tmp_path / "tasks.csv")
+    assert 0 < tasks.num_rows <= 250
+    plan = streameval.Study(study).plan()
+    assert set(uniform(3, 400)) <= set(plan.ranks.tolist())
+    truth_of = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
+    second = streameval.evaluate(study, labels=truth_of)
+    assert inside(second, truth)
+    assert "after each of 3 stages" in second.curve.findings[0]
+    widths = [np.diff(found.curve.envelope.at([300]), axis=0)[0][0] for found in (first, second)]
+    assert widths[1] < widths[0]
+    assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
+
+
+def test_both_samples_together_miss_no_more_than_they_may(listed):
+    """Uniform samples and draws of ours, over seeds, at a confidence of .8 shared by three looks."""
+    from binomial import binomial_tail
+
+    n, misses = 4_000, 0
+    truth = (np.arange(n) % 100 < 100 - np.arange(n) // 50).astype(np.int8)
+    y = np.cumsum(truth)
+    method = Adopted(0.8, stages=3)
+    for seed in range(80):
+        rank = np.sort(np.random.default_rng(seed).choice(n, 100, replace=False) + 1)
+        plan = method.enlarged(method.adopt(n, seed, rank, Strata(np.array([n]), np.array([100])), None), 3)
+        low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, n + 1))
+        misses += bool(np.any((low > y) | (high < y)))
+    assert binomial_tail(80, misses, 0.2) > 1e-4
+
+
+P, STRATA = {"drawn": "poisson", "probability": "p"}, {"drawn": "strata"}
+
+
+def ranges(last, drawn):
+    return {**STRATA, "strata": pa.table({"last_rank": last, "drawn": drawn})}
+
+
+BAD = [
+    ("labels with p above 1", {**P, "least_probability": 0.01}, "not a probability in (0, 1]"),
+    ("p", {"drawn": "poisson", "probability": "q", "least_probability": 0.01}, "no column 'q'"),
+    ("p", P, "smallest probability of any item is not said"),
+    ("p", {**P, "least_probability": 0.9}, "below the least"),
+    ("p", {**P, "least_probability": 0}, "outside (0, 1]"),
+    ("p", {"drawn": "poisson"}, "need each item's probability"),
+    ("plain", {"drawn": "uniform"}, "not said how many items were drawn"),
+    ("plain", {"drawn": "uniform", "sample_size": 9}, "10 items came, more than the 9"),
+    ("plain", {"drawn": "uniform", "sample_size": 11}, "10 items came, fewer than the 11"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "probability": "p"}, "says nothing of labels drawn as uniform"),
+    ("plain", {"drawn": "uniformly"}, "drawn is 'uniformly'"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "top": 10}, "leave nothing"),
+    ("plain", STRATA, "how many were drawn of which ranks"),
+    ("plain", ranges([5000, N], [10, 0]), "10 were drawn, and"),
+    ("plain", ranges([900, N - 1], [5, 5]), "increase to 10,000"),
+    ("plain", {"drawn": "strata", "strata": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
+    ("head", ranges([10, N], [10, 0]), "0 items cannot be drawn"),
+    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
+    ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
+    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
+    ("plain", {**P, "stages": 2}, "takes no labels of ours"),
+    ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
+    ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "given", "said"), BAD)
+def test_mistakes_end_in_one_line(listed, tmp_path, kind, given, said):
+    folder, truth = listed
+    rank = np.arange(1, 11) if kind == "head" else uniform(1, 10)
+    labels = table(truth, rank, p=np.linspace(0.1, 0.5, 10))
+    if kind.startswith("labels"):
+        labels = labels.set_column(3, "p", pa.array(np.linspace(0.5, 1.2, 10)))
+    if kind in ("twice", "outside"):
+        more = labels.slice(0, 1) if kind == "twice" else labels.slice(0, 1).set_column(1, "rank", pa.array([N + 1]))
+        labels = pa.concat_tables([labels, more])
+    if kind == "keys":
+        labels = labels.set_column(0, "item", pa.array(["no such", *labels.column("item").to_pylist()[1:]]))
+    with pytest.raises(InputError) as refused:
+        streameval.adopt(str(folder), tmp_path / "study", labels, **given)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "study").exists()
+
+
+def test_half_a_sample_is_no_random_part_of_it(listed, tmp_path):
+    """Nobody shuffled labels that came from elsewhere: there are no estimates while some are missing."""
+    folder, truth = listed
+    labels = table(truth, uniform()).drop_columns(["item"])
+    holes = [None if i > 400 else x for i, x in enumerate(labels.column("label").to_pylist())]
+    found = adopted_in(folder, tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), 800)
+    assert found.curve.basis == "none"
+
+
+def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
+    source = str(tmp_path / "list.parquet")
+    pq.write_table(pa.table({"id": np.arange(100), "conf": np.linspace(1, 0, 100), "p": ["x"] * 100}), source)
+    with pytest.raises(InputError, match="column 'p' of the ranking holds what is no probability"):
+        streameval.adopt(source, tmp_path / "a", pa.table({"id": [3], "label": [1], "p": [0.1]}), on="id",
+                         drawn="poisson", probability="p")  # fmt: skip
+    options = streameval.RankingOptions(score="conf")
+    labels = pa.table({"conf": np.linspace(1, 0, 100)[[3, 50]], "label": [1, 0]})
+    made = streameval.adopt(source, tmp_path / "b", labels, on="conf", drawn="uniform", sample_size=2, options=options)
+    assert made.ranks.tolist() == [4, 51]
+
+
+def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refused(tmp_path):
+    source = str(tmp_path / "list.parquet")
+    pq.write_table(pa.table({"name": [f"n{r // 2}" for r in range(N)]}), source)
+    with pytest.raises(InputError, match="belongs to several items"):
+        streameval.adopt(source, tmp_path / "a", pa.table({"name": ["n7"], "label": [1]}), drawn="uniform",
+                         sample_size=1, on="name")  # fmt: skip
+    rank = uniform(8, 90)
+    ends = [int(rank[29]), int(rank[59]), N]
+    with pytest.raises(InputError, match="cut from the sample"):
+        streameval.adopt(source, tmp_path / "b", pa.table({"rank": rank, "label": rank % 2}), drawn="strata",
+                         strata=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
+
+
+def test_what_a_sample_is_worth_is_said_beside_our_plan(capsys):
+    assert run(["cost", "--items", "10_000_000", "--adopted", "10007", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["adopted"]
+    assert found["begins"] == 9_994
+    widths = [one["half_width"] for one in found["half_widths"]]
+    assert widths[0] == pytest.approx(0.033, abs=0.004)
+    assert widths == sorted(widths)
+    assert run(["cost", "--items", "100", "--adopted", "101"]) == 2
+
+
+def test_where_a_sample_is_thin_the_curve_says_so(listed, tmp_path):
+    folder, truth = listed
+    rank = uniform(2, 100)
+    found = adopted_in(folder, tmp_path / "thin", table(truth, rank), 100)
+    begins = found.curve.diagnostics["begins"]
+    assert 100 < begins < 2_000
+    assert any(f"Before rank {begins:,} the bounds say no more than the labels" in one for one in found.curve.findings)
+    before = rank[rank < begins]
+    low, high = found.curve.envelope.at([begins - 1])
+    positives = int(truth[before - 1].sum())
+    assert (low[0], high[0]) == (positives, begins - 1 - before.size + positives)
+    positives = np.flatnonzero(truth)[:100] + 1
+    found = adopted_in(folder, tmp_path / "positives", table(truth, positives), 100)
+    assert found.curve.claim.coverage == "none"  # they crowd at the top of the list
+    low, high = found.curve.envelope.at(np.arange(1, N + 1))
+    assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))  # what crosses is not shown
+    ones = np.ones(N, np.int8)
+    found = adopted_in(folder, tmp_path / "ones", table(ones, rank), 100)
+    assert any(one.startswith("Every label is positive") for one in found.curve.findings)
+    found = adopted_in(folder, tmp_path / "zeros", table(1 - ones, rank), 100)
+    assert any(one.startswith("Every label is negative") for one in found.curve.findings)
+
+
+def adopted_in(source, study, labels, size, **given):
+    labels = labels.drop_columns(["item"]) if "item" in labels.column_names else labels
+    streameval.adopt(str(source), study, labels, **{"drawn": "uniform", "sample_size": size, **given})
+    return streameval.evaluate(study)
+
+
+def test_probabilities_of_another_draw_are_noticed(listed, tmp_path):
+    folder, truth = listed
+    rank = uniform(4, 500)
+    for p, coverage in ((0.05, "simultaneous"), (0.2, "none")):
+        found = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn="poisson", probability=p)
+        assert found.curve.claim.coverage == coverage
+        said = "The probabilities of all items sum to 2,000.0, and 500 items were drawn"
+        finding = f"These bounds promise nothing. {said}: no draw as stated looks like that."
+        assert (found.curve.findings[0] == finding) == (coverage == "none")
+    labels = table(truth, rank, p=np.full(500, 0.2))
+    found = adopted_in(
+        folder, tmp_path / "column", labels, None, drawn="poisson", probability="p", least_probability=0.2
+    )
+    assert "The inverse probabilities sum to 2,500, where the list has 10,000 items" in found.curve.findings[0]
+
+
+def listed_probabilities(path, probability):
+    pq.write_table(pa.table({"item": [f"item {r}" for r in range(1, N + 1)], "p": probability}), path)
+    return str(path)
+
+
+def test_probabilities_divided_by_their_maximum_are_noticed_where_all_are_known(listed, tmp_path):
+    """The inverse probabilities say nothing of it, for the smallest make them vary so much."""
+    _, truth = listed
+    rank, rng = np.arange(1, N + 1), np.random.default_rng(8)
+    right = 600 / (rank + 800)
+    for name, said, coverage in (("right", right, "simultaneous"), ("scaled", right / right.max(), "none")):
+        source = listed_probabilities(tmp_path / f"{name}.parquet", said)
+        for draw in range(2):
+            taken = rank[rng.random(N) < right]
+            labels = table(truth, taken, p=said[taken - 1])
+            found = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson", probability="p")
+            assert found.curve.claim.coverage == coverage
+            about = f"The probabilities of all items sum to {said.sum():,.1f}, and {taken.size:,} items were drawn"
+            assert (about in found.curve.findings[0]) == (coverage == "none")
+
+
+def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
+    from pivotal import pivotal
+
+    _, truth = listed
+    raw = 1 / (np.arange(1, N + 1) + 800)
+    probability = raw / raw.sum() * 700
+    source = listed_probabilities(tmp_path / "list.parquet", probability)
+    rng = np.random.default_rng(3)
+    fixed = pivotal(probability, rng) + 1
+    assert fixed.size == 700
+    found = adopted_in(source, tmp_path / "pivotal", table(truth, fixed, p=probability[fixed - 1]), None,
+                       drawn="pivotal", probability="p")  # fmt: skip
+    assert found.curve.claim.coverage == "simultaneous"
+    taken = np.flatnonzero(rng.random(N) < probability) + 1
+    for drawn in ("sampford", "conditional-poisson", "pivotal"):
+        with pytest.raises(InputError, match=r"the probabilities of all items sum to 700\.0, and .* items came"):
+            streameval.adopt(source, tmp_path / drawn, table(truth, taken, p=probability[taken - 1]), on="item",
+                             drawn=drawn, probability="p")  # fmt: skip
+
+
+def test_honest_strata_of_few_items_are_adopted(listed, tmp_path):
+    """Two ranges of ten items, nine of each: both ends are drawn in 81 % of draws."""
+    folder, truth = listed
+    rng = np.random.default_rng(0)
+    for draw in range(8):
+        parts = [np.sort(rng.choice(w, k, replace=False)) + s + 1
+                 for w, k, s in ((10, 9, 0), (10, 9, 10), (N - 20, 50, 20))]  # fmt: skip
+        labels = table(truth, np.concatenate(parts)).drop_columns(["item"])
+        streameval.adopt(str(folder), tmp_path / str(draw), labels, **ranges([10, 20, N], [9, 9, 50]))
+    assert streameval.evaluate(tmp_path / "0").curve.claim.coverage == "simultaneous"
+
+
+def samples(frame):
+    """Samples of a real list as tools draw them, with what the guide says of each."""
+    import duckdb
+    from sklearn.model_selection import KFold, train_test_split
+
+    n = len(frame)
+    uniform_draw = {"drawn": "uniform"}
+    yield "numpy", frame.iloc[np.random.default_rng(1).choice(n, 1500, replace=False)], uniform_draw
+    yield "pandas", frame.sample(1500, random_state=1), uniform_draw
+    yield (
+        "duckdb rows",
+        duckdb.sql("SELECT * FROM frame USING SAMPLE reservoir(1500 ROWS) REPEATABLE (7)").df(),
+        uniform_draw,
+    )
+    yield "train_test_split", train_test_split(frame, test_size=1500, random_state=1)[1], uniform_draw
+    yield "KFold", frame.iloc[next(iter(KFold(20, shuffle=True, random_state=1).split(frame)))[1]], uniform_draw
+    bernoulli = duckdb.sql("SELECT * FROM frame USING SAMPLE 4% (bernoulli, 11)").df()
+    yield "bernoulli", bernoulli, {"drawn": "poisson", "probability": 0.04}
+    yield (
+        "every 25th",
+        frame.iloc[7::25],
+        {"drawn": "uniform", "against": "keep their distance, as where every k-th is taken"},
+    )
+    yield "one file", frame.iloc[3000:4500], {"drawn": "uniform", "against": "All 1,500 are ranks 3,001 to 4,500"}
+    blocks = np.random.default_rng(3).choice(n // 50, 30, replace=False)
+    rows = (blocks[:, None] * 50 + np.arange(50)).ravel()
+    yield "blocks of rows", frame.iloc[rows], {"drawn": "uniform", "against": "side by side"}
+
+
+def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
+    frame = pq.read_table(real("ppdb_human")).to_pandas()[["item_id", "label"]]
+    truth = frame["label"].to_numpy()
+    ranking, y = pa.table({"item_id": frame["item_id"]}), np.cumsum(truth)
+    for name, sample, said in samples(frame):
+        how = {key: value for key, value in said.items() if key != "against"}
+        how |= {"sample_size": len(sample)} if how["drawn"] == "uniform" else {}
+        streameval.adopt(
+            ranking, tmp_path / name, pa.Table.from_pandas(sample, preserve_index=False), on="item_id", **how
+        )
+        curve = streameval.evaluate(tmp_path / name).curve
+        if "against" in said:
+            assert curve.claim.coverage == "none", name
+            assert said["against"] in curve.findings[0]
+            continue
+        assert curve.claim.coverage == "simultaneous", name
+        low, high = curve.envelope.at(np.arange(1, len(frame) + 1))
+        assert np.all((low <= y) & (y <= high)), name
+
+
+@pytest.mark.parametrize("drawn", ["unknown", "uniform"])
+def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, drawn):
+    """As if a person had labelled from the top until the budget was spent, whatever they call it."""
+    folder, truth = listed
+    rank = np.arange(1, 1001)
+
+    def estimated(rank, drawn):
+        given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
+        size = {"sample_size": rank.size} if drawn == "uniform" else {}
+        streameval.adopt(str(folder), study, given, drawn=drawn, **size)
+        return streameval.evaluate(study, labels=given).curve.estimated
+
+    top = estimated(rank, drawn)
+    assert top.at(1000) == truth[:1000].sum()
+    assert np.isnan(top.at(N))
+    spread = estimated(rank * 10 - 3, "unknown")
+    assert spread.at(N) == pytest.approx(N * truth[rank * 10 - 4].mean(), rel=0.02)
