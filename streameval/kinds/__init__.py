@@ -291,14 +291,14 @@ def kind_of(folder: Path) -> Kind:
     """Give the kind of study that a folder holds; that of one ranking, where nothing in it can be read.
 
     Raises:
-        StudyError: A kind that there is not, or a file of another format.
+        StudyError: A kind that there is not.
     """
-    from streameval.study.formats import read_header
+    from streameval.study.formats import read_kind
 
     for file in ("plan.json", "evaluation.json"):
         path = Path(folder) / file
         with suppress(FileNotFoundError, StudyError):
-            name = str(read_header(path, EVALUATE)["kind"])
+            name = read_kind(path)
             break
     else:
         return named("curve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from streameval.errors import StudyError
 from streameval.stores.own_files import read_json
 
 FORMAT = 1
-# of files from before kinds were written: by method, and whether they are of many rankings
+# of files that name none: plans are as they were, and results had the middle of the bounds for an estimate
+_UNNAMED = {"plan.json": 1, "evaluation.json": 0}
+# kinds of files that name none: by method, and whether they are of many rankings
 _KINDS = {("exact", False): "labelled_list", ("exact", True): "rankings", ("top_items", True): "drawn_rankings"}
 
 
@@ -20,7 +23,7 @@ def marked(kind: str) -> dict[str, Any]:
 
 
 def read_header(path: Path, hint: str) -> dict[str, Any]:
-    """Read plan.json or evaluation.json; one that names neither `kind` nor `format` is of the first format.
+    """Read plan.json or evaluation.json.
 
     Args:
         hint: What to do where it cannot be used.
@@ -29,15 +32,28 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
         FileNotFoundError, StudyError, OutsideError: As `read_json`; also a file of another format.
     """
     header = read_json(path, hint)
-    if header.get("format", FORMAT) != FORMAT:
-        made = f"streameval {header.get('version')}"
-        raise StudyError(f"{path}: {made} wrote format {header['format']}, and this version reads format {FORMAT}",
+    found, made = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
+    if found < FORMAT:
+        raise StudyError(f"{path}: {made} wrote it, in an earlier format than is read now", _way_out(path))
+    if found > FORMAT:
+        raise StudyError(f"{path}: {made} wrote format {found}, and this version reads format {FORMAT}",
                          f"use {made}, or {hint}")  # fmt: skip
-    return {**marked(_told(header)), **header}
+    return {**marked(_kind(header)), **header}
 
 
-def _told(header: Mapping[str, Any]) -> str:
-    """Kind of a study that does not name it."""
+def read_kind(path: Path) -> str:
+    """Name of the kind of study that a plan.json or evaluation.json of any format is of; errors as of `read_json`."""
+    return _kind(read_json(path, ""))
+
+
+def _way_out(path: Path) -> str:
+    """What makes results of an earlier format again."""
+    if (path.parent / "plan.json").exists():
+        return f"run `streameval evaluate {shlex.quote(str(path.parent))}`: it keeps every label"
+    return "run `streameval exact` again, into this folder"
+
+
+def _kind(header: Mapping[str, Any]) -> str:
     notes = header.get("notes")
     several = "per" in header or (isinstance(notes, Mapping) and "per" in notes)
-    return _KINDS.get((str(header.get("method")), several), "curve")
+    return str(header.get("kind", _KINDS.get((str(header.get("method")), several), "curve")))

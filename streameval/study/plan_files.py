@@ -41,10 +41,7 @@ def read_plan(folder: Path) -> Plan:
         plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **known)
         _refuse_invented(plan)
     except FileNotFoundError as error:
-        raise StudyError(
-            f"{error.filename or folder / 'plan.parquet'}: no such file, so {folder} is not a study",
-            "make one with `streameval plan`",
-        ) from error
+        raise _without_plan(folder, error.filename) from error
     except StudyError:
         raise
     except UNUSABLE as error:
@@ -55,6 +52,17 @@ def read_plan(folder: Path) -> Plan:
             "one of them was changed; restore both (plans/ has those that it grew from), or plan into a new folder",
         )
     return plan
+
+
+def _without_plan(folder: Path, missing: str | None) -> StudyError:
+    """What a folder without a plan is: exact results, or no study."""
+    if (folder / "evaluation.json").exists() and not any(
+        (folder / name).exists() for name in ("plan.parquet", "votes")
+    ):
+        return StudyError(f"{folder}: every item has a label there, so nothing is planned, and nothing left to label",
+                          "show, check, report, sql, compare and publish read it")  # fmt: skip
+    return StudyError(f"{missing or folder / 'plan.parquet'}: no such file, so {folder} is not a study",
+                      "make one with `streameval plan`")  # fmt: skip
 
 
 def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]:

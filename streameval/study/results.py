@@ -17,7 +17,7 @@ from streameval.errors import StudyError
 from streameval.notebook import Tabular
 from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic
-from streameval.study.formats import read_header
+from streameval.study.formats import read_kind
 from streameval.types import Labels, Plan
 
 SUMMARY = "evaluation.json"
@@ -103,7 +103,7 @@ def refuse_others(folder: Path, tables: Iterable[str], kind: str, maker: str) ->
 def _is_ours(folder: Path, first: str, kind: str) -> bool:
     """Whether the summary, or else the file that is put in place first, is of such results, whole or not."""
     with suppress(OSError, StudyError):
-        return bool(read_header(folder / SUMMARY, "")["kind"] == kind)
+        return read_kind(folder / SUMMARY) == kind
     with suppress(OSError, StudyError):
         return first.endswith(".parquet") and "evaluation_id" in read_table(folder / first, "").facts
     return False

@@ -1,4 +1,4 @@
-"""Kinds of study: a new one is one file, and files from before kinds were written are read."""
+"""Kinds of study: a new one is one file, and files say of which kind and format they are."""
 
 import importlib
 import json
@@ -137,17 +137,21 @@ def test_files_say_their_kind_and_format(every):
         assert kind_of(every / name).name == name
 
 
-def test_files_from_before_kinds_are_read_and_of_another_format_refused(every):
+def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every):
     for name in available():
         files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
         before = streameval.sql(name, "FROM metrics")
-        for path in files:
-            rewrite(path, kind=None, format=None)
+        if len(files) == 2:
+            rewrite(files[0], kind=None, format=None)
         assert kind_of(every / name).name == name
         assert streameval.sql(name, "FROM metrics").equals(before)
         rewrite(files[-1], format=2)
         with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote format 2, and this version reads "
                                              "format 1.*run evaluate again"):  # fmt: skip
+            streameval.sql(name, "FROM metrics")
+        rewrite(files[-1], kind=None, format=None)
+        assert kind_of(every / name).name == name
+        with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote it, in an earlier format"):
             streameval.sql(name, "FROM metrics")
         if len(files) == 2:
             streameval.evaluate(name)  # as was said
