@@ -104,11 +104,12 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
     study = tmp_path / "study"
     shown = " ".join(command("plan", "--help").replace("│", " ").split())
     assert "loguniform, paula, prefix, stratified or uniform;" in shown
-    assert "(default 0.08; paula: 0.0812 at epsilon .03)" in shown
     shown = " ".join(command("plan", "--method", "prefix", "--help").replace("│", " ").split())
     assert "Method: prefix ─" in shown
     assert "--every INT Label every so manyth rank beyond the first (default 10)." in shown
     assert "[choices: kept, left]" in shown
+    shown = " ".join(command("plan", "--method", "paula", "--help").replace("│", " ").split())
+    assert "(default 0.08; paula: 0.0812 at epsilon .03)" in shown
     made = command(
         "plan", folder, "--study", study, "--method", "prefix", "--every", "1_000", "--edge", "left", "--json"
     )
