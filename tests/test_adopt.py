@@ -271,17 +271,17 @@ def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refuse
     ends = [int(rank[29]), int(rank[59]), N]
     with pytest.raises(InputError, match="cut from the sample"):
         streameval.adopt(source, tmp_path / "b", pa.table({"rank": rank, "label": rank % 2}), drawn="strata",
-                         strata=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
+                         sample_size=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
 
 
 def test_what_a_sample_is_worth_is_said_beside_our_plan(capsys):
-    assert run(["cost", "--items", "10_000_000", "--adopted", "10007", "--json"]) == 0
+    assert run(["cost", "--items", "10_000_000", "--sample-size", "10007", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["adopted"]
     assert found["begins"] == 9_994
     widths = [one["half_width"] for one in found["half_widths"]]
     assert widths[0] == pytest.approx(0.033, abs=0.004)
     assert widths == sorted(widths)
-    assert run(["cost", "--items", "100", "--adopted", "101"]) == 2
+    assert run(["cost", "--items", "100", "--sample-size", "101"]) == 2
 
 
 def test_where_a_sample_is_thin_the_curve_says_so(listed, tmp_path):

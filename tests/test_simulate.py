@@ -41,7 +41,7 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
 
 
 def test_paula_bracket_on_ppdb_as_measured(real):
-    row, noise_aware = streameval.simulate(str(real("ppdb_human")), label="label", methods="paula").rows
+    row, noise_aware = streameval.simulate(str(real("ppdb_human")), label="label", method="paula").rows
     assert row["labels"] == 11_692
     assert round(row["inside"] * 82) == 15
     assert row["claim"] == "none"
@@ -53,7 +53,7 @@ def test_bad_input(labelled, tmp_path):
     with pytest.raises(InputError, match="no column 'labl'"):
         streameval.simulate(str(path), label="labl")
     with pytest.raises(InputError, match="no method 'paul'"):
-        streameval.simulate(str(path), label="label", methods=["paul"])
+        streameval.simulate(str(path), label="label", method=["paul"])
     with pytest.raises(InputError, match="replicates is 0"):
         streameval.simulate(str(path), label="label", replicates=0)
     with pytest.raises(InputError, match="below the smallest plan"):

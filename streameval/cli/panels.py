@@ -47,7 +47,7 @@ READING = _on_demand("Reading", (0, 2), "--memory")
 MANY = _on_demand("Many rankings", (0, 1), "--per")
 STAGES = _on_demand("Labelling in stages", (0, 3), "--stages")
 JUDGE = _on_demand("A judge", (0, 4), "--judge")
-REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--draw-by")
+REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--on")
 LABELS, TASKS, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks", "Running"]))
 
 

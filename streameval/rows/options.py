@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
+NO_SCORE = ("an order by score was described without a score column", "name it with --score COL")
+
+
 @dataclass(frozen=True)
 class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
@@ -22,7 +25,11 @@ class RankingOptions:
 
     score: str | None = option(None, "Column whose order is the ranking, largest first, whatever the storage order.")
     ascending: bool = option(False, "Small scores come first.")
-    key: tuple[str, ...] = option((), "Columns, separated by commas, whose hash breaks ties in score.")
+    key: tuple[str, ...] = option(
+        (),
+        "Columns, separated by commas, whose hash breaks ties in score. Of many rankings (exact --per) the column that "
+        "names the item: a ranking that holds one twice is refused.",
+    )
     nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."
@@ -46,8 +53,8 @@ class RankingOptions:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
-            raise InputError("an order by score was described without a score column", "name it with --score COL")
+        if self.score is None and (self.ascending or self.nan != "refuse"):
+            raise InputError(*NO_SCORE)
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:

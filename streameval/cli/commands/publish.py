@@ -8,7 +8,7 @@ from streameval.cli.batch import copied
 from streameval.cli.output import Output
 
 
-def publish(study: Path, place: str, *, output: Output = Output()) -> None:
+def publish(study: Path, place: str, /, *, output: Output = Output()) -> None:
     """Copy the results of a study to a folder or an object store, their manifest.json last.
 
     Example: streameval publish my-study s3://bucket/results
