@@ -206,6 +206,7 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
         ("precision@4", ">=, >, <= or < and a number are missing (at column 12)"),
         ("precision@4 within .1", "how wide bounds may be"),
         ("score@4 > .5", "cannot be checked"),
+        ("map >= .3", "did you mean 'average_precision'?"),
         ("ndcg@4 > .5", "there is no metric 'ndcg' at 4"),
         ("average_precision@5 > .5", "average_precision is known of the first 8 items, and not of others"),
         ("max_f1_rank > .5", "there is no metric 'max_f1_rank' of the whole list"),

@@ -228,7 +228,7 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
         ("precision@recall:0.8=0.03 prevalence=0.03 precision@recall:0.75", "not above prevalence 0.03"),
         ("precision@recall:1=0.6 prevalence=0.03 precision@recall:0.75", "recall is 1, outside (0, 1)"),
         ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:1", "target recall is 1, outside (0, 1)"),
-        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:nan", "'nan' is not a number"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:nan", "is 'nan', not a number"),
         ("precision@recall:0.8=1.2 prevalence=0.03 precision@recall:0.5", "precision is 1.2, outside (0, 1]"),
         ("precision@recall:0.8=0.6 prevalence=0 precision@recall:0.5", "prevalence is 0, outside (0, 1)"),
         ("precision@recall:0.8=0.6 precision@recall:0.5", "prevalence is not given"),

@@ -111,7 +111,9 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
     assert view.findall("Header")[-1].get("value") == "Do both mean the same?"
     choices = [(one.get("value"), one.get("alias")) for one in view.findall("Choices/Choice")]
     assert choices == [("same <1>", "positive"), ("different", "negative")]
-    assert run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--positive", "no"]) == 2
+    assert (
+        run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--positive", "no"]) == 2
+    )
     assert "both answers are called 'no'" in capsys.readouterr().err
 
 

@@ -195,8 +195,10 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         assert said in told
         assert told.count("\n") == 1
     assert run(["monitor", str(judged), "--out", str(out), "--allow", "vote"]) == 0
-    with pytest.raises(StreamevalError, match="one day was given for 2 studies"):
-        streameval.monitor([first, second], "precision@9", day="2026-01-01")
+    copy = tmp_path / "latest"
+    shutil.copytree(first, copy)
+    history = streameval.monitor([f"2026-02-01={copy}", f"20260202={second}"], "precision@9")
+    assert [str(row["day"]) for row in history.rows] == ["2026-02-01", "2026-02-02"]
 
 
 def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):

@@ -26,7 +26,8 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
          "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
          "--positives qrels.parquet": GOES, "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
-PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
+PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
+        "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
         "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
         "--by query": REFUSED,
         "--judge label": GOES, "--judge-classes 0.5": REFUSED, "--at 1,5": GOES, "--adaptive": REFUSED,

@@ -64,9 +64,7 @@ class PerRanking:
 def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
     """Refuse one column as the name of the ranking and of the item."""
     if item in per:
-        raise InputError(
-            f"'{item}' names the ranking, and cannot name the item", "name the column of items with --key"
-        )
+        raise InputError(f"'{item}' names the ranking, and cannot name the item", "name the column of items with --key")
 
 
 def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:

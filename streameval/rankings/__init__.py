@@ -7,7 +7,7 @@ from typing import Any
 from streameval.errors import StudyError
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
-from streameval.rows.options import NO_SCORE, RankingOptions
+from streameval.rows.options import RankingOptions, no_score
 from streameval.types import Plan
 
 
@@ -25,7 +25,7 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     """
     options = options or RankingOptions()
     if options.score is None and options.key:
-        raise InputError(*NO_SCORE)
+        raise no_score()
     rows = open_rows(source, options)
     if options.score is None:
         return Ranking(rows, options)

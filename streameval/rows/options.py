@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
-NO_SCORE = ("an order by score was described without a score column", "name it with --score COL")
-
-
 @dataclass(frozen=True)
 class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
@@ -54,13 +51,18 @@ class RankingOptions:
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
         if self.score is None and (self.ascending or self.nan != "refuse"):
-            raise InputError(*NO_SCORE)
+            raise no_score()
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
         known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
         return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})
+
+
+def no_score() -> InputError:
+    """What describes an order by score was given, and no score."""
+    return InputError("an order by score was described without a score column", "name it with --score COL")
 
 
 def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:

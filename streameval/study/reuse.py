@@ -36,8 +36,8 @@ class Reuse:
 
     on: str | None = option(
         None,
-        "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another version "
-        "draws nearly the same (needs --seed), and labels are joined by the first.",
+        "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another "
+        "version draws nearly the same (needs --seed), and labels are joined by the first.",
     )
     reuse: Any = option(
         None,

@@ -158,8 +158,9 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
             f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
         )
     if name == "strata" and (how.sample_size is None or number(str(how.sample_size)) is not None):
-        hint = "--sample-size TABLE with last_rank and drawn"
-        raise InputError("it is not said how many were drawn of which ranks", hint)
+        raise InputError(
+            "it is not said how many were drawn of which ranks", "--sample-size TABLE with last_rank and drawn"
+        )
     if name == "uniform" and how.sample_size is None:
         raise InputError(
             "it is not said how many items were drawn",

@@ -72,7 +72,8 @@ def select(
     for_judge = awaits_judge(Study(study).plan())
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=columns, export=export, engine=engine.create(), progress=bar, **tasks.given())  # fmt: skip
+            asked = tasks.given()
+            made = verb(study, columns=columns, export=export, engine=engine.create(), progress=bar, **asked)
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
         told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
