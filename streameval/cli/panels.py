@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
-_asked: list[str] = []  # the options that the command names, and the method
+_asked: list[str] = []  # the options that the command names, and the methods
 
 
 def flowing(text: str) -> str:
@@ -97,5 +97,5 @@ def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:
 def named_in(arguments: Sequence[str]) -> None:
     """Keep the options that a command names: `plan --method paula --help` shows paula's flags, and `--per` its own."""
     words = [part for one in arguments for part in one.split("=", 1)]
-    methods = [after for before, after in pairwise(words) if before == "--method"][-1:]
+    methods = [one for before, after in pairwise(words) if before == "--method" for one in after.split(",")]
     _asked[:] = [*(word for word in words if word.startswith("--")), *methods]

@@ -50,19 +50,12 @@ class RankingOptions:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.score is None and (self.ascending or self.nan != "refuse"):
-            raise no_score()
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
         known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
         return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})
-
-
-def no_score() -> InputError:
-    """What describes an order by score was given, and no score."""
-    return InputError("an order by score was described without a score column", "name it with --score COL")
 
 
 def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:

@@ -124,13 +124,7 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
 def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Every method and variant: a name to show, the method, its parameters."""
     known = available()
-    names = (
-        tuple(known)
-        if methods is None
-        else tuple(
-            dict.fromkeys(one for text in ([methods] if isinstance(methods, str) else methods) for one in listed(text))
-        )
-    )
+    names = tuple(known) if methods is None else tuple(dict.fromkeys(listed(methods)))
     for name in names:
         if name not in known:
             raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
