@@ -24,8 +24,7 @@ class RankingOptions:
     ascending: bool = option(False, "Small scores come first.")
     key: tuple[str, ...] = option(
         (),
-        "Columns, separated by commas, whose hash breaks ties in score. Of many rankings (exact --per) the column that "
-        "names the item: a ranking that holds one twice is refused.",
+        "Columns, separated by commas, whose hash breaks ties in score; with exact --per the one that names the item.",
     )
     nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
     file_order: Literal["natural", "lexical"] | None = option(

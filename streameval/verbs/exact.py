@@ -193,7 +193,7 @@ def exact_per(
     stored = options or RankingOptions()
     if len(stored.key) > 1:
         raise InputError(f"key names {len(stored.key)} columns", "one column names the items of many rankings")
-    (asked,) = RANKINGS.asked("exact", {**given, "key": next(iter(stored.key), None)})
+    (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
     elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
     source = open_ranking(ranking, replace(stored, key=()))
     description = source.description()

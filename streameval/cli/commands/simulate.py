@@ -50,8 +50,8 @@ def simulate(
         kind_of(plot)  # a picture that cannot be drawn is refused before the work, not after
     with progress("methods") as bar:
         found = verb(list(ranking), label=label, method=",".join(method) if method else None,
-                     replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes, options=flags.options(),
-                     progress=bar, **parameters.given())  # fmt: skip
+                     replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes,
+                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

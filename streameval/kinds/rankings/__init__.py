@@ -43,10 +43,10 @@ class LabelledRankings(Kind):
         made = super().asked(verb, given)
         if not made[0].per:
             name = next((name for name in given if name != "per"), None)
-            said = (
-                f"--{name.replace('_', '-')} is for many rankings, and needs --per" if name else "per names no column"
+            raise InputError(
+                f"--{name.replace('_', '-')} is for many rankings, and needs --per" if name else "per names no column",
+                "name the columns of a ranking with --per",
             )
-            raise InputError(said, "name the columns of a ranking with --per")
         return made
 
     def read(self, folder: Study) -> RankingsEvaluation:
