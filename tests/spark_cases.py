@@ -115,14 +115,18 @@ def compare(folder, options, engine, budget):
     return {"same": there.table.equals(here.table) and facts[0] == facts[1], "scans": there.scans}
 
 
+def engine_of(settings):
+    """The engine, as the command line is told of it."""
+    return f"spark:{settings['remote']}" if settings["remote"] else "spark"
+
+
 def study(folder, root, settings):
     """The journey of the command line: half of it scanned by Spark, the selection by Spark as well."""
     selections = []
     for name in ("here", "there"):
         kept = root / name
         streameval.plan(str(folder), kept, method="loguniform", budget=400, options=RankingOptions(score="s"), seed=0)
-        flags = [] if name == "here" else ["--engine", "spark"]
-        flags += ["--spark-remote", settings["remote"]] if flags and settings["remote"] else []
+        flags = [] if name == "here" else ["--engine", engine_of(settings)]
         codes = [run([verb, str(kept), "--json", *flags]) for verb in ("scan", "select")]
         assert codes == [0, 0], codes
         selections.append(pq.read_table(kept / "selection.parquet"))
@@ -139,9 +143,8 @@ def exact(name, folder, settings):
         pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
     command = ["exact", str(folder), "--label", "label", "--score", "s", "--json"]
     command += ["--threads", "2", "--misses", "3"]
-    remote = ["--spark-remote", settings["remote"]] if settings["remote"] else []
     found = []
-    for flags in ([], ["--engine", "spark", *remote]):
+    for flags in ([], ["--engine", engine_of(settings)]):
         with contextlib.redirect_stderr(io.StringIO()) as error, contextlib.redirect_stdout(io.StringIO()) as said:
             code = run([*command, *flags])
         found.append([code, said.getvalue(), error.getvalue()])
@@ -151,7 +154,6 @@ def exact(name, folder, settings):
 def many(folder, settings):
     """What the command line says of many rankings by both engines, but for how they were read."""
     command = ["exact", str(folder), "--per", "query", "--label", "label", "--score", "s", "--at", "1,10", "--json"]
-    remote = ["--spark-remote", settings["remote"]] if settings["remote"] else []
     for i, rows in enumerate(np.array_split(np.arange(N), FILES)):
         folder.mkdir(parents=True, exist_ok=True)
         table = pa.table({"query": rng.integers(0, 700, rows.size), "label": rng.integers(0, 3, rows.size),
@@ -159,7 +161,7 @@ def many(folder, settings):
         pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
     rankings_jobs._PART_ROWS = N // 5  # several parts
     found = []
-    for flags in ([], ["--engine", "spark", *remote]):
+    for flags in ([], ["--engine", engine_of(settings)]):
         out = folder.parent / f"many-{len(found)}"
         with contextlib.redirect_stdout(io.StringIO()) as said:
             assert run([*command, *flags, "--out", str(out)]) == 0

@@ -8,14 +8,14 @@ import time
 import traceback
 from itertools import pairwise
 
-from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Group, UnknownOptionError, UnusedCliTokensError
 
 from streameval import __version__
 from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
-from streameval.cli.hints import of_verb
+from streameval.cli.hints import RETIRED, of_verb
 from streameval.cli.log import LOG, Level
-from streameval.cli.panels import named_in
+from streameval.cli.panels import Flowing, named_in
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -43,6 +43,7 @@ app = App(
     group_commands=Group("Options", sort_key=(9,)),
     config=[Defaults(FILE), LOG.understood],
     help_format="plaintext",
+    help_formatter=Flowing(),
     suppress_keyboard_interrupt=False,
 )
 register(app)
@@ -120,6 +121,10 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _usage(error: CycloptsError) -> str:
     """What is wrong with the command, in one line."""
     text = " ".join(str(error).split())
+    if isinstance(error, UnknownOptionError):
+        option = (error.token.keyword or error.token.value).partition("=")[0]
+        if option in RETIRED:
+            return f"there is no option {option} any more. Hint: it is {RETIRED[option]}"
     if isinstance(error, UnusedCliTokensError):
         extra = " ".join(error.unused_tokens or [])
         return f"nothing takes '{extra}'. Hint: options go by name, such as --labels FILE; see --help"

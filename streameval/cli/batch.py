@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -20,9 +20,6 @@ from streameval.cli.panels import RUNNING
 from streameval.errors import OutsideError
 from streameval.options import option
 from streameval.process.system import alarm
-
-if TYPE_CHECKING:
-    from streameval.verbs.publish import Published
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -107,13 +104,3 @@ def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path 
     from streameval.study.manifest import save
 
     output.event("manifest", verb=verb, **save(study, verb, read, written))
-
-
-def copied(copy: Callable[[], Published], output: Output) -> dict[str, Any]:
-    """Publish results, and log it."""
-    with stage("publish", output) as told:
-        done = copy()
-        size = 0 if done.already_there else sum(file["bytes"] for file in done.manifest["files"])
-        facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
-        told |= {"bytes": size, **facts}
-    return facts

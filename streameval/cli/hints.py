@@ -9,6 +9,22 @@ from cyclopts import App
 
 from streameval.cli.commands import PANELS
 
+RETIRED = {
+    "--adopted": "--sample-size N",
+    "--csv": "--out FILE.csv, or --out - to print it",
+    "--cutoffs": "--at 1,5",
+    "--day": "2026-11-22=STUDY",
+    "--draw-by": "--on COL",
+    "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
+    "--incomplete": "--allow incomplete",
+    "--item": "--key COL",
+    "--parquet": "--out FILE.parquet",
+    "--publish": "a verb: streameval publish STUDY PLACE",
+    "--spark-remote": "--engine spark:sc://HOST:15002",
+    "--strata": "--sample-size TABLE",
+    "--summary": "--out FILE",
+    "--top": "--drawn strata --sample-size TABLE",
+}  # options that stood in the guides, and what says the same now
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 _ANY = "|".join(VERBS)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")

@@ -126,21 +126,20 @@ def existing(overwrite: bool) -> Existing:
 class EngineFlags:
     """What runs the scans of a list; what they find does not depend on it."""
 
-    engine: str = option("local", "local (threads of this process), or spark.")
-    spark_remote: str | None = option(
-        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the running session, or a new one)."
+    engine: str = option(
+        "local",
+        "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
+        "Connect or Sail server).",
     )
 
     def facts(self) -> dict[str, str | None]:
         """Name the engine and its server, for records: without names, tokens and settings that an address may hold."""
-        address = re.sub(r"^(\w+://)?(?:[^/;@]*@)?([^/;?]*).*", r"\1\2", self.spark_remote or "")
-        return {"engine": self.engine, "spark_remote": address or None}
+        name, _, remote = self.engine.partition(":")
+        address = re.sub(r"^(\w+://)?(?:[^/;@]*@)?([^/;?]*).*", r"\1\2", remote)
+        return {"engine": name, "server": address or None}
 
     def create(self) -> Engine:
         """Return what the library takes."""
-        from streameval.engines import create
-        from streameval.errors import InputError
+        from streameval.engines import engine_of
 
-        if self.spark_remote is not None and self.engine != "spark":
-            raise InputError("--spark-remote names a Spark server, and the engine is not Spark", "add --engine spark")
-        return create(self.engine, {"remote": self.spark_remote})
+        return engine_of(self.engine)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group
 
@@ -13,7 +14,44 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-_asked: list[str] = []  # the options that the command names, and the method
+_OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
+_asked: list[str] = []  # the options that the command names, and the methods
+
+
+def flowing(text: str) -> str:
+    r"""Join the lines of each paragraph, which break where the docstring does; lists and examples keep their lines.
+
+    >>> flowing("Choose which ranks\nto label.\n\nExample: plan a\nExample: plan b")
+    'Choose which ranks to label.\n\nExample: plan a\nExample: plan b'
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and lines[-1] and line and not _OWN_LINE.match(line):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+class Flowing:
+    """Draws a panel of help whose paragraphs are flowing text."""
+
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+        """Draw the line of usage as it is drawn by default."""
+        from cyclopts.help.formatters import DefaultFormatter
+
+        DefaultFormatter().render_usage(console, options, usage)
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Draw it."""
+        from cyclopts.help.formatters import DefaultFormatter
+        from rich.text import Text
+
+        for entry in panel.entries:
+            written = getattr(entry.description, "primary_renderable", None)
+            if isinstance(written, Text):
+                written.plain = flowing(written.plain)
+        DefaultFormatter()(console, options, panel)
 
 
 @dataclass(frozen=True)
@@ -26,8 +64,6 @@ class _OnDemand:
     topics: tuple[str, ...]
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        from cyclopts.help.formatters import DefaultFormatter
-
         shown = panel
         if not set(self.topics) & set(_asked):
             leading = [one for one in panel.entries if self.topics[0] in one.positive_names]
@@ -35,7 +71,7 @@ class _OnDemand:
                 return
             title = f"{panel.title} (all with {self.topics[0]} --help)" if leading != panel.entries else panel.title
             shown = panel.copy(entries=leading, title=title)
-        DefaultFormatter()(console, options, shown)
+        Flowing()(console, options, shown)
 
 
 def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
@@ -47,7 +83,7 @@ READING = _on_demand("Reading", (0, 2), "--memory")
 MANY = _on_demand("Many rankings", (0, 1), "--per")
 STAGES = _on_demand("Labelling in stages", (0, 3), "--stages")
 JUDGE = _on_demand("A judge", (0, 4), "--judge")
-REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--draw-by")
+REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--on")
 LABELS, TASKS, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks", "Running"]))
 
 
@@ -61,5 +97,5 @@ def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:
 def named_in(arguments: Sequence[str]) -> None:
     """Keep the options that a command names: `plan --method paula --help` shows paula's flags, and `--per` its own."""
     words = [part for one in arguments for part in one.split("=", 1)]
-    methods = [after for before, after in pairwise(words) if before == "--method"][-1:]
+    methods = [one for before, after in pairwise(words) if before == "--method" for one in after.split(",")]
     _asked[:] = [*(word for word in words if word.startswith("--")), *methods]

@@ -58,8 +58,7 @@ def _recipe(made: Plan, flags: RankingFlags) -> str:
     """Flags that plan the same again."""
     options = flags.options()
     per, cutoffs = (",".join(map(str, made.notes[name])) for name in ("per", "cutoffs"))
-    said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
-            "cutoffs": cutoffs if cutoffs != str(made.parameters["at"]) else None,
+    said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": cutoffs,
             "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
             "judge": made.notes.get("predictions", {}).get("column"),
             "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip

@@ -42,7 +42,7 @@ def doubts(plan: Plan) -> list[str]:
 def next_stop(study: Study, plan: Plan, labelled: int = 0) -> str:
     """What to run after `plan`: `evaluate` where the items of this very plan are selected, or have labels already."""
     if awaits_judge(plan):
-        return f"Next: streameval select {shlex.quote(str(study.folder))} --export-judge judge.csv"
+        return f"Next: streameval select {shlex.quote(str(study.folder))} --export judge.csv"
     with suppress(StudyError):
         if study.selection(plan) is not None:
             return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from streameval.cli.log import finite
 from streameval.cli.output import columns
@@ -16,12 +18,11 @@ from streameval.errors import InputError
 from streameval.text import printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
     from streameval.stores.atomic import Existing
 
+STDOUT = Path("-")
 _SHOWN = 100  # rows on a terminal
 
 
@@ -60,20 +61,34 @@ def as_json(found: pa.Table) -> list[dict[str, Any]]:
 
 def print_csv(found: pa.Table) -> None:
     """Print faithfully to a file or pipe; to a terminal without what it would obey."""
-    shown = printable if sys.stdout.isatty() else str
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    _write_csv(found, sys.stdout, printable if sys.stdout.isatty() else str)
+
+
+def _write_csv(found: pa.Table, file: IO[str], shown: Callable[[str], str]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow([shown(name) for name in found.column_names])
     for row in zip(*_values(found), strict=True):
         cells = (json.dumps(finite(_plain(one))) if isinstance(one, dict | list) else _word(one) for one in row)
         writer.writerow(["" if one is None else shown(one) for one in cells])
 
 
-def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
-    """Write one Parquet file (`atomic.write_out`); an `InputError` for a type that Parquet lacks."""
+def refuse_form(path: Path) -> None:
+    """Refuse a path whose ending names no form of rows (InputError)."""
+    if path != STDOUT and path.suffix not in (".parquet", ".csv"):
+        raise InputError(f"{path}: its ending names no form of rows", "end it in .parquet or .csv; - prints CSV")
+
+
+def write(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
+    """Write one file (`atomic.write_out`), in the form of its ending; an `InputError` for a type that Parquet lacks."""
     import pyarrow as pa
 
     from streameval.stores import atomic
 
+    if path.suffix == ".csv":
+        text = io.StringIO()
+        _write_csv(found, text, str)
+        atomic.write_out({path: atomic.text(text.getvalue())}, existing)
+        return
     try:
         atomic.write_out({path: atomic.parquet(found, {})}, existing)
     except pa.ArrowNotImplementedError as error:

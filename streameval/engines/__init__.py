@@ -50,5 +50,12 @@ def create(name: str, settings: dict[str, Any]) -> Engine:
 
 
 def engine_of(given: Engine | str) -> Engine:
-    """Return an engine as it was given, or by its name, with no settings."""
-    return create(given, {}) if isinstance(given, str) else given
+    """Return an engine as it was given, or by its name; a server of its own stands behind a colon.
+
+    >>> engine_of("spark:sc://host:15002").remote
+    'sc://host:15002'
+    """
+    if not isinstance(given, str):
+        return given
+    name, _, remote = given.partition(":")
+    return create(name, {"remote": remote or None})

@@ -114,8 +114,8 @@ class TaskOptions:
         None, "Table of items with a known label, put among the tasks to see whether people are right."
     )
     question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
-    yes: str | None = option(None, "Word for a positive answer (default: yes to a question).")
-    no: str | None = option(None, "Word for a negative answer (default: no to a question).")
+    positive: str | None = option(None, "Word for a positive answer (default: yes to a question).")
+    negative: str | None = option(None, "Word for a negative answer (default: no to a question).")
 
     def __post_init__(self) -> None:
         """Check what can be checked without a study."""
@@ -141,10 +141,10 @@ class KnownPositives:
 
     positives: Any = option(
         None,
-        "Of many rankings (plan --per): Parquet file with a row for each known positive, its --per columns and --item: "
+        "Of many rankings (plan --per): Parquet file with a row for each known positive, its --per columns and --key: "
         "bounds recall, average precision and nDCG at k from above, with --assume complete on both sides.",
     )
-    item: str | None = option(
+    key: str | None = option(
         None,
         "Column that names the item in --positives and in the list. Without it every row is a positive that is not "
         "among the items to label.",

@@ -117,15 +117,15 @@ class ManyRows:
         """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
         _refuse_unused(ranking.options)
         known = ranking.columns()
-        asked = (*options.per, label, *([options.item] if options.item else []))
+        asked = (*options.per, label, *([options.key] if options.key else []))
         for name in asked:
             if name not in known:
                 raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, known))
-        for name in (*options.per, *([options.item] if options.item else [])):
+        for name in (*options.per, *([options.key] if options.key else [])):
             for place, kind in ranking.rows.types(name):
                 check_key(kind, name, place)
         names = pa.schema([(name, plain_type(ranking.rows.types(name)[0][1])) for name in options.per])
-        item = plain_type(ranking.rows.types(options.item)[0][1]) if options.item else None
+        item = plain_type(ranking.rows.types(options.key)[0][1]) if options.key else None
         order = ranking.order
         if order is None:
             labelled = LabelledRows(ranking.rows.units(label), label)
@@ -149,7 +149,7 @@ class ManyRows:
     @property
     def carried(self) -> tuple[str, ...]:
         """Columns that go with the rows."""
-        item = (self.options.item,) if self.options.ties == "trec_eval" and self.options.item else ()
+        item = (self.options.key,) if self.options.ties == "trec_eval" and self.options.key else ()
         return (*(() if self.whole else self.options.per), *item)
 
     def read(self, unit: Unit) -> RowBatch:
@@ -157,14 +157,14 @@ class ManyRows:
 
         The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
         """
-        item, low, high = self.options.item, self._plain_names(unit), NOTHING
+        item, low, high = self.options.key, self._plain_names(unit), NOTHING
         names = [] if low is not None else list(self.options.per)
         table = unit.read(list(dict.fromkeys([*names, *([item] if item else [])])))
         if low is None:
             low, high = self.identities(table.select(names), unit.place)
         items = NOTHING
         if item is not None:
-            refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --item out")
+            refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --key out")
             items = key_hashes(table.select([item]))
         labels = self._labels(unit)
         if self.ungraded and labels.size and labels.max() > 1:
@@ -247,7 +247,7 @@ def _refuse_unused(options: RankingOptions) -> None:
     """Refuse what describes the order of one ranking and would be passed over."""
     if options.key:
         raise InputError(f"key ({', '.join(options.key)}) breaks ties of one ranking, and not of many",
-                         "leave it out; exact orders tied items by name with ties 'trec_eval' and an item")  # fmt: skip
+                         "leave it out: a hash of the place where they are stored orders tied items")  # fmt: skip
     if options.nan != "refuse":
         raise InputError(f"nan is '{options.nan}', which is for one ranking: with many, every item needs a score",
                          "leave it out, and give such items the lowest score")  # fmt: skip

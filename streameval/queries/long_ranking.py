@@ -26,9 +26,9 @@ def measure_long(
     pieces: Callable[[], Iterator[RowBatch]], rows: ManyRows, measure: Measure, spill: Spill, most_rows: int
 ) -> Measured:
     """Measure a ranking of more than `most_rows` rows; `pieces` gives them, as often as it is asked."""
-    if rows.options.item is not None:
+    if rows.options.key is not None:
         raise InputError(
-            "a ranking is too long for --memory to compare its items with each other", "give more, or leave --item out"
+            "a ranking is too long for --memory to compare its items with each other", "give more, or leave --key out"
         )
     counts, negatives, size = np.zeros(GRADES, np.int64), 0, 0
     names = None

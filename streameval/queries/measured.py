@@ -219,7 +219,7 @@ class Measure:
             raise InputError(
                 f"rankings hold an item more than once: at least {many:,}, with {number_of(rows, 'row')} too many "
                 f"(first: {name})",
-                f"one score for each {options.item} of a ranking",
+                f"one score for each {options.key} of a ranking",
             )
 
     def adjacent(self, batch: RowBatch, starts: Int64Array) -> Rankings:
@@ -234,7 +234,7 @@ class Measure:
         return self.in_order_of_items(plain, batch.table.column(self._item()))
 
     def _item(self) -> str:
-        return str(self._rows.options.item)
+        return str(self._rows.options.key)
 
     def in_order_of_items(self, rankings: Rankings, items: pa.ChunkedArray) -> Rankings:
         """Give every row a key of its own: by score, and items of one score by name, the largest first."""

@@ -40,10 +40,10 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     for name in options.per:
         if name not in known:
             raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, known))
-    refuse_unexplained(known, [*options.per, options.item], rows.rows.label)
+    refuse_unexplained(known, [*options.per, options.key], rows.rows.label)
     kinds = list(rows.names)
-    if options.item in known and rows.item is not None:
-        kinds.append(pa.field(str(options.item), rows.item))
+    if options.key in known and rows.item is not None:
+        kinds.append(pa.field(str(options.key), rows.item))
     for one in kinds:
         refuse_other_type(opened, one)
     graded = rows.rows.label in known
@@ -56,7 +56,7 @@ def refuse_unexplained(there: Iterable[str], names: Collection[str | None], labe
     if strange := [name for name in there if name not in names and name != label]:
         raise InputError(
             f"{PLACE} has a column '{strange[0]}' of unknown meaning",
-            f"name the column of items with --item, call that of grades '{label}', and leave all others out",
+            f"name the column of items with --key, call that of grades '{label}', and leave all others out",
         )
 
 
@@ -85,14 +85,14 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ro
     grade = grades(unit.read([label]).column(0), label, unit.place, GRADED) if graded else np.ones(unit.rows, np.uint8)
     named = len(kinds) > len(rows.names)
     if named:
-        item = table.select([str(rows.options.item)])
+        item = table.select([str(rows.options.key)])
         refuse_nameless(item, unit.place, "every positive names its item, or leave the column out")
         items = key_hashes(item)
-    elif rows.options.item is not None:
+    elif rows.options.key is not None:
         items = np.zeros(unit.rows, np.uint64)
     if not named and np.any(grade == 0):
         raise InputError(f"{unit.place}: {number_of(int(np.sum(grade == 0)), 'row')} of grade 0",
-                         "leave them out, or name the items with --item: they are passed over then")  # fmt: skip
+                         "leave them out, or name the items with --key: they are passed over then")  # fmt: skip
     carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
                for name in rows.carried}  # fmt: skip
     batch = RowBatch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))

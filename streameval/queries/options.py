@@ -15,7 +15,11 @@ _MOST_CUTOFFS = 20
 
 @dataclass(frozen=True)
 class PerRanking:
-    """How a list of many rankings is evaluated."""
+    """How a list of many rankings is evaluated.
+
+    Attributes:
+        key: Column that names the item; on the command line that of `RankingOptions`.
+    """
 
     per: tuple[str, ...] = option(
         (),
@@ -28,16 +32,16 @@ class PerRanking:
     no_positives: Literal["zero", "skip"] = option(
         "zero", "Rankings without a positive count as 0 in the means, or are left out; both are always given."
     )
-    item: str | None = option(None, "Column that names the item: a ranking that holds one twice is refused.")
     ties: Literal["all", "trec_eval", "scikit-learn"] = option(
         "all",
-        "all: every order of tied items. trec_eval: by --item as text, the largest first, and scores as 32-bit floats. "
+        "all: every order of tied items. trec_eval: by --key as text, the largest first, and scores as 32-bit floats. "
         "scikit-learn: thresholds for average precision, and for AUC and nDCG the mean over all orders.",
     )
     positives: Any = option(
         None,
         "Parquet file with a row for each positive that a ranking never returned: its --per columns, --label.",
     )
+    key: str | None = None
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -46,9 +50,9 @@ class PerRanking:
             object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
             raise InputError(f"per names a column twice: {', '.join(self.per)}", "name each once")
-        refuse_ambiguous_item(self.item, self.per)
-        if self.ties == "trec_eval" and self.item is None:
-            raise InputError("trec_eval orders tied items by their names", "name their column with --item COL")
+        refuse_ambiguous_item(self.key, self.per)
+        if self.ties == "trec_eval" and self.key is None:
+            raise InputError("trec_eval orders tied items by their names", "name their column with --key COL")
         _ = self.cutoffs
 
     @property
@@ -60,26 +64,24 @@ class PerRanking:
 def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
     """Refuse one column as the name of the ranking and of the item."""
     if item in per:
-        raise InputError(
-            f"'{item}' names the ranking, and cannot name the item", "name the column of items with --item"
-        )
+        raise InputError(f"'{item}' names the ranking, and cannot name the item", "name the column of items with --key")
 
 
-def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
-    """Read cutoffs that were given as `name`; an `InputError` where one is not a whole number, or below 1."""
+def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
+    """Read cutoffs; an `InputError` where one is not a whole number, or below 1."""
     found = set()
     for one in at:
         if not one.isdecimal():
-            raise InputError(f"{name} is {one!r}, not a whole number from 1", f"such as --{name} 1,10,100")
+            raise InputError(f"at is {one!r}, not a whole number from 1", "such as --at 1,10,100")
         if int(one) < 1:
-            raise InputError(f"{name} is {one}, below 1", "the first item is at 1")
+            raise InputError(f"at is {one}, below 1", "the first item is at 1")
         if int(one) > 10**9:
-            raise InputError(f"{name} is {one}, above 1,000,000,000")
+            raise InputError(f"at is {one}, above 1,000,000,000")
         found.add(int(one))
     if not found:
-        raise InputError(f"{name} names no cutoff", f"such as --{name} 1,10,100")
+        raise InputError("at names no cutoff", "such as --at 1,10,100")
     if len(found) > _MOST_CUTOFFS:
-        raise InputError(f"{name} names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
+        raise InputError(f"at names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
     return tuple(sorted(found))
 
 
@@ -91,33 +93,29 @@ class RankingsDraw:
         (), "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
     )
     rankings: int = option(1_000, "How many to draw.")
-    at: int = option(10, "How many items of each to label, from the first on.")
-    cutoffs: tuple[str, ...] = option(
-        (), "Cutoffs up to --at, separated by commas, whose means are bounded together (default --at)."
+    at: tuple[str, ...] = option(
+        ("10",),
+        "Cutoffs, separated by commas, whose means are bounded together; of each ranking the items up to the last of "
+        "them are labelled.",
+        shown="10",
     )
     confidence: float = option(0.95, "With which the bounds on all means hold together.")
     judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("per", "cutoffs"):
+        for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
         if not 0 < self.confidence < 1:
             raise InputError(f"confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
-        for name in ("rankings", "at"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise InputError(f"{name} is {value!r}, not a whole number", "give one number, such as 10")
-            object.__setattr__(self, name, int(value))
+        if isinstance(self.rankings, bool) or not isinstance(self.rankings, Integral):
+            raise InputError(f"rankings is {self.rankings!r}, not a whole number", "give one number, such as 1000")
+        object.__setattr__(self, "rankings", int(self.rankings))
         if self.rankings < 1:
             raise InputError(f"rankings is {self.rankings}, below 1", "draw at least one")
-        if self.at < 1:
-            raise InputError(f"at is {self.at}, below 1", "the first item is at 1")
-        if self.ranks[-1] > self.at:
-            raise InputError(f"cutoffs go to {self.ranks[-1]:,}, and the first {self.at:,} items of a ranking are "
-                             "labelled", f"label more with --at {self.ranks[-1]}")  # fmt: skip
+        _ = self.cutoffs
 
     @property
-    def ranks(self) -> tuple[int, ...]:
-        """Cutoffs as numbers, ascending."""
-        return cutoffs_of(self.cutoffs, "cutoffs") if self.cutoffs else (self.at,)
+    def cutoffs(self) -> tuple[int, ...]:
+        """Cutoffs as numbers, ascending: so many items of each ranking are labelled as the last of them says."""
+        return cutoffs_of(self.at)

@@ -103,7 +103,7 @@ def read_pool(
     rows, found = 0, []
     for unit in opened.rows.units(kinds[0].name):
         own = read_names(unit, kinds)
-        refuse_nameless(own, unit.place, "every positive names its ranking, and its item where --item is given")
+        refuse_nameless(own, unit.place, "every positive names its ranking, and its item where --key is given")
         if label in there:
             own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
         rows += own.num_rows

@@ -234,7 +234,7 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     if rows.options.ties == "trec_eval":
         order = np.empty(batch.rows, np.int64)
         order[place] = np.arange(batch.rows)
-        names = batch.table.column(str(rows.options.item)).take(pa.array(order[:inside]))
+        names = batch.table.column(str(rows.options.key)).take(pa.array(order[:inside]))
         gathered = measure.in_order_of_items(gathered, names)
     for begin in range(0, count, MOST):
         yield measure(gathered.cut(begin, min(begin + MOST, count)))

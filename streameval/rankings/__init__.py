@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streameval.errors import StudyError
+from streameval.errors import InputError, StudyError
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -24,6 +24,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
             say.
     """
     options = options or RankingOptions()
+    if options.score is None and (options.ascending or options.key or options.nan != "refuse"):
+        raise InputError("an order by score was described without a score column", "name it with --score COL")
     rows = open_rows(source, options)
     if options.score is None:
         return Ranking(rows, options)

@@ -132,5 +132,5 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     raise InputError(
         f"{ranking.rows.name}: key '{', '.join(key)}' does not tell items apart: {repeated.size:,} of {wanted.size:,} "
         f"drawn values belong to several items (first: {named})",
-        "draw by columns that are unique together, or leave out --draw-by",
+        "draw by columns that are unique together, or leave out --on",
     )

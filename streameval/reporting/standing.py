@@ -53,7 +53,7 @@ def not_evaluated(study: str, subject: str, plan: Plan, stage: str, why: str = "
     planned, folder = plan.table.num_rows, shlex.quote(study)
     after = {
         "planned": (f"select {folder} --export tasks.csv", f"writes the {number_of(planned, 'task')}"),
-        "judged": (f"select {folder} --export-judge judge.csv", "writes what the judge is asked"),
+        "judged": (f"select {folder} --export judge.csv", "writes what the judge is asked"),
         "selected": (f"evaluate {folder} --labels FILE", "takes in labels"),
         "outdated": (f"evaluate {folder}", "makes the results again"),
     }[stage]

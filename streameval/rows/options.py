@@ -22,7 +22,10 @@ class RankingOptions:
 
     score: str | None = option(None, "Column whose order is the ranking, largest first, whatever the storage order.")
     ascending: bool = option(False, "Small scores come first.")
-    key: tuple[str, ...] = option((), "Columns, separated by commas, whose hash breaks ties in score.")
+    key: tuple[str, ...] = option(
+        (),
+        "Columns, separated by commas, whose hash breaks ties in score; with exact --per the one that names the item.",
+    )
     nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."
@@ -46,8 +49,6 @@ class RankingOptions:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
-            raise InputError("an order by score was described without a score column", "name it with --score COL")
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:

@@ -178,7 +178,7 @@ def refuse_address(path: Path, hint: str = "") -> None:
     if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
             f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is not a local path",
-            hint or "this is written here; --publish of evaluate and exact copies results to a store",
+            hint or "this is written here; `streameval publish` copies results to a store",
         )
 
 

@@ -62,7 +62,7 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
         StudyError: Tasks of another study.
     """
     path = folder.folder / "judge_items.parquet"
-    items = Items(read_table(path, "run `streameval select --export-judge` again").table) if path.exists() else Items()
+    items = Items(read_table(path, "run `streameval select --export` again").table) if path.exists() else Items()
     asked = view(plan)
     said = np.full(asked.ranks.size, np.nan)
     for source in sources:
@@ -96,7 +96,7 @@ def _refuse_strangers(votes: Votes) -> None:
     if votes.unplanned or strange:
         raise InputError(
             f"{votes.source}: {votes.unplanned + strange:,} rows are about items that the judge was not asked about",
-            "give the answers to what `select --export-judge` wrote, and nothing else",
+            "give the answers to what `select --export` wrote, and nothing else",
         )
 
 

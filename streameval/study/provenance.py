@@ -62,10 +62,10 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
-    drawn: dict[str, Any] = {"draw_by": ",".join(plan.draw_by) or None, **_judge(plan)}
+    drawn: dict[str, Any] = {"on": ",".join(plan.draw_by) or None, **_judge(plan)}
     if labels:
         unseen = "no" if plan.labels_seen_by_model else "yes"
-        drawn |= {"reuse": labels["labels"], "on": drawn.pop("draw_by"), "label": labels.get("label")}
+        drawn |= {"reuse": labels["labels"], "label": labels.get("label")}
         drawn |= {"labels_unseen_by_model": unseen}
     return _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
 
@@ -84,7 +84,7 @@ def _asked(plan: Plan, study: str) -> list[str]:
     answers = plan.location.get("judge_answers", {"places": ["judge.csv"], "flags": {}})
     files = [one or IN_MEMORY for one in answers["places"]]
     return [
-        shlex.join(["streameval", "select", study, "--export-judge", "judge.csv"]),
+        shlex.join(["streameval", "select", study, "--export", "judge.csv"]),
         shlex.join(["streameval", "judge", study, *files, *_options(answers["flags"])]),
     ]
 

@@ -34,16 +34,16 @@ from streameval.types import Plan
 class Reuse:
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 
-    draw_by: tuple[str, ...] = option(
-        (),
-        "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
+    on: str | None = option(
+        None,
+        "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another "
+        "version draws nearly the same (needs --seed), and labels are joined by the first.",
     )
     reuse: Any = option(
         None,
         "Labels that items got for any earlier version, with --on and --seed; or its study, which knows both. With "
         "--dry-run: how many labels are left to ask for.",
     )
-    on: str | None = option(None, "Column that joins them; items are drawn by it.")
     label: str | None = option(None, "Column with the label (default label).")
     labels_unseen_by_model: Literal["yes", "no"] | None = option(
         None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
@@ -54,10 +54,6 @@ class Reuse:
         check_words(self)
         on = None if self.on is None else ",".join(listed(self.on))
         object.__setattr__(self, "on", on)
-        object.__setattr__(self, "draw_by", listed(self.draw_by))
-        if on is not None and self.draw_by not in ((), listed(on)):
-            by = ",".join(self.draw_by)
-            raise InputError(f"items cannot be drawn by {by} and joined on {on}", "leave out one")
         if self.reuse is not None and on is None and self.study is None:
             raise InputError("labels are reused, but no column says which item each is about", "name it with --on COL")
         if self.reuse is None and self.labels_unseen_by_model is not None:
@@ -72,10 +68,10 @@ class Reuse:
     @property
     def key(self) -> tuple[str, ...]:
         """Columns to draw by; labels are joined by the first."""
-        own = listed(self.on or "") or self.draw_by
+        own = listed(self.on or "")
         known = self.study.plan().key_columns if not own and self.study is not None else ()
         if not (own or known):
-            raise InputError("no column to draw by", "name one that tells items apart with --draw-by, or with --on")
+            raise InputError("no column to draw by", "name one that tells items apart with --on")
         return own or known
 
     def refuse_unsaid(self) -> None:

@@ -59,9 +59,9 @@ class Tasks:
 def question_of(options: TaskOptions) -> TaskQuestion:
     """The question of an export, and the words of its answers; an `InputError` where these are the same."""
     words = TaskQuestion(options.question, "yes", "no") if options.question else NO_QUESTION
-    question = TaskQuestion(words.text, options.yes or words.yes, options.no or words.no)
+    question = TaskQuestion(words.text, options.positive or words.yes, options.negative or words.no)
     if question.yes == question.no:
-        raise InputError(f"both answers are called '{question.yes}'", "--yes and --no name them")
+        raise InputError(f"both answers are called '{question.yes}'", "--positive and --negative name them")
     return question
 
 

@@ -21,12 +21,14 @@ from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import FIXED_SIZE
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import option, split, takes
+from streameval.questions.cutoffs import number
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
 from streameval.study.planning import fresh_seed, known_seed, planned_study
+from streameval.text import short
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -39,15 +41,15 @@ class Draw:
     """What is known of a draw that somebody else made.
 
     Attributes:
-        sample_size: For `uniform`; with `strata`, and of a fixed size, it is only held against the rows.
+        sample_size: For `uniform` a number; for `strata` a table with last_rank and drawn, one row for each range of
+            ranks; of other designs a number, which is only held against the rows.
     """
 
-    sample_size: int | None = option(
+    sample_size: Any = option(
         None,
-        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given.",
+        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given. "
+        "strata: a table with last_rank and drawn, one row for each range of ranks.",
     )
-    top: int | None = option(None, "uniform: the first so many ranks were all taken, and the sample is of the rest.")
-    strata: Any = option(None, "strata: table with last_rank and drawn, one row for each range of ranks.")
     probability: Any = option(
         None,
         "Column with the probability of each drawn item; where the ranking has it too, of every item. Or one number, "
@@ -143,13 +145,8 @@ def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) ->
 def _refuse_unsaid(method: Adopted, how: Draw) -> None:
     """Refuse a design that lacks what it needs, or is given what says nothing of it."""
     name, weighted = method.drawn, method.design.weighted
-    for what, number in (("sample size", how.sample_size), ("top", how.top)):
-        if number is not None and number < 1:
-            raise InputError(f"{what} is {number:,}, below 1")
-    useless = {"strata": name != "strata", "top": name != "uniform",
-               "probability": not weighted, "least_probability": not weighted}  # fmt: skip
-    for field, says_nothing in useless.items():
-        if says_nothing and getattr(how, field) is not None:
+    for field in () if weighted else ("probability", "least_probability"):
+        if getattr(how, field) is not None:
             what = field.replace("_", " ")
             raise InputError(
                 f"{what} says nothing of labels drawn as {name}", "leave it out, or name the design it is of"
@@ -160,8 +157,10 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
         raise InputError(
             f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
         )
-    if name == "strata" and how.strata is None:
-        raise InputError("it is not said how many were drawn of which ranks", "--strata TABLE with last_rank and drawn")
+    if name == "strata" and (how.sample_size is None or number(str(how.sample_size)) is not None):
+        raise InputError(
+            "it is not said how many were drawn of which ranks", "--sample-size TABLE with last_rank and drawn"
+        )
     if name == "uniform" and how.sample_size is None:
         raise InputError(
             "it is not said how many items were drawn",
@@ -172,25 +171,30 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
 def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
     """What was drawn of which ranks; of a design with probabilities, the smallest of each range."""
     n_items, came = ranking.n_items, rows.rank.size
-    if how.sample_size is not None and came != how.sample_size:
-        more = "more" if came > how.sample_size else "fewer"
-        raise InputError(
-            f"{came:,} items came, {more} than the {how.sample_size:,} that were drawn",
-            "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
-        )
+    if method.drawn != "strata" and how.sample_size is not None:
+        _hold_against(how.sample_size, came)
     if method.design.weighted:
         least = _least(how, rows, ranking, memory)
         return _of_fixed_size(least, came, method.drawn) if method.drawn in FIXED_SIZE else least
-    if how.strata is not None:
-        last, drawn = _ranges(how.strata, "drawn", n_items)
+    if method.drawn == "strata":
+        last, drawn = _ranges(how.sample_size, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
             raise InputError("drawn has to be whole numbers", "how many items were drawn of each range")
         return _counted(Strata(last, drawn.astype(np.int64)), rows)
-    if how.top:
-        if how.top >= min(n_items, came):
-            raise InputError(f"the first {how.top:,} ranks leave nothing of {came:,} drawn items", "top is below both")
-        return _counted(Strata(np.array([how.top, n_items]), np.array([how.top, came - how.top])), rows)
     return Strata(np.array([n_items]), np.array([came]))
+
+
+def _hold_against(sample_size: Any, came: int) -> None:
+    """Refuse more or fewer rows than the items that were drawn."""
+    said = number(str(sample_size))
+    if said is None or said < 1 or said != int(said):
+        raise InputError(f"sample size is {short(str(sample_size))}, not a whole number from 1", "--sample-size 2000")
+    if came != said:
+        more = "more" if came > said else "fewer"
+        raise InputError(
+            f"{came:,} items came, {more} than the {int(said):,} that were drawn",
+            "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
+        )
 
 
 def _counted(strata: Strata, rows: DrawnRows) -> Strata:

@@ -33,7 +33,7 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
             of a ranking: the columns that name the ranking, and of the item. Recall, average precision and nDCG at k
             are bounded from above then, and with `assume="complete"`, where it has every positive of the drawn rankings
             beyond the items to label, on both sides. Rows of grade 0 in the column of labels are passed over; any other
-            column is refused. `item`: column that names the item: rows about items to label are left to their labels.
+            column is refused. `key`: column that names the item: rows about items to label are left to their labels.
             Without it every row is a positive that is not among them.
 
     Returns:

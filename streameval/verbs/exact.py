@@ -143,7 +143,7 @@ def exact(
         per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
         options: As for `plan`.
         **many: Fields of `RankingOptions`, as `score`; and of a list of many rankings: `at`, `gain`, `no_positives`,
-            `item`, `ties`, `positives` (`streameval.queries.options.PerRanking`).
+            `ties`, `positives` (`streameval.queries.options.PerRanking`). Of many rankings `key` names the item.
 
     Returns:
         RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and
@@ -190,9 +190,12 @@ def exact_per(
     **given: Any,
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
-    (asked,) = RANKINGS.asked("exact", given)
+    stored = options or RankingOptions()
+    if len(stored.key) > 1:
+        raise InputError(f"key names {len(stored.key)} columns", "one column names the items of many rankings")
+    (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
     elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
-    source = open_ranking(ranking, options or RankingOptions())
+    source = open_ranking(ranking, replace(stored, key=()))
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 

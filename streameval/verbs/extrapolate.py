@@ -13,6 +13,8 @@ from streameval.curve import Curve
 from streameval.curve.extrapolation import Counts, documents, extrapolate, interval
 from streameval.errors import InputError, StudyError
 from streameval.metrics import cutoffs
+from streameval.options import listed
+from streameval.questions.cutoffs import Cutoff
 from streameval.study import Study
 
 
@@ -20,15 +22,15 @@ def extrapolate_study(
     study: str | os.PathLike[str],
     *,
     to: float,
-    ranks: Sequence[int] | None = None,
-    population: int | None = None,
+    at: int | str | Sequence[int | str] | None = None,
+    items: int | None = None,
 ) -> tuple[pa.Table, Curve]:
     """Extrapolate from every cutoff of an evaluated study to one target recall, with bounds.
 
     Args:
         to: R_T in (0, 1).
-        ranks: Cutoffs to extrapolate from; by default the powers of ten below N.
-        population: Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told
+        at: Cutoffs to extrapolate from, as 10000 or 1%; by default the powers of ten below N.
+        items: Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told
             of, or all items of the study that bounds them.
 
     Returns:
@@ -39,21 +41,29 @@ def extrapolate_study(
             there.
 
     Raises:
-        InputError: A target outside (0, 1), a rank outside 1..N, a population too small.
+        InputError: A target outside (0, 1), a cutoff that is no rank in 1..N, too few items.
         StudyError: No results, or bounds that contradict themselves.
     """
     evaluation = Study(Path(study)).evaluation()
     curve, rest = evaluation.curve, evaluation.summary.get("misses_from")
     least = curve.n_items + (curve.misses if rest is None else int(rest["n_items"]))
-    everything = least if population is None else population
+    everything = least if items is None else items
     if everything < least:
         other = f"{curve.misses:,} misses" if rest is None else f"{rest['n_items']:,} that it never returned"
-        raise InputError(f"a population of {everything:,} cannot hold {curve.n_items:,} items and {other}")
+        raise InputError(f"{everything:,} items cannot hold the {curve.n_items:,} of the list and {other}")
     if not curve.envelope.consistent:
         raise StudyError(f"{study}: its bounds contradict themselves", "see the findings of `streameval evaluate`")
-    chosen = np.asarray(cutoffs(curve.n_items)[:-1] if ranks is None else ranks, dtype=np.int64)
+    chosen = cutoffs(curve.n_items)[:-1].tolist() if at is None else _ranks(at, curve.n_items)
     rows = [_row(curve, int(rank), to, everything) for rank in chosen]
     return pa.Table.from_pylist(rows, schema=_SCHEMA), curve
+
+
+def _ranks(at: int | str | Sequence[int | str], n_items: int) -> list[int]:
+    """Ranks of cutoffs, an `InputError` where one is none."""
+    ranks = [(one, Cutoff.of(one).rank_in(n_items)) for one in listed(at)]
+    if wrong := [one for one, rank in ranks if rank is None]:
+        raise InputError(f"{wrong[0]} is no number of items", "extrapolate from numbers of items, such as 1000 or 1%")
+    return [rank for _, rank in ranks if rank is not None]
 
 
 _FLOATS = ("recall", "precision", "extrapolated_lower", "extrapolated", "extrapolated_upper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from streameval.study.history import History, Settings, read_history
 from streameval.study.planned_ranking import counted_at
 
 _FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 0.9 behind it"
+_INCOMPLETE = "incomplete"
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
 
 
@@ -32,9 +33,7 @@ def monitor(
     measure: str | Question | None = None,
     *,
     confidence: float | None = None,
-    day: date | str | None = None,
     allow: Iterable[str] = (),
-    incomplete: bool = False,
     out: str | os.PathLike[str] | None = None,
 ) -> History:
     """Watch the precision at a cutoff over studies of successive days.
@@ -43,15 +42,15 @@ def monitor(
     is looked at; so do the changes that it names.
 
     Args:
-        studies: Folders of evaluated studies, in the order of their days. One that the history holds adds nothing, or
-            the labels that were missing when its day was taken.
+        studies: Folders of evaluated studies, in the order of their days. The day of one is the last date in its path,
+            or stands before it, as in 2026-11-22=FOLDER. One that the history holds adds nothing, or the labels that
+            were missing when its day was taken.
         measure: What is watched: `precision@score:0.7`, of every item of this score or better (they are counted, by one
             scan of each list), `precision@10000` or `precision@1%`. With `>= 0.9` behind it, that is the precision to
             keep: every day passes, fails or is inconclusive.
         confidence: By default .95.
-        day: Day of a single study, as in 2026-11-22; by default the date in the name of its folder.
-        allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about.
-        incomplete: Take days of which planned labels are missing; their bounds allow for whatever these say.
+        allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about; and
+            "incomplete", to take days of which planned labels are missing: their bounds allow for whatever these say.
         out: history.parquet, to which days are appended, with a page beside it (history.html). What it was begun with
             need not be given again.
 
@@ -71,26 +70,18 @@ def monitor(
     given = {"measure": None if measure is None else _watched(Question.of(measure)), "confidence": confidence}
     if confidence is not None:
         check_confidence(confidence)
-    days, rules = _days_of(folders, day), _Rules(tuple(allow), incomplete)
+    days, allowed = [_day_of(os.fspath(folder)) for folder in folders], tuple(allow)
     if out is None:
-        return _with_studies(_begun(given), days, rules)
+        return _with_studies(_begun(given), days, allowed)
     path = Path(out)
     atomic.make_folder(path.parent)
     with locks.one_at_a_time(path.parent):
         before = read_history(path)
-        found = _with_studies(_begun(given) if before is None else _same(path, before, given), days, rules)
+        found = _with_studies(_begun(given) if before is None else _same(path, before, given), days, allowed)
         if found.added:
             page = {path.with_suffix(".html"): atomic.text(render(found))}
             atomic.write_all({**page, path: found.writer()})
     return found
-
-
-@dataclass(frozen=True)
-class _Rules:
-    """What is taken that else is refused: see `monitor`."""
-
-    allow: tuple[str, ...]
-    incomplete: bool
 
 
 def _begun(given: Mapping[str, Any]) -> History:
@@ -119,35 +110,28 @@ def _watched(question: Question) -> str:
     return str(question)
 
 
-def _days_of(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
-    """The day of each study: the one that was given, or the last date in its path."""
-    if day is not None and len(folders) > 1:
-        raise InputError(f"one day was given for {len(folders)} studies", "leave it out where folders are named by day")
-    return [(_day_of(os.fspath(folder), day), os.fspath(folder)) for folder in folders]
-
-
-def _day_of(folder: str, day: date | str | None) -> date:
-    """The day that was given, or the last date in the path of a study."""
-    if isinstance(day, date):
-        return day
-    text = os.path.abspath(folder) if day is None else day
-    parts = _DAY.findall(text) if day is None or _DAY.fullmatch(day) else []
+def _day_of(study: str) -> tuple[date, str]:
+    """The day of a study and its folder: the day that stands before it, or the last date in its path."""
+    day, _, folder = study.partition("=")
+    named = _DAY.fullmatch(day) is not None and bool(folder)
+    folder = folder if named else study
+    parts = _DAY.findall(day if named else os.path.abspath(folder))
     try:
         if parts:
-            return date(*map(int, parts[-1]))
+            return date(*map(int, parts[-1])), folder
     except ValueError:
         pass  # a month of 13, say
-    what = f"'{day}' is no day" if day is not None else f"{folder}: there is no date in its name"
-    raise InputError(what, "give --day 2026-11-22")
+    what = f"'{day}' is no day" if named else f"{folder}: there is no date in its name"
+    raise InputError(what, f"say which day it is of: 2026-11-22={folder}")
 
 
-def _with_studies(history: History, days: Sequence[tuple[date, str]], rules: _Rules) -> History:
+def _with_studies(history: History, days: Sequence[tuple[date, str]], allow: tuple[str, ...]) -> History:
     """The history with the days, and the falls that they named."""
     named = set(_falls(history))
     for day, folder in days:
         try:
             study = Study(Path(folder))
-            history = _with_study(history, DayStudy(day, folder, study.plan(), study.evaluation()), rules)
+            history = _with_study(history, DayStudy(day, folder, study.plan(), study.evaluation()), allow)
         except StreamevalError as error:
             if error.what.startswith(folder):
                 raise
@@ -160,7 +144,7 @@ def _falls(history: History) -> list[tuple[date, date]]:
     return [(row["day"], row["run_since"]) for row in history.rows if row["change"] == "fall"]
 
 
-def _with_study(history: History, new: DayStudy, rules: _Rules) -> History:
+def _with_study(history: History, new: DayStudy, allow: tuple[str, ...]) -> History:
     rows = history.rows
     number = next((at for at, row in enumerate(rows, 1) if row["day"] == new.day), len(rows) + 1)
     old = rows[number - 1] if number <= len(rows) else None
@@ -172,10 +156,10 @@ def _with_study(history: History, new: DayStudy, rules: _Rules) -> History:
     elif old["plan_id"] != new.plan.plan_id:
         raise StudyError(f"{new.folder}: the history has {old['study']} for {new.day}", "one study counts for a day")
     more = old is None or _more_answers(old, new)
-    history = replace(history, settings=_asked(history, new, rules.allow))
+    history = replace(history, settings=_asked(history, new, allow))
     if not more:
         return history
-    if old is None and not rules.incomplete:
+    if old is None and _INCOMPLETE not in allow:
         _refuse_missing(new)
     new.refuse_without_probability()
     day = new.at(_rank(history, new), float(share_of(history.delta, number)))
@@ -217,7 +201,7 @@ def _refuse_missing(new: DayStudy) -> None:
     if missing:
         raise StudyError(
             f"{new.folder}: planned labels are missing: {missing:,} of {answers.size:,}",
-            "wait for them, or take the day with what there is, and again when they are in: --incomplete",
+            f"wait for them, or take the day with what there is, and again when they are in: --allow {_INCOMPLETE}",
         )
 
 
@@ -240,9 +224,10 @@ def _more_answers(old: Mapping[str, Any], new: DayStudy) -> bool:
 def _asked(history: History, new: DayStudy, allow: Sequence[str]) -> Settings:
     """The settings, with the question of the first day, from which this one may differ in what is allowed."""
     question = new.question
+    known = [*question, _INCOMPLETE]
     for name in allow:
-        if name not in question:
-            raise InputError(f"nothing that may differ is called '{name}'", did_you_mean(name, list(question)))
+        if name not in known:
+            raise InputError(f"nothing that may be allowed is called '{name}'", did_you_mean(name, known))
     if not history.settings.question:
         return replace(history.settings, question=question)
     for name, value in question.items():

@@ -45,7 +45,7 @@ def plan(
         **parameters: Of the method (`streameval.methods`), and fields of `RankingOptions`, of `JudgeColumn` (`judge` is
             read once, here, so that it cannot depend on labels that come later; with the parameter `judge_sample` of
             loguniform there is no column: `select` hands out the items, `judge` takes the answers), and of
-            `streameval.study.reuse.Reuse` (`draw_by` and `reuse`). With `per`, columns that name the ranking of a row
+            `streameval.study.reuse.Reuse` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
             `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);

@@ -53,15 +53,15 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
         found = kind.read(folder)
-        bodies = _bodies(folder.folder, published(folder)[:-1])
+        bodies = _bodies(folder.folder, published(folder))
     return _copy(bodies, found.evaluation_id, found.summary["study"], place)
 
 
 def published(folder: Study) -> list[str]:
-    """Names of the files that are copied, in the order in which they are best read; the manifest is the last."""
+    """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
     planned = [] if plan is None else [*(f"{name}.parquet" for name in plan.side_tables), "plan.parquet", "plan.json"]
-    return [*planned, *kind_of(folder.folder).files(plan), MANIFEST]
+    return [*planned, *kind_of(folder.folder).files(plan)]
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:

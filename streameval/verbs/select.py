@@ -84,7 +84,6 @@ def select(
     ranking: Any = None,
     columns: str | Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
-    export_judge: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
     **tasks: Any,
@@ -101,8 +100,9 @@ def select(
             ranking appear only when they are named here.
         export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
             offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
+            Where the plan asks a judge first (`judge_sample`), these are tasks for it until it has answered.
         engine: What runs the scans of a list by score: see `scan`.
-        tasks: `remaining`, `repeats`, `controls`, `question`, `yes`, `no` of the export: see
+        tasks: `remaining`, `repeats`, `controls`, `question`, `positive`, `negative` of the export: see
             `streameval.labelling.options.TaskOptions`.
 
     Raises:
@@ -113,13 +113,13 @@ def select(
     """
     folder = Study(Path(study))
     plan = folder.plan()
-    if export_judge is not None:
-        return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export_judge), tasks)
     if awaits_judge(plan):
-        raise InputError(
-            f"{folder.folder}: its judge has to answer before anybody labels",
-            f"streameval select {folder.folder} --export-judge FILE, then streameval judge {folder.folder} FILE",
-        )
+        if export is None:
+            raise InputError(
+                f"{folder.folder}: its judge has to answer before anybody labels",
+                f"streameval select {folder.folder} --export FILE, then streameval judge {folder.folder} FILE",
+            )
+        return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export), tasks)
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
@@ -162,11 +162,9 @@ def _for_judge(
     """Fetch what a judge is asked about, and write it as tasks."""
     ranking, columns, engine, progress = how
     form = format_of(os.fspath(export))
-    if plan.judge_sample is None:
-        raise InputError(f"{folder.folder}: its plan has no sample for a judge", "plan with --judge-sample 200000")
     (asked,) = split([TaskOptions], tasks, "select")
     if given := [name for name in ("remaining", "repeats", "controls") if tasks.get(name)]:
-        raise InputError(f"{given[0]} is for people, and this is for a judge", f"leave out {given[0]}")
+        raise InputError(f"{given[0]} is for people, and a judge has to answer first", f"leave out {given[0]}")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     view = judge_sample.view(plan)
     fetched = opened.fetch(view.ranks, wanted_columns(plan, opened, columns), progress, None, scans)

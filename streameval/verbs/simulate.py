@@ -35,7 +35,7 @@ def simulate(
     ranking: Any,
     *,
     label: str,
-    methods: str | Sequence[str] = "all",
+    method: str | Sequence[str] | None = None,
     replicates: int = 200,
     seed: int = 0,
     judge: str | None = None,
@@ -49,6 +49,7 @@ def simulate(
     Args:
         ranking: As for `plan`.
         label: Column with the truth: 0/1 or a boolean.
+        method: Name of a method, or several (default: all methods).
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Replicate i has seed + i.
         judge, judge_classes: As for `plan`: methods that can use a judge are run with it too, in a row of its own.
@@ -63,7 +64,7 @@ def simulate(
         raise InputError(f"replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
     settings = described(options, parameters)
-    chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
+    chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
     opened = open_ranking(ranking, settings)
     truth = read_truth(opened, label, settings)
     answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
@@ -120,10 +121,10 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
     return np.asarray(values, dtype=np.int8)
 
 
-def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Every method and variant: a name to show, the method, its parameters."""
     known = available()
-    names = tuple(known) if methods == "all" else listed(methods)
+    names = tuple(known) if methods is None else tuple(dict.fromkeys(listed(methods)))
     for name in names:
         if name not in known:
             raise InputError(f"there is no method '{name}'", did_you_mean(name, known))

@@ -30,7 +30,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "forget another": ("labels", "study", "--forget", "second.csv"),
     "cut": ("cut", "study", "150", "--out", "best"),
     "report": ("report", "study"),
-    "sql": ("sql", "study", "SELECT * FROM labels ORDER BY rank", "--parquet", "rows.parquet"),
+    "sql": ("sql", "study", "SELECT * FROM labels ORDER BY rank", "--out", "rows.parquet"),
     "labels": ("labels", "study", "--json"),
     "show": ("show", "study", "precision@100", "--json"),
     "compare": ("compare", "study", "other", "--out", "differences"),

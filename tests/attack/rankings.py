@@ -95,7 +95,7 @@ OPERATIONS = (
     _selecting("select by score", *_SCORE),
     _selecting("select by score and key", *_KEY),
     _selecting("select by slice", "--by", "country", windows=True),
-    _selecting("select drawn by item", "--draw-by", "item", windows=True),
+    _selecting("select drawn by item", "--on", "item", windows=True),
     Operation("exact, stored order", (_EXACT,), _exact, columns=("label",)),
     Operation("exact by score", ((*_EXACT, *_SCORE),), _exact, columns=("label", "score")),
     Operation("exact by score and key", ((*_EXACT, *_KEY),), _exact, columns=("label", "score", "item")),

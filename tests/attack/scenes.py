@@ -63,15 +63,15 @@ SCENES = (
     Scene("evaluate", (PLAN, SELECT), FIRST),
     Scene("evaluate, second table", _LABELLED, SECOND),
     Scene("evaluate again", _BOTH, ("evaluate", "study")),
-    Scene("evaluate, publish", _LABELLED, (*SECOND, "--publish", "published")),
+    Scene("publish", _LABELLED, ("publish", "study", "published")),
     Scene("labels, forget", _BOTH, ("labels", "study", "--forget", "second.csv")),
     Scene("cut", _BOTH, ("cut", "study", "150", "--out", "best")),
     Scene("cut, rank order", _BOTH, ("cut", "study", "150", "--out", "best", "--order", "rank")),
     Scene("exact", (), EXACT),
     Scene("exact by score", (), (*EXACT, "--score", "score")),
     Scene("report", _LABELLED, ("report", "study")),
-    Scene("report, plots", _LABELLED, ("report", "study", "--plots", "plots")),
-    Scene("sql", _LABELLED, ("sql", "study", "SELECT * FROM curve", "--parquet", "rows.parquet")),
+    Scene("report, plots", _LABELLED, ("report", "study", "--plot", "plots")),
+    Scene("sql", _LABELLED, ("sql", "study", "SELECT * FROM curve", "--out", "rows.parquet")),
     Scene("compare", (*_LABELLED, EXACT), ("compare", "study", "other", "--out", "differences")),
 )  # fmt: skip
 

@@ -250,7 +250,7 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
 
 
 def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
-    """report --out, --plots, sql --parquet, compare --plot and --out, simulate --plot, exact --out."""
+    """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out."""
     a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
     for study in (a, b):
         rank = pq.read_table(study / "selection.parquet").column("rank")
@@ -263,11 +263,11 @@ def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
     mine.mkdir()
     for arguments, file in [
         (["report", a, "--out", mine / "r.html"], mine / "r.html"),
-        (["report", a, "--plots", mine], mine / "precision.svg"),
-        (["sql", a, "SELECT 1 AS one", "--parquet", mine / "q.parquet"], mine / "q.parquet"),
+        (["report", a, "--plot", mine], mine / "precision.svg"),
+        (["sql", a, "SELECT 1 AS one", "--out", mine / "q.parquet"], mine / "q.parquet"),
         (["compare", a, b, "--plot", mine / "c.svg"], mine / "c.svg"),
         (["compare", a, b, "--out", mine], mine / "curves.parquet"),
-        (["simulate", truth, "--label", "label", "--methods", "uniform", "--replicates", "2", "--plot", mine / "s.svg"],
+        (["simulate", truth, "--label", "label", "--method", "uniform", "--replicates", "2", "--plot", mine / "s.svg"],
          mine / "s.svg"),
     ]:  # fmt: skip
         words = [str(one) for one in arguments]

@@ -163,7 +163,7 @@ def test_engines_that_do_not_fit(listed, tmp_path, capsys):
     streameval.plan(str(listed), study, method="loguniform", budget=100, seed=0)
     for flags, said in (
         (["--engine", "spark"], "no scan that an engine could run"),
-        (["--spark-remote", "sc://x"], "add --engine spark"),
+        (["--engine", "local:sc://x"], "the engine 'local' has no setting 'remote'"),
     ):
         assert run(["select", study, *flags]) == 2
         error = capsys.readouterr().err
@@ -189,7 +189,7 @@ def test_the_extra_is_named_where_it_is_missing(listed, tmp_path, capsys, monkey
     ("remote", "code", "said"),
     [
         ("sc://127.0.0.1:{port}/;token=secret", 3, "no Spark server answers at 127.0.0.1:{port}"),
-        ("sc://:15002", 2, "is not a Spark server. Hint: write --spark-remote sc://HOST:15002"),
+        ("sc://:15002", 2, "is not a Spark server. Hint: write --engine spark:sc://HOST:15002"),
         ("spark://host:7077/;token=secret", 2, "'host:7077' is not a Spark server"),
     ],
 )
@@ -201,7 +201,7 @@ def test_a_spark_that_cannot_be_reached_is_one_line(listed, tmp_path, capsys, re
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         study = by_score(listed, tmp_path)
-        assert run(["select", study, "--engine", "spark", "--spark-remote", remote.format(port=port)]) == code
+        assert run(["select", study, "--engine", f"spark:{remote.format(port=port)}"]) == code
     error = capsys.readouterr().err
     assert said.format(port=port) in error
     assert error.count("\n") == 1

@@ -124,7 +124,7 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
         row["method"]: row["labels"] for row in command("cost", "--items", 10_000, "--every", 500, "--json")["methods"]
     }
     assert costs["prefix"] == 40
-    asked = ("simulate", folder, "--label", "label", "--methods", "prefix,uniform", "--replicates", 2, "--every", 50)
+    asked = ("simulate", folder, "--label", "label", "--method", "prefix,uniform", "--replicates", 2, "--every", 50)
     rows = command(*asked, "--json")["methods"]
     assert rows[0]["method"] == "prefix"
     assert rows[0]["held"] == rows[0]["replicates"] == 2

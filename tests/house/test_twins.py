@@ -15,30 +15,29 @@ sys.path.insert(0, str(HOME / "scripts"))
 from reference import keywords
 
 # how a command prints and runs, and how a function is told; the engine is one object there
-OF_COMMANDS = {"json", "log", "quiet", "dry_run", "time_limit", "overwrite", "spark_remote"}
+OF_COMMANDS = {"json", "log", "quiet", "dry_run", "time_limit", "overwrite"}
 OF_FUNCTIONS = {"progress", "existing", "options", "ranking"}
 NO_FUNCTION = {
     "demo": "prints a journey of the other verbs",
     "guide": "prints pages",
 }
 NO_COMMAND = {
-    "extrapolate_study": "`extrapolate --study`",
+    "extrapolate_study": "`extrapolate STUDY`",
     "open_ranking": "a noun",
     "register": "for a connection of one's own",
 }
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
-    "evaluate": {"publish": "the function publish"},
-    "exact": {"publish": "the function publish", "window": "Windows", "epsilon": "Windows"},
+    "exact": {"window": "Windows", "epsilon": "Windows"},
     "compare": {"out": FILE, "plot": FILE},
     "simulate": {"plot": FILE},
-    "report": {"plots": "plots are a function of their own"},
-    "check": {"summary": "a file of a CI job"},
+    "report": {"plot": "plots are a function of their own"},
+    "check": {"out": "a file of a CI job"},
     "cut": {"out": FILE, "order": FILE},
     "labels": {"forget": "Study.labels.forget"},
-    "sql": {"with": "files", "csv": FILE, "parquet": FILE, "macros": FILE},
-    "cost": {"adopted": "what a sample that was drawn elsewhere is worth"},
-    "extrapolate": dict.fromkeys(["population", "rank", "study", "to"], "of extrapolate_study"),
+    "sql": {"with": "files", "out": FILE, "macros": FILE},
+    "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
+    "extrapolate": {**dict.fromkeys(["at", "items"], "of extrapolate_study"), "given": "a study, or the point"},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
@@ -46,7 +45,7 @@ ONLY_FUNCTION = {
     "cost": dict.fromkeys(["ascending", "key", "nan", "memory", "threads", "verify"], COUNTED),
     "monitor": {"measure": "the last argument"},
     "sql": {"files": "--with"},
-    "extrapolate": {"target": "--to"},
+    "extrapolate": dict.fromkeys(["precision", "recall", "prevalence", "target"], "measures"),
 }
 
 

@@ -129,7 +129,7 @@ def test_the_journey_with_a_judge(files, capsys):
     assert run(["report", "s"]) == 0
     assert run(["sql", "s", "SELECT count(DISTINCT judge_class) AS n FROM plan", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": 3}]
-    assert run(["evaluate", "s", "--publish", "out"]) == 0
+    assert run(["publish", "s", "out"]) == 0
     assert Study(files / "out").evaluation().evaluation_id == found.evaluation_id
     assert run(["cut", "s", "precision:0.8", "--out", "best"]) == 0
     assert planned("--judge-accuracy", "0.9") == 0  # the same plan again changes nothing
@@ -216,7 +216,7 @@ def test_labels_that_a_judge_saves():
 
 
 def test_simulate_runs_with_a_judge_and_without(files, capsys):
-    assert run(["simulate", "list.parquet", "--label", "truth", "--methods", "loguniform", "--judge", "llm",
+    assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "llm",
                 "--budget", "800", "--replicates", "6", "--json"]) == 0  # fmt: skip
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
     assert set(rows) == {"loguniform", "loguniform with llm"}
@@ -238,7 +238,7 @@ def test_bad_input_is_one_line(files, capsys):
         (["--stages", "3", "--growing"], "growing does not go with a judge"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
-        (["--draw-by", "item"], "a judge does not go with draws by key"),
+        (["--on", "item"], "a judge does not go with draws by key"),
         (["--judge-accuracy", "90"], "judge-accuracy is 90"),
     ]:
         alpha = ["--alpha", "0.2"] if "paula" not in arguments else []

@@ -66,7 +66,8 @@ def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
     truth = labels_of("toy")
     positives = sum(truth.column("label").to_pylist())
     pq.write_table(truth, "truth.parquet")
-    assert run(["evaluate", "toy", "--labels", "truth.parquet", "--publish", "there"]) == 0
+    assert run(["evaluate", "toy", "--labels", "truth.parquet"]) == 0
+    assert run(["publish", "toy", "there"]) == 0
     said = capsys.readouterr().out
     assert f"{truth.num_rows} of {truth.num_rows} labels." in said
     assert f"{positives}.0000" in said
@@ -95,7 +96,7 @@ def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
         (["check", "toy", "precision@10>=0.1"], "there is no mean of 'precision@10'"),
         (["show", "toy", "precision@3"], "there is no mean of 'precision@3'"),
         (["cut", "toy", "precision:0.5"], "holds results of toy, which have no curve"),
-        (["extrapolate", "--study", "toy", "--to", "0.75"], "holds results of toy, which have no curve"),
+        (["extrapolate", "toy", "precision@recall:0.75"], "holds results of toy, which have no curve"),
         (["grow", "toy", "--labels", "20"], "this is a study of toy, and has no curve"),
     ],
 )

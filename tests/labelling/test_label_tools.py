@@ -87,7 +87,7 @@ def test_numbers_in_csv_stay_numbers(tmp_path):
     assert path.read_text().splitlines()[1] == "s,1,x,x,-1.5,"
 
 
-QUESTION = ["--question", "Do both mean the same?", "--yes", "same <1>", "--no", "different"]
+QUESTION = ["--question", "Do both mean the same?", "--positive", "same <1>", "--negative", "different"]
 
 
 def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_path, capsys):
@@ -111,7 +111,9 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
     assert view.findall("Header")[-1].get("value") == "Do both mean the same?"
     choices = [(one.get("value"), one.get("alias")) for one in view.findall("Choices/Choice")]
     assert choices == [("same <1>", "positive"), ("different", "negative")]
-    assert run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--yes", "no"]) == 2
+    assert (
+        run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--positive", "no"]) == 2
+    )
     assert "both answers are called 'no'" in capsys.readouterr().err
 
 

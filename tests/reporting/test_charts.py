@@ -50,7 +50,7 @@ def test_charts_of_slices_are_vega_lite(tmp_path):
 
 def test_charts_of_simulations_are_vega_lite():
     truth = pa.table({"label": (np.arange(2_000) % 3 < 2).astype(np.int8)})
-    check(simulation.figure(streameval.simulate(truth, label="label", methods=("loguniform", "paula"), replicates=2)))
+    check(simulation.figure(streameval.simulate(truth, label="label", method=("loguniform", "paula"), replicates=2)))
 
 
 @pytest.mark.parametrize("folder", ["there", "not writable"])

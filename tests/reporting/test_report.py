@@ -146,7 +146,7 @@ def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, ca
     assert "--out FILE" in capsys.readouterr().err
     assert run(["report"]) == 2
     capsys.readouterr()
-    flags = ["--out", str(tmp_path / "both.html"), "--plots", str(tmp_path / "plots"), "--json"]
+    flags = ["--out", str(tmp_path / "both.html"), "--plot", str(tmp_path / "plots"), "--json"]
     assert run(["report", *studies, *flags]) == 0
     said = json.loads(capsys.readouterr().out)
     assert {path.rsplit("/")[-1] for path in said["plots"]} == {

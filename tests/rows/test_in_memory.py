@@ -57,7 +57,7 @@ LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": 
 
 @pytest.mark.parametrize("call", [
     lambda to, **given: streameval.plan(LIST, to, seed=1, **given).plan_id,
-    lambda to, **given: streameval.plan(LIST, to, draw_by="id", seed=1, **given).plan_id,
+    lambda to, **given: streameval.plan(LIST, to, on="id", seed=1, **given).plan_id,
     lambda to, **given: streameval.adopt(
         LIST, to, LIST, drawn="uniform", sample_size=100, on="id", seed=1, **given
     ).plan_id,
@@ -89,4 +89,4 @@ def test_options_that_take_several_names_take_a_text(tmp_path):
     labels = pa.table({"rank": plan.ranks, "label": [1] * plan.ranks.size})
     streameval.evaluate(tmp_path / "first", labels=labels)
     assert streameval.check(tmp_path / "first", "precision@1 > 0").outcome == "pass"
-    assert streameval.simulate(LIST, label="label", methods="uniform, loguniform", replicates=1).rows
+    assert streameval.simulate(LIST, label="label", method="uniform, loguniform", replicates=1).rows

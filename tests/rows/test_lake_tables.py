@@ -141,11 +141,11 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
 def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path, capsys):
     made.first = made.write(items(2_500, 500, "2026-11-22"))  # ids that are there already
     plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--seed", "0"]
-    assert run([*plan, "--draw-by", "id"]) == 2
+    assert run([*plan, "--on", "id"]) == 2
     said = capsys.readouterr().err
     assert "key 'id' does not tell items apart" in said
     assert "' at 2" in said
-    assert run([*plan, "--draw-by", "id,day"]) == 0
+    assert run([*plan, "--on", "id,day"]) == 0
 
 
 def test_where_prunes_partitions_and_restricts_the_ranking(made, tmp_path, capsys):

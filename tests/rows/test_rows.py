@@ -144,7 +144,7 @@ def test_every_kind_of_storage_is_evaluated_exactly(lists, kind, order):
 @pytest.mark.parametrize(("kind", "order"), CASES)
 def test_every_kind_of_storage_is_drawn_from_by_key(lists, kind, order, tmp_path):
     def outcome(source, name):
-        made = streameval.plan(source, tmp_path / name, draw_by="id", budget=200, options=OPTIONS[order], seed=1)
+        made = streameval.plan(source, tmp_path / name, on="id", budget=200, options=OPTIONS[order], seed=1)
         return {"ranks": made.ranks.tolist(), "table": made.table.to_pydict()}
 
     check_alike(lists, kind, (order, "by key"), outcome)

@@ -505,7 +505,7 @@ def test_slices_of_a_delta_table(by, where, tmp_path):
         (["--by", "country", "--stages", "3", "--growing"], "growing does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
         (["--by", "country", "--method", "paula", "--budget", "60"], "slice '.*: a budget of 12 labels is below"),
-        (["--by", "country", "--draw-by", "id", "--method", "loguniform"], "slices do not go with draws by key"),
+        (["--by", "country", "--on", "id", "--method", "loguniform"], "slices do not go with draws by key"),
     ],
 )
 def test_what_slices_refuse(sliced, tmp_path, capsys, flags, said):

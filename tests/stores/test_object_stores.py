@@ -335,11 +335,12 @@ def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
     place = "s3://lake/reports/today"
     assert run(["plan", "s3://lake/ranked", "--study", study, *SMALL]) == 0
     assert run(["select", study]) == 0
-    evaluate = ["evaluate", study, "--labels", f"s3://lake/asked/{labels.name}", "--publish", place, "--json"]
+    evaluate = ["evaluate", study, "--labels", f"s3://lake/asked/{labels.name}", "--json"]
     lake.reset()
     capsys.readouterr()
     assert run(evaluate) == 0
-    said = json.loads(capsys.readouterr().out)
+    assert run(["publish", study, place, "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[0])
     assert said["sources"][0]["source"] == f"s3://lake/asked/{labels.name}"
     written = [path.split("?")[0] for method, path, _ in lake.requests if method == "PUT"]
     assert written[-1] == "/lake/reports/today/manifest.json"
@@ -445,7 +446,7 @@ def test_addresses_where_local_paths_belong_are_refused(ranking, tmp_path, monke
 
 READING = {
     "show": ["precision@10"], "check": ["precision@10 >= .9"], "report": [], "labels": [], "sql": ["SELECT 1"],
-    "cut": ["10"], "select": [], "evaluate": [], "monitor": ["precision@10", "--day", "2026-11-16"],
+    "cut": ["10"], "select": [], "evaluate": [], "monitor": ["precision@10"],
 }  # fmt: skip
 
 
@@ -461,7 +462,8 @@ def test_what_was_published_is_read_from_a_copy(ranking, tmp_path, capsys):
     study, copy = tmp_path / "study", tmp_path / "copy"
     assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "300"]) == 0
     assert run(["select", str(study)]) == 0
-    assert run(["evaluate", str(study), "--labels", str(ranking[1]), "--publish", str(copy)]) == 0
+    assert run(["evaluate", str(study), "--labels", str(ranking[1])]) == 0
+    assert run(["publish", str(study), str(copy)]) == 0
     for verb in ("show", "check", "report", "sql"):
         status = run([verb, str(copy), *READING[verb]])
         assert status == 0 or (verb, status) == ("check", 5), verb
@@ -499,16 +501,16 @@ def test_a_fully_labelled_list_is_evaluated_exactly(lake, ranking, tmp_path, cap
         for source, out in ((str(folder), tmp_path / "here"), ("s3://lake/exact", tmp_path / "there")):
             place = f"s3://lake/results/{out.name}{len(flags)}"
             capsys.readouterr()
-            command = ["exact", source, "--label", "label", "--out", str(out), "--publish", place, "--json", *flags]
+            command = ["exact", source, "--label", "label", "--out", str(out), "--json", *flags]
             assert run(command) == 0
             said.append(json.loads(capsys.readouterr().out)["metrics"])
+            assert run(["publish", str(out), place]) == 0
             manifest = json.loads(read(lake, place.removeprefix("s3://lake/") + "/manifest.json"))
             names = [file["name"] for file in manifest["files"]]
             assert sorted(names) == sorted(
                 path.name for path in out.iterdir() if path.is_file() and path.name != ".lock"
             )
         assert said[0] == said[1]
-    assert "--out DIR" in refused(capsys, 2, "exact", str(folder), "--label", "label", "--publish", "s3://lake/x")
 
 
 def test_a_cut_of_a_list_on_a_store_is_written_here(lake, ranking, tmp_path):
@@ -535,20 +537,21 @@ def test_a_set_that_was_not_published_whole_has_no_manifest(lake, ranking, tmp_p
     folder, labels, _ = ranking
     study, place = str(tmp_path / "study"), f"s3://lake/half-{fault}"
     assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
-    assert run(["evaluate", study, "--labels", str(labels), "--publish", place]) == 0
     assert run(["evaluate", study, "--labels", str(labels)]) == 0
+    assert run(["publish", study, place]) == 0
+    assert run(["evaluate", study, "--misses", "3"]) == 0
 
     def trouble(count, environ):
         return fault if "metrics.parquet" in environ["PATH_INFO"] and environ["REQUEST_METHOD"] != "GET" else None
 
     lake.reset(trouble)
     forget()
-    assert "does not answer" in refused(capsys, 3, "evaluate", study, "--misses", 3, "--publish", place)
+    assert "does not answer" in refused(capsys, 3, "publish", study, place)
     lake.reset()
     forget()
     with pytest.raises(FileNotFoundError):
         read(lake, f"half-{fault}/manifest.json")
-    assert run(["evaluate", study, "--misses", "3", "--publish", place]) == 0
+    assert run(["publish", study, place]) == 0
     assert len(json.loads(read(lake, f"half-{fault}/manifest.json"))["files"]) == len(PUBLISHED)
 
 
@@ -558,11 +561,11 @@ def test_publishing_where_nothing_can_be_written_is_one_line(lake, ranking, tmp_
     assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
     assert "no results yet" in refused_publish(capsys, study)
     assert run(["evaluate", study, "--labels", str(labels)]) == 0
-    assert "no such bucket" in refused(capsys, 2, "evaluate", study, "--publish", "s3://nowhere-at-all/x")
+    assert "no such bucket" in refused(capsys, 2, "publish", study, "s3://nowhere-at-all/x")
     assert "no such file" in refused(capsys, 2, "evaluate", study, "--labels", "s3://lake/none.csv")
     local = tmp_path / "shelf"
     for _ in range(2):
-        assert run(["evaluate", study, "--publish", str(local)]) == 0
+        assert run(["publish", study, str(local)]) == 0
     assert sorted(path.name for path in local.iterdir()) == sorted([*PUBLISHED, "manifest.json"])
     upload(client(lake), folder / "part-0.parquet", "lake/wrong")
     message = refused(capsys, 2, "evaluate", study, "--labels", "s3://lake/wrong/part-0.parquet")

@@ -146,7 +146,7 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
         ["sql", study, "SELECT precision_at(5)"],
         ["report", study],
         ["compare", study, other],
-        ["extrapolate", "--study", study, "--to", 0.5],
+        ["extrapolate", study, "precision@recall:0.5"],
     ):
         error = refused(capsys, *command)
         assert "labels have changed" in error

@@ -149,7 +149,7 @@ def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch)
     [
         ("--by", "team", "--score", "conf", "--key", "item"),
         ("--judge", "llm", "--judge-classes", "0.5"),
-        ("--draw-by", "item", "--seed", "7"),
+        ("--on", "item", "--seed", "7"),
         ("--stages", "2"),
         ("--method", "paula", "--epsilon", "0.1", "--window", "20"),
         ("--method", "uniform", "--interval", "hypergeometric"),
@@ -188,7 +188,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys
 def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--judge-sample", "900", "--judge-accuracy", "0.9",
        "--budget", "300", "--score", "conf")  # fmt: skip
-    do("select", "study", "--export-judge", "asked.csv")
+    do("select", "study", "--export", "asked.csv")
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
     do("judge", "study", "answers.csv", "--label", "says")
@@ -219,7 +219,7 @@ def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     above = int(np.sum(taken < 1_000))
     csv.write_csv(pa.table({"last_rank": [1_000, N], "drawn": [above, taken.size - above]}), "strata.csv")
     pq.write_table(ranking.rename_columns(["thing", *ranking.column_names[1:]]), "ranking.parquet")
-    given = {"uniform": ["--sample-size", taken.size], "strata": ["--strata", "strata.csv"],
+    given = {"uniform": ["--sample-size", taken.size], "strata": ["--sample-size", "strata.csv"],
              "poisson": ["--probability", "p", "--least-probability", "0.1"]}[design]  # fmt: skip
     do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
        "--drawn", design, *given, "--confidence", "0.9")  # fmt: skip

@@ -141,7 +141,7 @@ def test_shards_find_the_ranks_of_one_machine(items, tmp_path, capsys):
 
 
 def test_versions_share_a_draw_by_key_only_with_one_seed(items, tmp_path, capsys):
-    draw = ["--budget", "300", "--draw-by", "id"]
+    draw = ["--budget", "300", "--on", "id"]
     labels = tmp_path / "v1.csv"
     labels.write_text("id,label\n" + "".join(f"{i},1\n" for i in range(0, N, 2)))
     reuse = ["--budget", "300", "--reuse", str(labels), "--on", "id", "--labels-unseen-by-model", "yes"]
@@ -152,7 +152,7 @@ def test_versions_share_a_draw_by_key_only_with_one_seed(items, tmp_path, capsys
         assert "Hint: --seed " in err
         assert not (tmp_path / "none").exists()
     with pytest.raises(streameval.InputError, match="only if they share a seed"):
-        streameval.plan(items, tmp_path / "none", draw_by="id", budget=300)
+        streameval.plan(items, tmp_path / "none", on="id", budget=300)
     drawn = {}
     for name, seed in (("a", 41), ("b", 41), ("c", 42)):
         status, out = said(capsys, "plan", items, "--study", tmp_path / name, *draw, "--seed", seed)
@@ -173,7 +173,7 @@ def test_simulations_are_the_same_every_time(tmp_path, capsys):
         tmp_path / "l.parquet",
         "--label",
         "label",
-        "--methods",
+        "--method",
         "loguniform",
         "--replicates",
         5,
@@ -194,7 +194,7 @@ def test_a_study_is_made_again_by_the_command_it_tells(items, tmp_path, capsys):
     assert header(tmp_path / "again")["plan_id"] == header(study)["plan_id"]
 
 
-@pytest.mark.parametrize("how", ["--by", "--draw-by"])
+@pytest.mark.parametrize("how", ["--by", "--on"])
 def test_what_plan_prints_and_what_the_page_prints_plan_the_same_again(items, tmp_path, capsys, how):
     column = "team" if how == "--by" else "id"
     study, seed = tmp_path / "a", [] if how == "--by" else ["--seed", "5"]

@@ -245,7 +245,7 @@ def test_the_command_prints_what_does_the_same(nights, tmp_path, capsys):
             connection.execute("SELECT n6_precision_at(500)")
     assert run(["sql", str(study), "--macros", "n6", "--json"]) == 0
     assert '"ATTACH IF NOT EXISTS' in capsys.readouterr().out
-    for wrong, said in ((["SELECT 1"], "asks nothing"), (["--csv"], "asks nothing")):
+    for wrong, said in ((["SELECT 1"], "asks nothing"), (["--out", "-"], "asks nothing")):
         assert run(["sql", str(study), *wrong, "--macros", "n6"]) == 2
         assert said in capsys.readouterr().err
     (study / "study.duckdb").unlink()

@@ -143,7 +143,7 @@ def test_a_judge_is_asked_as_blindly(tmp_path, capsys):
     study, tasks = str(tmp_path / "study"), str(tmp_path / "judge.csv")
     plan = ["plan", str(tmp_path / "list.parquet"), "--study", study, "--budget", "100", "--judge-sample", "800"]
     assert run([*plan, "--score", "s"]) == 0
-    assert run(["select", study, "--export-judge", tasks]) == 0
+    assert run(["select", study, "--export", tasks]) == 0
     assert "(they follow the order of the ranking)" in capsys.readouterr().out
     assert not {"logit", *FOLLOW} & set(shown_in(tasks))
 

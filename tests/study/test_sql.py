@@ -373,10 +373,12 @@ def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
         assert same(getattr(curve, method)(asked), {key: row[key] for key in ("lower", "estimate", "upper")})
     (row,) = json.loads(printed("show", study, "f2@777", "--json"))["measures"]
     assert (row["lower"], row["estimate"], row["upper"]) == tuple(curve.f_measure(777, 2.0))
-    assert printed("sql", study, "SELECT 1 AS a, NULL AS b, 'x,y' AS c", "--csv") == 'a,b,c\n1,,"x,y"\n'
+    assert printed("sql", study, "SELECT 1 AS a, NULL AS b, 'x,y' AS c", "--out", "-") == 'a,b,c\n1,,"x,y"\n'
     assert printed("sql", study, "SELECT 1 AS a, NULL AS b").split() == ["a", "b", "1", "NULL"]
-    printed("sql", study, "FROM curve", "--parquet", tmp_path / "out.parquet")
+    printed("sql", study, "FROM curve", "--out", tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").column_names == [*curve.table.column_names, "evaluation_id"]
+    printed("sql", study, "SELECT 1 AS a, 'x,y' AS b", "--out", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == 'a,b\n1,"x,y"\n'
     assert "red" in printed("sql", study, "FROM t", "--with", f"t={_csv(tmp_path)}")
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
@@ -410,7 +412,7 @@ def test_values_of_every_type_are_printed(study, tmp_path, capsys):
 
     twice = 'SELECT 1 AS a, 2 AS a, 3 AS "A"'
     assert printed(twice, "--json") == [{"a": 1, "a_2": 2, "A_3": 3}]
-    assert printed(twice, "--csv") == "a,a_2,A_3\n1,2,3\n"
+    assert printed(twice, "--out", "-") == "a,a_2,A_3\n1,2,3\n"
     (row,) = printed(
         """SELECT sum(1) AS whole, 0.5 AS part, 'nan'::DOUBLE AS n, DATE '2026-01-02' AS d, MAP {'k': 1} AS m,
         [0.5, NULL, 'inf'::DOUBLE] AS l, {'a': [1]} AS s, 'ab\\x00'::BLOB AS b, true AS t""",
@@ -419,13 +421,13 @@ def test_values_of_every_type_are_printed(study, tmp_path, capsys):
     assert row == {"whole": 1, "part": 0.5, "n": None, "d": "2026-01-02", "m": [["k", 1]], "l": [0.5, None, None],
                    "s": {"a": [1]}, "b": "ab\\x00", "t": True}  # fmt: skip
     assert printed("SELECT [1, NULL] AS l, 'a\\x00'::BLOB AS b").splitlines()[1].split() == ["[1,", "NULL]", "a\\x00"]
-    assert printed("SELECT [1, NULL, 'nan'::DOUBLE] AS l", "--csv") == 'l\n"[1.0, null, null]"\n'
+    assert printed("SELECT [1, NULL, 'nan'::DOUBLE] AS l", "--out", "-") == 'l\n"[1.0, null, null]"\n'
     for query in ("SELECT 'infinity'::DATE AS d", "SELECT '290000-01-01'::TIMESTAMP AS d"):
-        for flags in ([], ["--csv"], ["--json"]):
+        for flags in ([], ["--out", "-"], ["--json"]):
             status, message = printed(query, *flags)
             assert status == 2
             assert "d::VARCHAR" in message
-    status, message = printed("SELECT INTERVAL 1 DAY AS i", "--parquet", str(tmp_path / "out.parquet"))
+    status, message = printed("SELECT INTERVAL 1 DAY AS i", "--out", str(tmp_path / "out.parquet"))
     assert (status, "i::VARCHAR" in message, (tmp_path / "out.parquet").exists()) == (2, True, False)
     assert "given twice" in printed("SELECT 1", "--with", "x=a", "--with", "x=b")[1]
 
@@ -442,7 +444,8 @@ def _csv(folder):
         (["sql", "STUDY", "FROM 'x.csv'"], "--with NAME=PATH"),
         (["sql", "STUDY", "SELECT 1", "--with", "x"], "not NAME=PATH"),
         (["sql", "STUDY", "SELECT 1", "--with", "x=/no/such"], "no such file"),
-        (["sql", "STUDY", "SELECT 1", "--csv", "--json"], "one form"),
+        (["sql", "STUDY", "SELECT 1", "--out", "-", "--json"], "one form"),
+        (["sql", "STUDY", "SELECT 1", "--out", "rows.xlsx"], "end it in .parquet or .csv"),
         (["sql", "NOWHERE", "SELECT 1"], "make a study with `streameval plan`"),
         (["show", "STUDY", "precision@10001"], "rank 10,001 is outside 1..10,000"),
         (["show", "STUDY", "rank@recall:1.5"], "outside (0, 1]"),
@@ -465,7 +468,7 @@ def test_nothing_in_a_value_reaches_the_terminal(study, tmp_path, capsys, monkey
         assert run(["sql", str(study), query, *flags]) == 0
         assert not set(capsys.readouterr().out) & {"\x1b", "\x07", "\x9b", "\u202e"}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for flags in ([], ["--csv"]):
+    for flags in ([], ["--out", "-"]):
         assert run(["sql", str(study), query, *flags]) == 0
         out = capsys.readouterr().out
         assert "\\x1b[2J" in out

@@ -48,7 +48,7 @@ COMMANDS = (
     ("evaluate", "STUDY", "--labels", "{}"),
     ("evaluate", "STUDY", "--labels", "{}", "--log", "json"),
     ("evaluate", "STUDY", "--labels", "{}", "--dry-run"),
-    ("evaluate", "STUDY", "--labels", "LABELS", "--publish", "{}"),
+    ("publish", "STUDY", "{}"),
     ("evaluate", "STUDY", "--labels={}", "--nonsense"),
     ("exact", "{}", "--label", "label", "--out", "out"),
     ("cut", "STUDY", "5", "--out", "{}"),
@@ -118,8 +118,8 @@ def test_results_from_a_database_hold_its_address_without_secrets(home, tmp_path
     study, board = tmp_path / "study", tmp_path / "board"
     address = "postgresql://QQUSER:XXSECRET@host/db?sslpassword=ZZSECRET#SELECT rank, label FROM t"
     assert run(["plan", home["RANKING"], "--study", str(study), *SMALL]) == 0
-    given = ["--labels", address, "--publish", str(board), "--log", "json"]
-    assert run(["evaluate", str(study), *given]) == 0
+    assert run(["evaluate", str(study), "--labels", address, "--log", "json"]) == 0
+    assert run(["publish", str(study), str(board), "--log", "json"]) == 0
     assert run(["labels", str(study)]) == 0
     assert run(["report", str(study)]) == 0
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -74,7 +74,7 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
     given = {"drawn": design}
     if design == "top":
         taken = np.concatenate([np.arange(1, 201), np.sort(rng.choice(N - 200, 500, replace=False) + 201)])
-        given = {"drawn": "uniform", "top": 200, "sample_size": 700}
+        given = {"drawn": "strata", "sample_size": pa.table({"last_rank": [200, N], "drawn": [200, 500]})}
     elif design == "strata":
         taken = np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1 for s, w, k in
                                 ((0, 500, 200), (500, 4500, 200), (5000, 5000, 10))])  # fmt: skip
@@ -189,7 +189,7 @@ P, STRATA = {"drawn": "poisson", "probability": "p"}, {"drawn": "strata"}
 
 
 def ranges(last, drawn):
-    return {**STRATA, "strata": pa.table({"last_rank": last, "drawn": drawn})}
+    return {**STRATA, "sample_size": pa.table({"last_rank": last, "drawn": drawn})}
 
 
 BAD = [
@@ -204,18 +204,18 @@ BAD = [
     ("plain", {"drawn": "uniform", "sample_size": 11}, "10 items came, fewer than the 11"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "probability": "p"}, "says nothing of labels drawn as uniform"),
     ("plain", {"drawn": "uniformly"}, "drawn is 'uniformly'"),
-    ("plain", {"drawn": "uniform", "sample_size": 10, "top": 10}, "leave nothing"),
     ("plain", STRATA, "how many were drawn of which ranks"),
     ("plain", ranges([5000, N], [10, 0]), "10 were drawn, and"),
     ("plain", ranges([900, N - 1], [5, 5]), "increase to 10,000"),
-    ("plain", {"drawn": "strata", "strata": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
+    ("plain", {"drawn": "strata", "sample_size": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
     ("head", ranges([10, N], [10, 0]), "0 items cannot be drawn"),
     ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
     ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
     ("plain", {**P, "stages": 2}, "takes no labels of ours"),
-    ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
-    ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
+    ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, not a whole number from 1"),
+    ("plain", {"drawn": "uniform", "sample_size": "ranges.csv"}, "sample size is ranges.csv, not a whole number"),
+    ("plain", {"drawn": "strata", "sample_size": 10}, "not said how many were drawn of which ranks"),
     ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
 ]  # fmt: skip
@@ -271,17 +271,17 @@ def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refuse
     ends = [int(rank[29]), int(rank[59]), N]
     with pytest.raises(InputError, match="cut from the sample"):
         streameval.adopt(source, tmp_path / "b", pa.table({"rank": rank, "label": rank % 2}), drawn="strata",
-                         strata=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
+                         sample_size=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
 
 
 def test_what_a_sample_is_worth_is_said_beside_our_plan(capsys):
-    assert run(["cost", "--items", "10_000_000", "--adopted", "10007", "--json"]) == 0
+    assert run(["cost", "--items", "10_000_000", "--sample-size", "10007", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["adopted"]
     assert found["begins"] == 9_994
     widths = [one["half_width"] for one in found["half_widths"]]
     assert widths[0] == pytest.approx(0.033, abs=0.004)
     assert widths == sorted(widths)
-    assert run(["cost", "--items", "100", "--adopted", "101"]) == 2
+    assert run(["cost", "--items", "100", "--sample-size", "101"]) == 2
 
 
 def test_where_a_sample_is_thin_the_curve_says_so(listed, tmp_path):

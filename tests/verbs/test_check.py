@@ -164,7 +164,7 @@ def test_gates_end_with_their_status(tmp_path, capsys):
         (["precision@4 >= .75", "precision@4 > .75"], 4),
         (["recall@precision:75%<.5"], 4),
     ):
-        assert run(["check", str(study), *checks, "--summary", str(tmp_path / "page.md")]) == status
+        assert run(["check", str(study), *checks, "--out", str(tmp_path / "page.md")]) == status
     said = capsys.readouterr().out
     assert said.splitlines()[-1] == "fail"
     page = (tmp_path / "page.md").read_text()
@@ -206,6 +206,7 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
         ("precision@4", ">=, >, <= or < and a number are missing (at column 12)"),
         ("precision@4 within .1", "how wide bounds may be"),
         ("score@4 > .5", "cannot be checked"),
+        ("map >= .3", "did you mean 'average_precision'?"),
         ("ndcg@4 > .5", "there is no metric 'ndcg' at 4"),
         ("average_precision@5 > .5", "average_precision is known of the first 8 items, and not of others"),
         ("max_f1_rank > .5", "there is no metric 'max_f1_rank' of the whole list"),
@@ -288,10 +289,9 @@ def test_f1_is_shown_where_it_is_asked_for(tmp_path, capsys):
 
 def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
     (tmp_path / "list.parquet").write_bytes(b"")
-    for command in (["check"], ["monitor", "precision@5", "--day", "2026-01-01"]):
+    for verb, day, measure in (("check", "", "precision@5 >= .3"), ("monitor", "2026-01-01=", "precision@5")):
         for place, said in (("list.parquet", "list.parquet: is a file, and no folder"), ("nowhere", "no such f")):
-            extra = ["precision@5 >= .3"] if command[0] == "check" else []
-            assert run([command[0], str(tmp_path / place), *extra, *command[1:]]) == 2
+            assert run([verb, f"{day}{tmp_path / place}", measure]) == 2
             assert said in capsys.readouterr().err
 
 
@@ -305,7 +305,7 @@ def test_a_gate_may_demand_a_claim_about_the_truth(tmp_path, capsys):
     ranks = evaluation.label_table.filter(pc.is_valid(evaluation.label_table.column("label"))).slice(0, 3)
     streameval.evaluate(study, labels=pa.table({"rank": ranks.column("rank"), "label": [0, 0, 0]}), vote="any")
     for arguments in ([], [clear], [false]):
-        assert run(["check", str(study), *arguments, "--about", "truth", "--summary", str(tmp_path / "said.md")]) == 5
+        assert run(["check", str(study), *arguments, "--about", "truth", "--out", str(tmp_path / "said.md")]) == 5
         told = capsys.readouterr().out
         assert "This is no claim about the truth: " in told
         assert "inconclusive" in told

@@ -189,15 +189,15 @@ def test_the_interval_covers_in_simulation():
     assert tail > 1e-4
 
 
-POINT = "extrapolate --precision 0.6 --recall 0.8 --prevalence 0.03"
+POINT = "extrapolate precision@recall:0.8=0.6 prevalence=0.03"
 
 
 def test_the_command(capsys):
-    assert run(shlex.split(f"{POINT} --to 0.75 --population 100000 --json")) == 0
+    assert run(shlex.split(f"{POINT} precision@recall:0.75 --items 100000 --json")) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["precision"] == pytest.approx(0.67440999, abs=1e-8)
     assert found["documents"] == pytest.approx(0.03 * 1e5 * 0.75 / found["precision"])
-    assert run(shlex.split("extrapolate --precision 0.0301 --recall 0.9 --prevalence 0.03 --to 0.3")) == 0
+    assert run(shlex.split("extrapolate precision@recall:0.9=0.0301 prevalence=0.03 precision@recall:0.3")) == 0
     said = capsys.readouterr().out
     assert "Outside the paper's model" in said
     assert "below prevalence" in said
@@ -208,32 +208,37 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
     study = str(tmp_path / "study")
     streameval.plan(str(folder), study, method="loguniform", alpha=0.2, seed=0)
     streameval.evaluate(study, labels=labels, misses=500)
-    assert run(["extrapolate", "--study", study, "--to", "0.75", "--rank", "3000", "--json"]) == 0
+    assert run(["extrapolate", study, "precision@recall:0.75", "--at", "3000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     y = np.cumsum(truth)
     positives, population = y[-1] + 500, truth.size + 500
     exact = float(extrapolate(y[2999] / 3000, y[2999] / positives, positives / population, 0.75).precision)
     assert found["precision_lower"] <= exact <= found["precision_upper"]
     assert found["precision_lower"] <= found["precision"] <= found["precision_upper"]
-    assert run(["extrapolate", "--study", study, "--to", "0.75"]) == 0
+    assert run(["extrapolate", study, "precision@recall:.75"]) == 0
     assert "at all ranks at once with probability 0.95" in capsys.readouterr().out
-    assert run(["extrapolate", "--study", study, "--to", "0.75", "--population", "9"]) == 2
-    assert run(["extrapolate", "--study", study, "--to", "0.75", "--precision", "0.9"]) == 2
+    assert run(["extrapolate", study, "precision@recall:0.75", "--items", "9"]) == 2
+    assert run(["extrapolate", study, "prevalence=0.9", "precision@recall:0.75"]) == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("--precision 0.02 --recall 0.8 --prevalence 0.03 --to 0.75", "not above prevalence 0.03"),
-        ("--precision 0.03 --recall 0.8 --prevalence 0.03 --to 0.75", "not above prevalence 0.03"),
-        ("--precision 0.6 --recall 1 --prevalence 0.03 --to 0.75", "recall is 1, outside (0, 1)"),
-        ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to 0", "target recall is 0, outside (0, 1)"),
-        ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to nan", "target recall is nan, outside (0, 1)"),
-        ("--precision 1.2 --recall 0.8 --prevalence 0.03 --to 0.5", "precision is 1.2, outside (0, 1]"),
-        ("--precision 0.6 --recall 0.8 --prevalence 0 --to 0.5", "prevalence is 0, outside (0, 1)"),
-        ("--precision 0.6 --recall 0.8 --to 0.5", "prevalence is not given"),
-        ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.5 --population 0", "a population of 0 items"),
-        ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.5 --rank 3", "rank is a cutoff of a study"),
+        ("precision@recall:0.8=0.02 prevalence=0.03 precision@recall:0.75", "not above prevalence 0.03"),
+        ("precision@recall:0.8=0.03 prevalence=0.03 precision@recall:0.75", "not above prevalence 0.03"),
+        ("precision@recall:1=0.6 prevalence=0.03 precision@recall:0.75", "recall is 1, outside (0, 1)"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:1", "target recall is 1, outside (0, 1)"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:nan", "is 'nan', not a number"),
+        ("precision@recall:0.8=1.2 prevalence=0.03 precision@recall:0.5", "precision is 1.2, outside (0, 1]"),
+        ("precision@recall:0.8=0.6 prevalence=0 precision@recall:0.5", "prevalence is 0, outside (0, 1)"),
+        ("precision@recall:0.8=0.6 precision@recall:0.5", "prevalence is not given"),
+        ("prevalence=0.1 precision@recall:0.5", "precision is not given"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@100", "what is wanted is a precision at a recall"),
+        ("precision@100=0.6 prevalence=0.03 precision@recall:0.5", "precision@100=0.6: not a study, nor what was"),
+        ("precision@recall:0.8=much prevalence=0.03 precision@recall:0.5", "nor what was measured"),
+        ("precision@recall:0.75", "not said from what to extrapolate"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.5 --items 0", "items is 0"),
+        ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.5 --at 3", "at names cutoffs of a study"),
     ],
 )
 def test_bad_input_is_one_line(arguments, says, capsys):

@@ -152,7 +152,7 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         ([str(judged), "--out", str(out)], "asks another question than the days before: vote is any, and was majority"),
         ([str(judged), "--out", str(out), "--allow", "votes"], "did you mean 'vote'"),
         ([str(nameless), "--out", str(out)], "there is no date in its name"),
-        ([str(nameless), "--day", "2026-02-30", "--out", str(out)], "'2026-02-30' is no day"),
+        ([f"2026-02-30={nameless}", "--out", str(out)], "'2026-02-30' is no day"),
         (
             [str(second), "precision@score:0.6", "--out", str(out)],
             "was begun with measure precision@score:0.5",
@@ -173,8 +173,10 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         assert said in told
         assert told.count("\n") == 1
     assert run(["monitor", str(judged), "--out", str(out), "--allow", "vote"]) == 0
-    with pytest.raises(StreamevalError, match="one day was given for 2 studies"):
-        streameval.monitor([first, second], "precision@9", day="2026-01-01")
+    copy = tmp_path / "latest"
+    shutil.copytree(first, copy)
+    history = streameval.monitor([f"2026-02-01={copy}", f"20260202={second}"], "precision@9")
+    assert [str(row["day"]) for row in history.rows] == ["2026-02-01", "2026-02-02"]
 
 
 def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):
@@ -209,7 +211,7 @@ def test_a_draw_counts_once(tmp_path, capsys):
     assert run(["monitor", str(first), "precision@100", "--out", str(out)]) == 0
     for arguments, said in (
         ([str(again)], "was drawn with seed 7, as that of 2026-01-01"),
-        ([str(first), "--day", "2026-02-01"], "its plan is the one that the history has for 2026-01-01"),
+        ([f"2026-02-01={first}"], "its plan is the one that the history has for 2026-01-01"),
     ):
         assert run(["monitor", *arguments, "--out", str(out)]) == 2
         told = capsys.readouterr().err
@@ -227,7 +229,7 @@ def test_draws_by_key_are_not_pooled(tmp_path):
     for day in (1, 2):
         folders.append(tmp_path / f"2026-01-0{day}")
         table = pa.table({"id": np.arange(300)})
-        plan = streameval.plan(table, folders[-1], draw_by="id", seed=7, budget=120 + day)
+        plan = streameval.plan(table, folders[-1], on="id", seed=7, budget=120 + day)
         streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
     rows = streameval.monitor(folders, "precision@100").rows
     assert [(row["positives"], row["seed"]) for row in rows] == [(None, None)] * 2

@@ -65,10 +65,10 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, c
             status, said = watch(folder)
             assert status == 2
             assert f"planned labels are missing: {late.num_rows} of {labels.num_rows}" in said.err
-            assert "--incomplete" in said.err
+            assert "--allow incomplete" in said.err
             assert said.err.count("\n") == 1
             assert out.read_bytes() == before
-            status, said = watch(folder, "--incomplete")
+            status, said = watch(folder, "--allow", "incomplete")
             assert f"2026-01-10 counts with 60 of {labels.num_rows} labels" in said.out
             early = rows_of(out)[-1]
         elif day == 12:  # they are in: the tenth again, and tonight
@@ -133,7 +133,7 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
     early, late = labels.slice(0, 90), labels.slice(90)
     asked = [str(folder), "--out", str(out)]
     labelled(folder, early)
-    assert run(["monitor", *asked, f"precision@{CUTOFF}", "--incomplete"]) == 0
+    assert run(["monitor", *asked, f"precision@{CUTOFF}", "--allow", "incomplete"]) == 0
     labelled(folder, late.slice(0, 30))
     assert run(["monitor", *asked]) == 0  # it was taken as it was, and has more now
     assert "counts with 120 of" in capsys.readouterr().out
@@ -145,7 +145,7 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
     other = [not one for one in early.column("label")[:2].to_pylist()]
     labelled(folder, pa.concat_tables([pa.table({"rank": early.column("rank")[:2], "label": other})] * 3))
     capsys.readouterr()
-    assert run(["monitor", *asked, "--incomplete"]) == 2
+    assert run(["monitor", *asked, "--allow", "incomplete"]) == 2
     said = capsys.readouterr().err
     assert "labels that the history counts for 2026-01-01 have changed since: 2" in said
     assert said.count("\n") == 1
@@ -155,7 +155,7 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
 def test_a_day_that_is_judged_otherwise_is_not_replaced(tmp_path):
     out = tmp_path / "history.parquet"
     folder, labels = night(tmp_path, 1, 0.9)
-    streameval.monitor(labelled(folder, labels.slice(9)), f"precision@{CUTOFF}", incomplete=True, out=out)
+    streameval.monitor(labelled(folder, labels.slice(9)), f"precision@{CUTOFF}", allow=["incomplete"], out=out)
     labelled(folder, labels.slice(0, 9), label_error=0.02)
     with pytest.raises(streameval.StudyError, match="--allow label_error"):
         streameval.monitor(folder, out=out)

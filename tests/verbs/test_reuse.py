@@ -88,7 +88,7 @@ def test_the_band_holds_for_draws_by_key(versions):
 def first(versions, tmp_path):
     """The first version's study, and its labels by id."""
     path, truth, _ = versions
-    made = streameval.plan(str(path), tmp_path / "v1", draw_by="id", score="v1", alpha=0.2, seed=0)
+    made = streameval.plan(str(path), tmp_path / "v1", on="id", score="v1", alpha=0.2, seed=0)
     ids = [f"item {rank - 1}" for rank in made.ranks]
     labels = tmp_path / "labels.parquet"
     pq.write_table(pa.table({"id": ids, "label": truth[made.ranks - 1]}), labels)
@@ -135,14 +135,13 @@ def test_bad_input(versions, first, tmp_path, capsys):
     twice.write_text("id,label\n" + "".join(f"{i},1\n{i},0\n" for i in ids))
     reuse = ["--method", "loguniform", "--reuse", str(first)]
     for arguments, says in [
-        (["--method", "paula", "--draw-by", "id"], "method paula does not draw each rank by itself"),
-        (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
-        (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
-        (["--draw-by", "id", "--stages", "2", "--growing"], "growing does not go with draws by key"),
+        (["--method", "paula", "--on", "id"], "method paula does not draw each rank by itself"),
+        (["--method", "loguniform", "--on", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
+        (["--method", "loguniform", "--on", "label"], "does not tell items apart"),
+        (["--on", "id", "--stages", "2", "--growing"], "growing does not go with draws by key"),
         (reuse, "name it with --on COL"),
         (["--method", "loguniform", "--label", "label"], "no column to draw by"),
         ([*reuse, "--on", "id"], "not said whether the model has seen them"),
-        ([*reuse, "--on", "id", "--draw-by", "v1"], "cannot be drawn by v1 and joined on id"),
         (["--method", "loguniform", "--reuse", str(twice), "--on", "id", "--labels-unseen-by-model", "yes"],
          "3 items have contradictory labels"),
     ]:  # fmt: skip
@@ -168,7 +167,7 @@ def test_drawn_keys_that_stand_at_several_items_are_refused(tmp_path, capsys, or
     users[-1], users[n // 2] = users[0], users[7]  # no two in one stratum: the head is labelled, and they are far below
     path, study = tmp_path / "items.parquet", tmp_path / "x"
     pq.write_table(pa.table({"user": users, "v1": np.linspace(1, 0, n)}), path, row_group_size=3_000)
-    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--draw-by", "user", *order]
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--on", "user", *order]
     plan += ["--seed", "7"]
     assert run(plan) == 2
     said = capsys.readouterr().err
@@ -183,15 +182,15 @@ def test_a_key_of_two_columns_may_repeat_in_each(tmp_path, capsys):
     pq.write_table(pairs, tmp_path / "items.parquet")
     plan = ["plan", str(tmp_path / "items.parquet"), "--method", "loguniform", "--study", str(tmp_path / "x")]
     plan += ["--seed", "7"]
-    assert run([*plan, "--draw-by", "user"]) == 2
+    assert run([*plan, "--on", "user"]) == 2
     assert "does not tell items apart" in capsys.readouterr().err
-    assert run([*plan, "--draw-by", "day,user"]) == 0
+    assert run([*plan, "--on", "day,user"]) == 0
 
 
 def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, capsys):
     path, _, _ = versions
     old = tmp_path / "v1"
-    streameval.plan(str(path), old, draw_by=["id"], score="v1", alpha=0.2, seed=0)
+    streameval.plan(str(path), old, on="id", score="v1", alpha=0.2, seed=0)
     streameval.select(old, export=tmp_path / "tasks.csv")
     text = (tmp_path / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
     filled = tmp_path / "filled.csv"
@@ -210,7 +209,7 @@ def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, caps
 def studied(versions, tmp_path):
     """The first version's study, drawn by key, of which all but 9 items are labelled."""
     path, truth, _ = versions
-    plan = streameval.plan(str(path), tmp_path / "v1", draw_by="id", score="v1", alpha=0.2, seed=5)
+    plan = streameval.plan(str(path), tmp_path / "v1", on="id", score="v1", alpha=0.2, seed=5)
     streameval.select(tmp_path / "v1")
     labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
     streameval.evaluate(tmp_path / "v1", labels=labels.slice(0, plan.ranks.size - 9))

@@ -148,7 +148,7 @@ def test_what_cannot_be_shown_is_refused_in_one_line(planned):
         (["f1@precision:.5"], "there is no f1 at a precision. Hint: there are: recall, rank"),
         (["precision@10 >= .5"], "is a condition. Hint: `streameval check`"),
         (["precision@10 within .5"], "how wide bounds may be"),
-        (["map"], "there is no metric 'map' of the whole list"),
+        (["map"], "there is no metric 'map' of the whole list. Hint: did you mean 'average_precision'?"),
     ):
         with pytest.raises(InputError) as refused:
             streameval.show("pairs", *asked)

@@ -36,12 +36,15 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     assert rows["paula"]["replicates"] == 1
     assert rows["loguniform"]["half_width"] < rows["uniform hypergeometric"]["half_width"]
     assert picture.read_text().startswith("<svg")
+    assert run([*arguments, "--method", "uniform,paula", "--method", "stratified", "--json"]) == 0
+    chosen = [row["method"] for row in json.loads(capsys.readouterr().out)["methods"]]
+    assert {name.split()[0] for name in chosen} == {"uniform", "paula", "stratified"}
     assert run(arguments) == 0
     assert "promised" in capsys.readouterr().out
 
 
 def test_paula_bracket_on_ppdb_as_measured(real):
-    row, noise_aware = streameval.simulate(str(real("ppdb_human")), label="label", methods="paula").rows
+    row, noise_aware = streameval.simulate(str(real("ppdb_human")), label="label", method="paula").rows
     assert row["labels"] == 11_692
     assert round(row["inside"] * 82) == 15
     assert row["claim"] == "none"
@@ -53,7 +56,7 @@ def test_bad_input(labelled, tmp_path):
     with pytest.raises(InputError, match="no column 'labl'"):
         streameval.simulate(str(path), label="labl")
     with pytest.raises(InputError, match="no method 'paul'"):
-        streameval.simulate(str(path), label="label", methods=["paul"])
+        streameval.simulate(str(path), label="label", method=["paul"])
     with pytest.raises(InputError, match="replicates is 0"):
         streameval.simulate(str(path), label="label", replicates=0)
     with pytest.raises(InputError, match="below the smallest plan"):

@@ -11,6 +11,8 @@ from inspect import cleandoc
 
 from cyclopts import App, Group
 
+from streameval.cli.panels import flowing
+
 PANELS = {
     "The journey": ["plan", "select", "labels", "evaluate", "cut", "grow"],
     "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
@@ -33,5 +35,9 @@ def register(app: App) -> None:
         (help,) = re.findall(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
         group, place = places.get(name, (panels[0], len(places)))
         app.command(
-            f"{__name__}.{name}:{name}", name=name.replace("_", "-"), help=cleandoc(help), group=group, sort_key=place
+            f"{__name__}.{name}:{name}",
+            name=name.replace("_", "-"),
+            help=flowing(cleandoc(help)),
+            group=group,
+            sort_key=place,
         )

@@ -37,7 +37,7 @@ def adopt(
     """Make a study of labels that were drawn elsewhere: a true curve if it is known how, or a plain no.
 
     Example: streameval adopt list/ --study ours --labels sample.csv --on id --drawn uniform --sample-size 2000
-    Example: streameval adopt list/ --study ours --labels sample.csv --drawn strata --strata strata.csv
+    Example: streameval adopt list/ --study ours --labels sample.csv --drawn strata --sample-size ranges.csv
 
     Args:
         ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def check(
     study: Path,
+    /,
     *conditions: str,
     about: Literal["truth"] | None = None,
-    summary: Path | None = None,
+    out: Path | None = None,
     output: Output = Output(),
 ) -> int:
     """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it cannot be told.
@@ -32,7 +33,7 @@ def check(
             the means are asked for: map, ndcg@10.
         about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
             several sources, nothing can be told.
-        summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
+        out: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
     from streameval.verbs.check import check as verb
 
@@ -44,8 +45,8 @@ def check(
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
     of_truth = "" if about is None else "This is a claim about the truth."
     said = found.why or f"{found.promise} {of_truth}".rstrip()
-    if summary is not None:
-        _append(summary, f"{study}: {outcome}", [head, *cells], said)
+    if out is not None:
+        _append(out, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
                               "claim": found.claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
     for one in found:

@@ -11,6 +11,7 @@ from streameval.cli.output import Output
 def compare(
     a: Path,
     b: Path,
+    /,
     *,
     confidence: float = 0.95,
     out: Path | None = None,

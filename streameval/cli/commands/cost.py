@@ -15,7 +15,7 @@ def cost(
     *ranking: str,
     items: Whole | None = None,
     price_per_label: float | None = None,
-    adopted: Whole | None = None,
+    sample_size: Whole | None = None,
     parameters: MethodFlags = MethodFlags(),
     flags: CountedFlags = CountedFlags(),
     output: Output = Output(),
@@ -30,7 +30,7 @@ def cost(
         ranking: The list, as for plan: its rows are counted.
         items: Items in a list that is not at hand.
         price_per_label: Adds what the labels cost.
-        adopted: Say too what a uniform sample of this many labels is worth that somebody else drew (streameval adopt).
+        sample_size: Say too what a uniform sample of this size is worth that somebody else drew (streameval adopt).
     """
     from streameval.verbs.cost import cost as verb
     from streameval.verbs.cost import worth
@@ -45,9 +45,9 @@ def cost(
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
     lines += [line for row in found for line in _by_stage(row)]
     result: dict[str, Any] = {"items": items, "methods": found}
-    if adopted is not None:
+    if sample_size is not None:
         wanted = parameters.given()
-        result["adopted"] = worth(items, adopted, wanted.get("confidence"), wanted.get("min_precision"))
+        result["adopted"] = worth(items, sample_size, wanted.get("confidence"), wanted.get("min_precision"))
         lines += ["", *_worth(result["adopted"])]
     output.say(result, [*lines, "", *_COST_NOTES])
 

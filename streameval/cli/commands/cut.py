@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def cut(
     study: Path,
     cutoff: str,
+    /,
     *,
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",

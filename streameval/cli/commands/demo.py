@@ -7,7 +7,7 @@ from pathlib import Path
 from streameval.cli.output import Output
 
 
-def demo(folder: Path = Path("streameval-demo"), *, output: Output = Output()) -> None:
+def demo(folder: Path = Path("streameval-demo"), /, *, output: Output = Output()) -> None:
     """Run the whole journey on 1,613,706 pairs of handwritten digits, whose truth is known.
 
     Example: streameval demo

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, copied, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, flags_of
 from streameval.cli.output import Output
@@ -27,10 +27,10 @@ Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_
 @job
 def evaluate(
     study: Path,
+    /,
     *,
     labels: Sources = None,
     how: LabelFlags = _LABELS,
-    publish: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
 ) -> None:
@@ -43,7 +43,6 @@ def evaluate(
         labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
             duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
             before adds nothing.
-        publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import shown
     from streameval.kinds import kind_of
@@ -53,7 +52,7 @@ def evaluate(
     kind, given = kind_of(study), how.changed()
     if batch.dry_run:
         kind.asked("evaluate", given)
-        _rehearse(study, labels or [], publish, output)
+        _rehearse(study, labels or [], output)
         return
     with Study(study).changing():
         with stage("evaluate", output) as told:
@@ -71,24 +70,17 @@ def evaluate(
     lines = [*shown(said), f"Report: {result['report']}"]
     if following := result.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
-    if publish is not None:
-        from streameval.verbs.publish import publish as copy
-
-        result["published"] = copied(lambda: copy(study, publish), output)
-        lines.append(f"Published: {publish}")
     output.say(result, lines)
 
 
-def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
+def _rehearse(study: Path, labels: list[str], output: Output) -> None:
     from streameval.kinds import kind_of
     from streameval.parquet.account import Forecast
     from streameval.study import Study
     from streameval.study.label_tables import forecast_labels
-    from streameval.verbs.publish import published
 
     plan = Study(study).plan()
-    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in published(Study(study))]
-    writes = [*(study / name for name in kind_of(study).files(plan)), *copies]
+    writes = [study / name for name in kind_of(study).files(plan)]
     facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
     output.say(facts, [head, *lines_of(facts)])

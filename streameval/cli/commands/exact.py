@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from streameval.cli.batch import Batch, copied, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import EngineFlags, Whole
 from streameval.cli.output import Output, progress
@@ -26,7 +26,6 @@ def exact(
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
-    publish: str | None = None,
     flags: ScoredFlags = ScoredFlags(),
     many: ManyFlags = ManyFlags(),
     engine: EngineFlags = EngineFlags(),
@@ -36,8 +35,8 @@ def exact(
     """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
 
     Example: streameval exact ranking/ --label is_correct --score confidence --out results
-    Example: streameval exact ranking/ --label is_correct --out results --engine spark --spark-remote sc://spark:15002
-    Example: streameval exact runs/ --per query --label grade --score score --item document --at 10,100 --out results
+    Example: streameval exact ranking/ --label is_correct --out results --engine spark:sc://spark:15002
+    Example: streameval exact runs/ --per query --label grade --score score --key document --at 10,100 --out results
 
     Args:
         ranking: Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With
@@ -49,11 +48,7 @@ def exact(
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
         epsilon: Grid ratios minus one for these windows, separated by commas.
         out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
-        publish: Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs
-            --out.
     """
-    if publish is not None and out is None:
-        raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     from streameval.cli.picture import shown
     from streameval.kinds import named
     from streameval.study.label_tables import forecast_labels
@@ -71,7 +66,7 @@ def exact(
     if batch.dry_run:
         if verb is exact_per:
             raise InputError("--per does not go with --dry-run", "leave it out")
-        _rehearse((ranking, flags), label, labels, (out, publish), output)
+        _rehearse((ranking, flags), label, labels, out, output)
         return
     with stage("exact", output) as told:
         with progress("items", output) as bar:
@@ -87,11 +82,6 @@ def exact(
     report = str(out / "report.html") if out else None
     result, said = kind.says(out or Path(), found)
     lines = [*shown(said), *([f"Report: {report}"] if out else [])]
-    if publish is not None and out is not None:
-        from streameval.verbs.publish import publish as copy
-
-        copied(lambda: copy(out, publish), output)
-        lines.append(f"Published: {publish}")
     output.say({**result, "report": report}, lines)
 
 
@@ -99,19 +89,17 @@ def _rehearse(
     what: tuple[Sequence[str], ScoredFlags],
     label: str,
     labels: str | None,
-    places: tuple[Path | None, str | None],
+    out: Path | None,
     output: Output,
 ) -> None:
     from streameval.kinds import named
     from streameval.rankings.forecasts import forecast_exact
     from streameval.study.label_tables import forecast_labels
-    from streameval.verbs.publish import MANIFEST
 
     ranking, flags = what
     n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
     names = named("labelled_list").files(None)
-    writes = [str(places[0] / name) for name in names] if places[0] else []
-    writes += [f"{places[1].rstrip('/')}/{name}" for name in (*names, MANIFEST)] if places[1] else []
+    writes = [str(out / name) for name in names] if out else []
     facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,
                       forecast_labels([] if labels is None else [labels]))  # fmt: skip
     output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])

@@ -2,53 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 from streameval.errors import InputError
+from streameval.questions import Question
+from streameval.questions.cutoffs import number
+
+_FORM = "STUDY precision@recall:0.75, or precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75"
 
 
 def extrapolate(
-    *,
-    to: float,
-    precision: float | None = None,
-    recall: float | None = None,
-    prevalence: float | None = None,
-    population: Whole | None = None,
-    study: Path | None = None,
-    rank: Whole | None = None,
+    *given: str,
+    at: str | None = None,
+    items: Whole | None = None,
     output: Output = Output(),
 ) -> None:
     """Extrapolate precision at one recall to another (Dimm 2015), from one point or from a study with bounds.
 
-    Example: streameval extrapolate --precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.75 --population 100000
-    Example: streameval extrapolate --study my-study --to 0.75
+    Example: streameval extrapolate precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75 --items 100000
+    Example: streameval extrapolate my-study precision@recall:0.75
 
     Args:
-        to: Target recall, in (0, 1).
-        precision: Precision that was measured.
-        recall: Recall that it was measured at.
-        prevalence: Share of positives in the population.
-        population: Items in the population: says how many documents to review for the target recall.
-        study: Folder of an evaluated study, instead of a point.
-        rank: Cutoff of the study to extrapolate from (default: the powers of ten).
+        given: Folder of an evaluated study; or what was measured: precision@recall:0.8=0.6 and prevalence=0.03, the
+            share of positives among all items. Last, what is wanted: precision@recall:0.75.
+        at: Cutoffs of the study to extrapolate from, separated by commas (default: the powers of ten).
+        items: Items that the list was taken from: says how many documents to review for the recall that is wanted.
     """
-    if study is not None:
-        if (precision, recall, prevalence) != (None, None, None):
-            raise InputError("a study brings its own precision, recall and prevalence", "leave them out")
-        return _from_study(study, to, rank, population, output)
-    given = {"precision": precision, "recall": recall, "prevalence": prevalence}
-    missing = [name for name, value in given.items() if value is None]
-    if missing:
-        raise InputError(f"{missing[0]} is not given", "give --precision, --recall and --prevalence, or --study")
-    if rank is not None:
-        raise InputError("rank is a cutoff of a study", "give it with --study")
-    _from_point((precision or 0.0, recall or 0.0, prevalence or 0.0), to, population, output)
+    if len(given) < 2:
+        raise InputError("it is not said from what to extrapolate, and to what", _FORM)
+    wanted, known = Question.of(given[-1]), given[:-1]
+    to = _recall_of(wanted)
+    if to is None or wanted.demand is not None:
+        raise InputError(f"{given[-1]}: what is wanted is a precision at a recall", _FORM)
+    if len(known) == 1 and (Path(known[0]).exists() or "=" not in known[0]):
+        return _from_study(Path(known[0]), to, at, items, output)
+    if at is not None:
+        raise InputError("at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
+    _from_point(_point(known), to, items, output)
 
 
-def _from_point(point: tuple[float, float, float], to: float, population: int | None, output: Output) -> None:
+def _recall_of(measure: Question) -> float | None:
+    """The recall at which a precision is asked for; None of any other measure."""
+    cutoff = measure.cutoff
+    if measure.metric != "precision" or cutoff is None or cutoff.kind != "recall":
+        return None
+    return float(cutoff.value)
+
+
+def _point(known: Sequence[str]) -> tuple[float, float, float]:
+    """Precision, the recall that it was measured at, and prevalence."""
+    values: dict[str, float] = {}
+    for text in known:
+        name, _, value = text.rpartition("=")
+        measure, measured = Question.of(name or text), number(value)
+        recall = _recall_of(measure)
+        if measured is None or measure.demand is not None or (recall is None and measure != Question("prevalence")):
+            raise InputError(f"{text}: not a study, nor what was measured", _FORM)
+        values |= {measure.metric: float(measured)} | ({} if recall is None else {"recall": recall})
+    for name in ("precision", "prevalence"):
+        if name not in values:
+            raise InputError(f"{name} is not given", _FORM)
+    return values["precision"], values["recall"], values["prevalence"]
+
+
+def _from_point(point: tuple[float, float, float], to: float, items: int | None, output: Output) -> None:
     from streameval.curve.extrapolation import documents, extrapolate
 
     found = extrapolate(*point, to)
@@ -63,11 +84,11 @@ def _from_point(point: tuple[float, float, float], to: float, population: int | 
         "warnings": warnings,
     }
     lines = [f"Precision at recall {to:g}: {answer:.4f}"]
-    if population is not None and population < 1:
-        raise InputError(f"a population of {population:,} items", "give a whole number, 1 or more")
-    if population is not None:
-        result["documents"] = float(documents(point[2], population, to, answer))
-        lines.append(f"Documents to review for it: {result['documents']:,.0f} of {population:,}")
+    if items is not None and items < 1:
+        raise InputError(f"items is {items:,}", "give a whole number, 1 or more")
+    if items is not None:
+        result["documents"] = float(documents(point[2], items, to, answer))
+        lines.append(f"Documents to review for it: {result['documents']:,.0f} of {items:,}")
     output.say(result, [*lines, *warnings])
 
 
@@ -82,15 +103,15 @@ def _warnings(outside: bool, below: bool, uncertain: bool) -> list[str]:
     return said
 
 
-def _from_study(study: Path, to: float, rank: int | None, population: int | None, output: Output) -> None:
+def _from_study(study: Path, to: float, at: str | None, items: int | None, output: Output) -> None:
     from streameval.reporting.sentences import band_meaning
     from streameval.verbs.extrapolate import extrapolate_study
 
-    table, curve = extrapolate_study(study, to=to, ranks=None if rank is None else [rank], population=population)
+    table, curve = extrapolate_study(study, to=to, at=at, items=items)
     rows = table.to_pylist()
     names = ("extrapolated_lower", "extrapolated", "extrapolated_upper")
     result: dict[str, Any] = {"study": str(study), "to": to, "claim": curve.claim.as_dict(), "curve": rows}
-    if rank is not None:
+    if at is not None and len(rows) == 1:
         result |= {name.replace("extrapolated", "precision"): rows[0][name] for name in names}
     counts = ("documents_lower", "documents", "documents_upper")
     head = ["from the first", "lower", "estimate", "upper", "documents", "at least", "at most"]

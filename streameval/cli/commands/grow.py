@@ -20,6 +20,7 @@ class GrowthFlags(Flags):
 @job
 def grow(
     study: Path,
+    /,
     *,
     by: GrowthFlags = GrowthFlags(),
     batch: Batch = Batch(),

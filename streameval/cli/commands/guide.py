@@ -14,7 +14,7 @@ from streameval.errors import InputError
 _PLAIN = Output()
 
 
-def guide(topic: str | None = None, output: Output = _PLAIN) -> None:
+def guide(topic: str | None = None, /, output: Output = _PLAIN) -> None:
     """Read the guides: concepts, methods, labels, SQL and more; without a topic, list them.
 
     Example: streameval guide methods

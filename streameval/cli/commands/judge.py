@@ -16,13 +16,13 @@ class AnswerFlags(Flags):
     """Which columns of a table of answers say what."""
 
 
-def judge(study: Path, *answers: str, columns: AnswerFlags = AnswerFlags(), output: Output = Output()) -> None:
+def judge(study: Path, /, *answers: str, columns: AnswerFlags = AnswerFlags(), output: Output = Output()) -> None:
     """Take what a judge said of the items that it was asked about, for good and before there are labels.
 
     Example: streameval judge my-study judge.csv
 
     Args:
-        study: Folder of a study that was planned with --judge-sample; select --export-judge writes what to ask.
+        study: Folder of a study that was planned with --judge-sample; select --export writes what to ask.
         answers: What the judge said, in any format that evaluate takes: 0/1, yes/no or a probability. Items without an
             answer are a class of their own.
     """

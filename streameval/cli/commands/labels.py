@@ -18,7 +18,7 @@ _Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_i
 _MOST = 12  # open strata that a terminal shows
 
 
-def labels(study: Path, *, forget: _Names = None, output: Output = Output()) -> None:
+def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) -> None:
     """Show how far the labelling has come, by stratum, annotator and source.
 
     Example: streameval labels my-study

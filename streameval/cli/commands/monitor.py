@@ -16,9 +16,7 @@ _SHOWN = 14
 def monitor(
     *studies: str,
     confidence: float | None = None,
-    day: str | None = None,
     allow: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
-    incomplete: Annotated[bool, Parameter(negative="")] = False,
     out: Path | None = None,
     output: Output = Output(),
 ) -> int:
@@ -31,15 +29,15 @@ def monitor(
     Example: streameval monitor studies/2026-11-22 "precision@score:0.7 >= 0.9" --out history.parquet
 
     Args:
-        studies: Folders of evaluated studies, in the order of their days; one that the history has adds nothing, or the
-            labels that were missing when its day was taken. Last, what is watched: precision@score:0.7 (every item of
+        studies: Folders of evaluated studies, in the order of their days. The day is the last date in the path, or
+            stands before it, as in 2026-11-22=my-study. A study that the history has adds nothing, or the labels that
+            were missing when its day was taken. Last, what is watched: precision@score:0.7 (every item of
             this score or better; they are counted, by one scan of each list), precision@10000 or precision@1%. With
             >= 0.9 behind it, each day and the mean since the last change passes, fails or is inconclusive.
         confidence: Of all bounds and changes together, whenever one looks (default .95).
-        day: Day of a single study (default: the date in its folder's name).
-        allow: What may differ between days, such as vote or score; may be repeated.
-        incomplete: Take days of which planned labels are missing: bounds allow for whatever these say. Given again when
-            they are in, the study brings them; a label that counted has to be what it was.
+        allow: What may differ between days, such as vote or score; may be repeated. incomplete takes days of which
+            planned labels are missing: bounds allow for whatever these say. Given again when they are in, the study
+            brings them; a label that counted has to be what it was.
         out: history.parquet, to append to; history.html is beside it. What it was begun with need not be given again.
     """
     from streameval.reporting.history import COLUMNS, cells, news, sentences
@@ -48,8 +46,7 @@ def monitor(
 
     measure = next((one for one in studies[-1:] if "@" in one and not Path(one).exists()), None)
     folders = studies if measure is None else studies[:-1]
-    found = verb(folders, measure, confidence=confidence, day=day, allow=allow or (), incomplete=incomplete,
-                 out=out)  # fmt: skip
+    found = verb(folders, measure, confidence=confidence, allow=allow or (), out=out)
     said = [*sentences(found), *news(found)]
     kept = [name for name in found.table.column_names if name not in ("positives", "negatives", "counted")]
     rows = [{**row, "day": str(row["day"]), "run_since": str(row["run_since"])}

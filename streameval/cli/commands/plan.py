@@ -187,7 +187,7 @@ def _seed(made: Plan) -> str:
     """What plans the same again, or nearly the same items of another version."""
     if made.draw_by:
         key = shlex.quote(",".join(made.draw_by))
-        again = f"another version draws nearly the same items with --seed {made.seed} --draw-by {key}"
+        again = f"another version draws nearly the same items with --seed {made.seed} --on {key}"
         return f"Seed {made.seed}: {again}."
     by = "" if made.by is None else f" --by {shlex.quote(made.by)}"
     return f"Seed {made.seed}, kept in plan.json: --seed {made.seed}{by} plans the same again."

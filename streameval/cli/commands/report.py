@@ -12,25 +12,25 @@ def report(
     *studies: Path,
     out: Path | None = None,
     examples: Switch = False,
-    plots: Path | None = None,
+    plot: Path | None = None,
     overwrite: Switch = False,
     output: Output = Output(),
 ) -> None:
     """Draw report.html again from a study's result files, or several studies over one another.
 
-    Example: streameval report my-study other-study --out both.html --plots pictures
+    Example: streameval report my-study other-study --out both.html --plot pictures
 
     Args:
         studies: Folders of evaluated studies.
         out: File to write (default: the report.html of the only study).
         examples: Show text of items: the highest negatives and the lowest positives.
-        plots: Folder to write every chart to, as SVG and PNG.
+        plot: Folder to write every chart to, as SVG and PNG.
         overwrite: Replace files that are there and differ.
     """
     from streameval.verbs.report import plots as draw
     from streameval.verbs.report import report as verb
 
     path = verb(*studies, out=out, examples="shown" if examples else "hidden", existing=existing(overwrite))
-    pictures = draw(*studies, folder=plots, existing=existing(overwrite)) if plots is not None else []
-    lines = [f"Report: {path}", *([f"Pictures: {len(pictures)} in {plots}"] if pictures else [])]
+    pictures = draw(*studies, folder=plot, existing=existing(overwrite)) if plot is not None else []
+    lines = [f"Report: {path}", *([f"Pictures: {len(pictures)} in {plot}"] if pictures else [])]
     output.say({"report": str(path), "plots": [str(one) for one in pictures]}, lines)

@@ -9,11 +9,11 @@ from streameval.cli.options import EngineFlags
 from streameval.cli.output import Output, progress
 
 
-def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = EngineFlags(), output: Output = Output()) -> None:
+def scan(study: Path, /, *, shard: str = "1/1", engine: EngineFlags = EngineFlags(), output: Output = Output()) -> None:
     """Do one share of the scans that find the planned ranks of a list by score, for `select` to merge.
 
     Example: streameval scan my-study --shard 3/8
-    Example: streameval scan my-study --engine spark --spark-remote sc://spark:15002
+    Example: streameval scan my-study --engine spark:sc://spark:15002
 
     Each scan needs all shares of the one before: run every shard again until nothing is missing. Shards may run in any
     order, at once, or again. Without --shard, all that is left is done.

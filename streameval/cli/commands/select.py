@@ -13,7 +13,6 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import TASKS
-from streameval.errors import InputError
 from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
@@ -38,10 +37,10 @@ _REASONS = (
 @job
 def select(
     study: Path,
+    /,
     *,
     columns: str | None = None,
     export: Path | None = None,
-    export_judge: Path | None = None,
     tasks: TaskFlags = _TASKS,
     engine: EngineFlags = EngineFlags(),
     batch: Batch = Batch(),
@@ -50,39 +49,38 @@ def select(
     """Fetch exactly the planned items, and write them as tasks for people.
 
     Example: streameval select my-study --export tasks.csv
-    Example: streameval select my-study --export-judge judge.csv
 
     Args:
         study: Folder of the study.
         columns: The items' columns to carry, separated by commas; key columns are carried besides (default: all; an
             export leaves out scores, labels, the index of a pandas frame, and what follows the order of the ranking).
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
-            page). Tasks of a plan with --stages come batch by batch.
-        export_judge: The same for the judge of a plan with --judge-sample; it answers first.
+            page). Tasks of a plan with --stages come batch by batch. Those of a plan with --judge-sample are for the
+            judge, until it has answered.
     """
+    from streameval.judges.classes import awaits_judge
     from streameval.labelling.exports import format_of
     from streameval.study import Study
     from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
-    if export is not None and export_judge is not None:
-        raise InputError("tasks are exported for people or for a judge, who answers first", "leave out one of them")
     if batch.dry_run:
         plan, what = forecast(study, columns=columns)
         foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
+    for_judge = awaits_judge(Study(study).plan())
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=columns, export=export, export_judge=export_judge, engine=engine.create(),
-                        progress=bar, **tasks.given())  # fmt: skip
+            asked = tasks.given()
+            made = verb(study, columns=columns, export=export, engine=engine.create(), progress=bar, **asked)
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
         told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
         for fallback in made.fetched.fallbacks:
             output.event("fallback", **asdict(fallback))
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
-    kept = study / ("selection.parquet" if export_judge is None else "judge_items.parquet")
+    kept = study / ("judge_items.parquet" if for_judge else "selection.parquet")
     written = [kept, *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     fate = "fetched before are used again from" if made.already else "fetched into"
@@ -101,20 +99,19 @@ def select(
         )
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
-    back, shown = shlex.quote(str(export or export_judge or "labels.csv")), export or export_judge
-    if shown is not None:
-        form = format_of(str(shown))
+    back = shlex.quote(str(export or "labels.csv"))
+    if export is not None:
+        form = format_of(str(export))
         back = form.back or back
-        lines.append(f"{_exported(made.tasks, made.files)}, shuffled: {form.how}.")
+        whom = " for the judge, who answers before anybody labels" if for_judge else ""
+        lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
         if made.batches:
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += _left_out(made.left_out, made.key_columns)
-    given = (
-        f"evaluate {shlex.quote(str(study))} --labels" if export_judge is None else f"judge {shlex.quote(str(study))}"
-    )
-    lines.append(f"Next: streameval {given} {back}")
-    output.say({"study": str(study), "export": str(shown) if shown else None, **facts}, lines)
+    folder = shlex.quote(str(study))
+    lines.append(f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}")
+    output.say({"study": str(study), "export": str(export) if export else None, **facts}, lines)
 
 
 def _facts(made: Selection) -> dict[str, Any]:

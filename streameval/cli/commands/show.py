@@ -10,6 +10,7 @@ from streameval.cli.output import Output, columns
 
 def show(
     study: Path,
+    /,
     *measures: str,
     slice: str | None = None,
     standard_error: Switch = False,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Switch, Whole, existing
@@ -15,7 +17,7 @@ from streameval.cli.ranking import RankingFlags
 def simulate(
     *ranking: str,
     label: str,
-    methods: str = "all",
+    method: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     replicates: Whole = 200,
     seed: Whole = 0,
     judge: str | None = None,
@@ -28,12 +30,12 @@ def simulate(
 ) -> None:
     """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
 
-    Example: streameval simulate ranking.parquet --label label --methods all --replicates 200 --plot methods.svg
+    Example: streameval simulate ranking.parquet --label label --replicates 200 --plot methods.svg
 
     Args:
         ranking: Parquet files, folders or globs, as for plan.
         label: Column with every item's label: 0/1 or a boolean.
-        methods: all, or names separated by commas.
+        method: Name of a method, or several separated by commas; may be repeated (default: all methods).
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Of the first draw; each further draw adds one.
         judge: Column of a judge, as for plan: loguniform is run with it and without.
@@ -47,9 +49,9 @@ def simulate(
     if plot is not None:
         kind_of(plot)  # a picture that cannot be drawn is refused before the work, not after
     with progress("methods") as bar:
-        found = verb(list(ranking), label=label, methods=methods, replicates=replicates, seed=seed,
-                     judge=judge, judge_classes=judge_classes, options=flags.options(),
-                     progress=bar, **parameters.given())  # fmt: skip
+        found = verb(list(ranking), label=label, method=",".join(method) if method else None,
+                     replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes,
+                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

@@ -24,9 +24,9 @@ ORDER BY kind = 'macro', name"""
 def sql(
     study: Path,
     query: str | None = None,
+    /,
     *,
-    csv: Annotated[bool, Parameter(negative="")] = False,
-    parquet: Path | None = None,
+    out: Path | None = None,
     overwrite: Switch = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     macros: str | None = None,
@@ -45,8 +45,7 @@ def sql(
         study: Folder of an evaluated study.
         query: In DuckDB's dialect; without one, a prompt on a terminal, or what is piped in; where that is nothing, the
             tables and macros are listed.
-        csv: Print CSV.
-        parquet: Write the rows to this Parquet file instead of printing them.
+        out: File for the rows, .parquet or .csv, instead of printing them; - prints CSV.
         overwrite: Replace that file if it is there and differs.
         files: NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be
             repeated.
@@ -58,26 +57,27 @@ def sql(
     from streameval.cli.prompt import ask_in_turn
     from streameval.verbs.sql import connect
 
-    forms = csv + output.json + (parquet is not None)
     if macros is not None:
-        _print_macros(study, macros, output, query is not None or csv or parquet is not None or bool(files))
+        _print_macros(study, macros, output, query is not None or out is not None or bool(files))
         return
-    if forms > 1:
-        raise InputError("rows take one form", "give one of --json, --csv, --parquet")
+    if out is not None:
+        rows.refuse_form(out)
+    if out == rows.STDOUT and output.json:
+        raise InputError("rows take one form", "leave out --json, or --out -")
     at_prompt = query is None and sys.stdin.isatty()
-    if at_prompt and forms:
-        raise InputError("the prompt shows tables only", "give a query beside --json, --csv or --parquet")
+    if at_prompt and (output.json or out is not None):
+        raise InputError("the prompt shows tables only", "give a query beside --json or --out")
     with connect(study, files=_named(files or []), memory=memory) as session:
         if at_prompt:
             ask_in_turn(session)
             return
         asked = query if query is not None else sys.stdin.read()
         found = session.ask(asked if asked.strip() else _LISTING)
-    if parquet is not None:
-        rows.write_parquet(found, parquet, existing(overwrite))
-        output.say({}, [f"{found.num_rows:,} rows: {parquet}"])
-    elif csv:
+    if out == rows.STDOUT:
         rows.print_csv(found)
+    elif out is not None:
+        rows.write(found, out, existing(overwrite))
+        output.say({"rows": found.num_rows, "out": str(out)}, [f"{found.num_rows:,} rows: {out}"])
     elif output.json:
         output.say({"rows": rows.as_json(found)}, [])
     elif asked.strip():
@@ -96,7 +96,7 @@ def _print_macros(study: Path, name: str, output: Output, strangers: bool) -> No
     from streameval.verbs.register import registering
 
     if strangers:
-        raise InputError("--macros prints SQL, and asks nothing", "leave out the query, --with, --csv and --parquet")
+        raise InputError("--macros prints SQL, and asks nothing", "leave out the query, --with and --out")
     statements = [f"{one};" for one in registering(study, name)]
     output.say({"statements": statements}, [line for one in statements for line in one.splitlines()])
 

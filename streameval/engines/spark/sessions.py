@@ -27,7 +27,7 @@ def opened(remote: str | None) -> Any:
     the server does not answer.
     """
     if remote is not None and not remote.startswith(("sc://", "local")):
-        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --spark-remote sc://HOST:15002")
+        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
     with quiet():
         return _session(remote)
 
@@ -51,7 +51,7 @@ def _session(remote: str | None) -> Any:
     except Exception as error:
         if remote is not None and remote.startswith("sc://"):
             raise trouble(error) from error
-        hint = "it needs Java 17 or later; a server is named with --spark-remote sc://HOST:15002"
+        hint = "it needs Java 17 or later; a server is named with --engine spark:sc://HOST:15002"
         raise InputError(f"Spark cannot be started ({first_line(error)})", hint) from error
 
 
@@ -69,7 +69,7 @@ def _reach(remote: str) -> None:
     except ValueError:
         host = None
     if not host:
-        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --spark-remote sc://HOST:15002")
+        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
     if any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
         return  # the client goes through it
     try:

@@ -34,10 +34,10 @@ def measured(
     columns, judging, beside = asked
     known, pool = tallied.labels, None
     if beside.positives is not None:
-        how, complete = (beside.item, columns.label), judging.assume == "complete"
+        how, complete = (beside.key, columns.label), judging.assume == "complete"
         pool = read_pool(beside.positives, plan, folder.selection(plan), known, how, complete)
     found = bounds_on_means(plan, known, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
-    source = {"item": beside.item, "source": _name_of(beside.positives)}
+    source = {"item": beside.key, "source": _name_of(beside.positives)}
     summary = {
         "evaluation_id": evaluation_id(plan, known, 0 if pool is None else json.dumps(pool.facts())),
         "per": list(plan.notes["per"]),
@@ -52,7 +52,7 @@ def measured(
         "pool": None if pool is None else {**pool.facts(), **source},
     }
     tables = {"metrics": found.metrics, "rankings": found.rankings, "labels": known.table, "issues": tallied.issues}
-    return tables, _claim(found.metrics, plan, pool, beside.item, known), summary
+    return tables, _claim(found.metrics, plan, pool, beside.key, known), summary
 
 
 def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, labels: Labels) -> Claim:
@@ -74,8 +74,8 @@ def refuse_unused(judging: Judging, beside: KnownPositives) -> None:
     """Refuse assumptions of a curve, and what is said of a table of positives without one."""
     if judging.assume not in (None, "complete"):
         raise InputError(f"assume {judging.assume} is for a curve, and this study has many rankings", "leave it out")
-    if beside.positives is None and (beside.item is not None or judging.assume is not None):
-        name = "item" if beside.item is not None else "assume complete"
+    if beside.positives is None and (beside.key is not None or judging.assume is not None):
+        name = "key" if beside.key is not None else "assume complete"
         raise InputError(f"{name} is for a table of positives, and none was given", "give it with positives")
 
 

@@ -35,7 +35,7 @@ def planned(
         Plan: Its ranks are stored rows, from 1.
     """
     asked, progress = given
-    names, ranks, judge = how.per, how.ranks, how.judge
+    names, ranks, judge = how.per, how.cutoffs, how.judge
     folder = planned_study(study)
     before, known = planned_ids(folder), known_seed(folder, seed)
     chosen = fresh_seed() if known is None else known
@@ -45,7 +45,7 @@ def planned(
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
         if name in names and name in ("items", "labelled"):
             raise InputError(f"per is {name}: a column of rankings.parquet has that name", "rename the column")
-    drawn = draw_rankings(opened, names, (how.rankings, how.at, chosen), progress)
+    drawn = draw_rankings(opened, names, (how.rankings, ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
     stored = open_ranking(ranking, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
@@ -57,7 +57,7 @@ def planned(
         "score": asked.score,
         "ascending": asked.ascending,
     }
-    parameters = {"confidence": how.confidence, "rankings": how.rankings, "at": how.at}
+    parameters = {"confidence": how.confidence, "rankings": how.rankings, "at": ranks[-1]}
     made = Plan(METHOD, parameters, opened.n_items, chosen, plan_table(drawn), description, notes, stored.location(),
                 kind="drawn_rankings")  # fmt: skip
     if judge is not None:

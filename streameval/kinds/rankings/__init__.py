@@ -42,9 +42,9 @@ class LabelledRankings(Kind):
         """Make the options of a verb; an `InputError` where no column names a ranking."""
         made = super().asked(verb, given)
         if not made[0].per:
-            name = next((name.replace("_", "-") for name in given if name != "per"), None)
+            name = next((name for name in given if name != "per"), None)
             raise InputError(
-                f"--{name} is for many rankings, and needs --per" if name else "per names no column",
+                f"--{name.replace('_', '-')} is for many rankings, and needs --per" if name else "per names no column",
                 "name the columns of a ranking with --per",
             )
         return made

@@ -111,7 +111,7 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "misses": sums.misses,
         "positives_left_out": found.returned,
         "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
-                       "no_positives": options.no_positives, "ties": options.ties, "item": options.item},
+                       "no_positives": options.no_positives, "ties": options.ties, "item": options.key},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
         "lowest": found.worst.select(shown).to_pylist(),

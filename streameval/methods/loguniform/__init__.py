@@ -63,7 +63,7 @@ class LogUniform(InStages):
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
-    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export-judge).")
+    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.slices.files import SliceResult
+from streameval.study.answers.rankings import SHORT
 from streameval.study.result_files import Evaluation
 
 _Target = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
@@ -125,4 +126,5 @@ def _of_row(row: dict[str, float | None]) -> Bounds:
 
 def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     where = " of the whole list" if question.cutoff is None else f" at {question.cutoff}"
-    return InputError(f"there is no metric '{question.metric}'{where}", did_you_mean(question.metric, names))
+    meant = SHORT.get(question.metric, question.metric)
+    return InputError(f"there is no metric '{question.metric}'{where}", did_you_mean(meant, names))

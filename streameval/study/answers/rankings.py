@@ -11,8 +11,8 @@ from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
 from streameval.study.results import Result
 
-_SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}
-_LONG = {name: short for short, name in _SHORT.items()}
+SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}
+_LONG = {name: short for short, name in SHORT.items()}
 
 
 def measures(result: Result) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def answer(result: Result, question: Question) -> Bounds:
     if cutoff is not None and cutoff.kind != "rank":
         raise InputError(f"{question.measure}: rankings are cut after a number of items", "ndcg@10, say")
     metric = question.metric.removeprefix("mean_").removesuffix("_at")
-    name = _SHORT.get(metric, metric)
+    name = SHORT.get(metric, metric)
     wanted = (f"mean_{name}", "") if cutoff is None else (f"mean_{name}_at", str(cutoff.value))
     for row in result.metrics.to_pylist():
         if (row["metric"], row["argument"]) == wanted:  # the first are under the rule that was asked for

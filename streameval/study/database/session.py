@@ -128,7 +128,7 @@ class Session:
             return
         word = (text.split(None, 1) or ["nothing"])[0].upper()[:20]
         raise InputError(f"{word} is not allowed: the query asks, and writes no file",
-                         "ask with SELECT, SHOW TABLES, DESCRIBE; --parquet and --csv write rows")  # fmt: skip
+                         "ask with SELECT, SHOW TABLES, DESCRIBE; --out writes rows")  # fmt: skip
 
     def _explains_a_question(self, text: str) -> bool:
         """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""

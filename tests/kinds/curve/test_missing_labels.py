@@ -84,11 +84,10 @@ def test_the_best_ranks_alone_estimate_nothing(study, tmp_path, capsys):
     for command in (
         ["show", "precision@1000", "rank@precision:0.9"],
         ["cut", "1000"],
-        ["extrapolate", "--to", ".5"],
+        ["extrapolate", "precision@recall:.5"],
     ):
         name, *flags = command
-        target = ["--study", str(folder)] if name == "extrapolate" else [str(folder)]
-        assert run([name, *target, *flags]) == 0
+        assert run([name, str(folder), *flags]) == 0
     assert run(["report", str(folder)]) == 0
     assert streameval.sql(folder, "SELECT precision_at(1000).estimate AS e").to_pylist() == [{"e": None}]
 

@@ -90,7 +90,7 @@ def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     if curve.proves:
         cut = printed(capsys, "cut", study, k)
         assert (cut["precision"], cut["recall"]) == (p, r)
-    (row,) = printed(capsys, "extrapolate", "--study", study, "--to", "0.9", "--rank", k)["curve"]
+    (row,) = printed(capsys, "extrapolate", study, "precision@recall:0.9", "--at", k)["curve"]
     assert (row["precision"], row["recall"]) == (p, pytest.approx(r))
     query = f"""SELECT precision_at({k}) AS p, recall_at({k}) AS r, rank_at_recall(.9) AS reached,
                     precision_at_score(.5) AS s, rank_at_precision(.8) AS kept,

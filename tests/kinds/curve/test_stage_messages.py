@@ -37,7 +37,7 @@ def judged(where, values=0.25):
 
 def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
     assert planned("--judge-sample", "1000") == 0
-    assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+    assert run(["select", "s", "--export", "judge.csv"]) == 0
     before = Study(Path("s")).plan().plan_id
     capsys.readouterr()
     assert judged(lambda rank: pa.array(np.arange(rank.size) < 0.49 * rank.size)) == 2

@@ -93,7 +93,7 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
 
 def asked(*more):
     assert planned("--judge-sample", "2500", "--judge-accuracy", "0.9", *more) == 0
-    assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+    assert run(["select", "s", "--export", "judge.csv"]) == 0
     answer("judge.csv", "said.csv", SAID)
 
 
@@ -120,7 +120,8 @@ def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     assert csv.read_csv("tasks.csv").num_rows == plan.table.num_rows
     answer("tasks.csv", "labels.csv", TRUTH)
-    assert run(["evaluate", "s", "--labels", "labels.csv", "--publish", "out"]) == 0
+    assert run(["evaluate", "s", "--labels", "labels.csv"]) == 0
+    assert run(["publish", "s", "out"]) == 0
     judge = Study(Path("s")).summary()["diagnostics"]["judge"]
     same = (SAID > 0.5) == TRUTH
     assert judge["share"] == pytest.approx(same[plan.ranks - 1].mean())
@@ -155,7 +156,7 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
     pq.write_table(pa.table({"rank": [*rank, rank[7]], "label": [0.0] * len(rank) + [1.0]}), "twice.parquet")
     assert "has a second answer" in told(capsys, "judge", "s", "twice.parquet")
-    assert "is for people" in told(capsys, "select", "s", "--export-judge", "j.csv", "--remaining")
+    assert "is for people" in told(capsys, "select", "s", "--export", "j.csv", "--remaining")
     assert not Study(Path("s")).labels.sources()
     assert run(["judge", "s", "said.csv"]) == 0
     answer("judge.csv", "other.csv", 1 - SAID)
@@ -164,10 +165,9 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert "no row is a label of a planned item" in told(capsys, "evaluate", "s", "--labels", "said.csv")
     assert planned(study="plain") == 0
     assert "has no sample for a judge" in told(capsys, "judge", "plain", "said.csv")
-    assert "has no sample for a judge" in told(capsys, "select", "plain", "--export-judge", "j.csv")
     for more, says in [
         (["--judge-accuracy", ".9"], "judge-accuracy was given without a judge. Hint: name one with judge"),
-        (["--judge-accuracy", ".9", "--draw-by", "item"], "judge-accuracy was given without a judge"),
+        (["--judge-accuracy", ".9", "--on", "item"], "judge-accuracy was given without a judge"),
         (["--judge-sample", "100"], "judge-sample is 100, below the"),
         (["--judge-sample", "2500", "--judge", "said"], "a judge is either a column or asked about a sample"),
         (["--judge-sample", "2500", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
@@ -223,7 +223,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
 def test_an_adaptive_plan_with_a_judge(judge):
     assert planned("--adaptive", *judge, "--judge-accuracy", "0.9") == 0
     if "--judge-sample" in judge:
-        assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+        assert run(["select", "s", "--export", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
         assert run(["judge", "s", "said.csv"]) == 0
     assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
@@ -262,7 +262,7 @@ BESIDE = {
                                      "--adaptive": "adaptive does not go with stages"},
     ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "a judge does not go with slices",
                        "--stages": "stages does not go with slices", "--adaptive": "adaptive does not go with"},
-    ("--draw-by", "item"): {"--judge": "a judge does not go with draws by key", "--stages": 0,
+    ("--on", "item"): {"--judge": "a judge does not go with draws by key", "--stages": 0,
                             "--judge-sample": "a judge does not go with draws by key",
                             "--adaptive": "adaptive does not go with draws by key"},
     ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--stages": "no parameter",
@@ -288,7 +288,7 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     """Missing labels, errors of labels, several annotators, compare, cut, report, SQL."""
     assert planned(*stage) == 0
     if "--judge-sample" in stage:
-        assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+        assert run(["select", "s", "--export", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
         assert run(["judge", "s", "said.csv"]) == 0
     assert run(["select", "s"]) == 0
@@ -319,7 +319,7 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
 
 @pytest.mark.parametrize("how", [["--adaptive"], ["--stages", "3"], ["--judge-sample", "2500"]])
 def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
-    assert run(["simulate", "list.parquet", "--label", "truth", "--methods", "loguniform", "--judge", "said",
+    assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "said",
                 "--budget", "600", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
     rows = json.loads(capsys.readouterr().out)["methods"]
     assert [row["replicates"] for row in rows] == [8, 8]

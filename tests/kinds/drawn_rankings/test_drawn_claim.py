@@ -18,7 +18,7 @@ def every(tmp_path):
     """A study of all 60 rankings of 10 items, down to item 10 and bounded at 1; its items, and all positives."""
     table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
                       "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
-    streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=10, cutoffs=[1], seed=1)
+    streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=[1, 10], seed=1)
     chosen = streameval.select(tmp_path / "st", ranking=table).table
     return tmp_path / "st", chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
 
@@ -39,7 +39,7 @@ def test_exact_is_said_of_no_more_than_the_labels_decide(every):
 
 def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact(every):
     study, chosen, positives = every
-    found = streameval.evaluate(study, labels=first_of(chosen), positives=positives, item="doc",
+    found = streameval.evaluate(study, labels=first_of(chosen), positives=positives, key="doc",
                                          assume="complete")  # fmt: skip
     claim, said = found.summary["claim"], sample_sentence(found)
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
@@ -54,7 +54,7 @@ def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact
 
 def test_means_that_are_exact_on_a_condition_have_it_said(every):
     study, chosen, positives = every
-    found = streameval.evaluate(study, labels=chosen, positives=positives, item="doc", assume="complete")
+    found = streameval.evaluate(study, labels=chosen, positives=positives, key="doc", assume="complete")
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", None)
     assert "that it and the labels have every positive" in claim["assumes"]
@@ -68,7 +68,7 @@ def test_means_that_are_exact_on_a_condition_have_it_said(every):
 def test_upper_bounds_state_what_they_take_of_the_table(every, item, right):
     study, chosen, positives = every
     table = positives if item else positives.select(["user"])
-    found = streameval.evaluate(study, labels=chosen, positives=table, item=item)
+    found = streameval.evaluate(study, labels=chosen, positives=table, key=item)
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
     assert claim["assumes"].endswith(f"that the table of positives names only positives, {right}")
@@ -94,7 +94,7 @@ def judged(tmp_path, labels, says, seed, rankings, confidence):
                              confidence=confidence, seed=seed)  # fmt: skip
     chosen = streameval.select(tmp_path / "st", ranking=table).table
     return {positives is not None: streameval.evaluate(
-                tmp_path / "st", labels=chosen, positives=positives, item=None if positives is None else "doc")
+                tmp_path / "st", labels=chosen, positives=positives, key=None if positives is None else "doc")
             for positives in (None, pa.table({"user": [0], "doc": [10**6]}))}  # fmt: skip
 
 

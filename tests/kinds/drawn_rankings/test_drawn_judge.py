@@ -131,7 +131,7 @@ def test_predictions_are_those_of_the_definition_in_any_storage(per, tmp_path):
     seen, options = [], RankingOptions("score")
     for apart in (False, True):
         table = rankings(np.random.default_rng(8), apart)
-        plan = streameval.plan(table, tmp_path / str(apart), per=per, rankings=120, at=30, cutoffs=[1, 5, 30],
+        plan = streameval.plan(table, tmp_path / str(apart), per=per, rankings=120, at=[1, 5, 30],
                                         judge="says", seed=3, options=options)  # fmt: skip
         known, want = predictions_of(plan), by_hand(table, (1, 5, 30))
         first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]

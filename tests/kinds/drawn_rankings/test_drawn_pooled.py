@@ -75,7 +75,7 @@ def home(tmp_path, monkeypatch):
 def studied(rankings, *more, blank=0):
     """Plan, and answer the tasks by the truth but for some."""
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--seed", "5"]
-    assert run([*plan, "--rankings", str(rankings), "--at", "5", "--cutoffs", "2,5", *more]) == 0
+    assert run([*plan, "--rankings", str(rankings), "--at", "2,5", *more]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     table = pq.read_table("runs.parquet", columns=["doc", "truth"])
     truth = dict(zip(*table.to_pydict().values(), strict=True))
@@ -90,11 +90,11 @@ def bounds(*flags):
     return {(row["metric"].removeprefix("mean_"), int(row["argument"])): row for row in rows}
 
 
-POOL = ("--positives", "qrels.parquet", "--item", "doc")
+POOL = ("--positives", "qrels.parquet", "--key", "doc")
 
 
 def exactly(name, k):
-    found = streameval.exact("runs.parquet", label="truth", per="query", at=[2, 5], item="doc", options=OPTIONS,
+    found = streameval.exact("runs.parquet", label="truth", per="query", at=[2, 5], key="doc", options=OPTIONS,
                              positives="never.parquet")  # fmt: skip
     return found.mean(name, k)
 
@@ -130,9 +130,9 @@ def test_the_journey_with_pooled_positives(home, capsys):
     for key, row in alone.items():  # the confidence is shared by more bounds
         assert both[key]["lower"] < upper[key]["lower"] < row["lower"]
     pq.write_table(pq.read_table("qrels.parquet").slice(0, 700), "some.parquet")
-    fewer = bounds("--positives", "some.parquet", "--item", "doc")
+    fewer = bounds("--positives", "some.parquet", "--key", "doc")
     assert all(fewer[name, 5]["upper"] >= upper[name, 5]["upper"] for name in METRICS)
-    found = streameval.evaluate("st", positives=pq.read_table("qrels.parquet"), item="doc", assume="complete")
+    found = streameval.evaluate("st", positives=pq.read_table("qrels.parquet"), key="doc", assume="complete")
     assert found.summary["pool"]["complete"]
     assert "every positive of the rankings that were drawn" in found.summary["claim"]["assumes"]
 
@@ -148,7 +148,7 @@ def test_a_judge_narrows_bounds_on_ndcg_too(home):
 
 def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     studied(300)
-    beyond = streameval.evaluate("st", labels="done.csv", positives="qrels.parquet", item="doc")
+    beyond = streameval.evaluate("st", labels="done.csv", positives="qrels.parquet", key="doc")
     rows = pq.read_table("runs.parquet").to_pylist()
     deeper = sum(row["truth"] for row in rows) + 60
     labelled = sum(one == 1 for one in csv.read_csv("done.csv").column("label").to_pylist())
@@ -179,7 +179,7 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     assert "these bounds are wrong" not in said
     upper = pc.utf8_upper(table.column("doc"))
     pq.write_table(table.set_column(1, "doc", upper), "upper.parquet")
-    bounds("--positives", "upper.parquet", "--item", "doc")
+    bounds("--positives", "upper.parquet", "--key", "doc")
     said = " ".join(capsys.readouterr().out.split())
     assert f"Of {positive} items labelled positive the table names 0, and of those labelled negative 0," in said
     assert "If list and table write 'doc' differently, items count twice, and these bounds are wrong." in said
@@ -187,23 +187,23 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     bounds("--positives", "nameless.parquet")
     assert "each once, and none that is an item to label" in " ".join(capsys.readouterr().out.split())
     pq.write_table(table.slice(0, 0), "empty.parquet")
-    bounds("--positives", "empty.parquet", "--item", "doc")
+    bounds("--positives", "empty.parquet", "--key", "doc")
     assert "Rows of drawn rankings: 0." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("--positives qrels.parquet --item dok", "the selected items have no column 'dok'"),
+    [("--positives qrels.parquet --key dok", "the selected items have no column 'dok'"),
      ("--positives numbers.parquet", "'query' is int64, and large_string in the list"),
-     ("--positives nulls.parquet", "1 row without query (null)"), ("--item doc", "item is for a table of positives"),
+     ("--positives nulls.parquet", "1 row without query (null)"), ("--key doc", "key is for a table of positives"),
      ("--positives qrels.parquet", "has a column 'doc' of unknown meaning"),
-     ("--positives runs.parquet --item doc", "has a column 'score' of unknown meaning"),
-     ("--positives graded.parquet --item doc", "a column 'grade' of unknown meaning. Hint: name the column of items "
-      "with --item, call that of grades 'label', and leave all others out"),
-     ("--positives qrels.parquet --item query", "'query' names the ranking, and cannot name the item"),
+     ("--positives runs.parquet --key doc", "has a column 'score' of unknown meaning"),
+     ("--positives graded.parquet --key doc", "a column 'grade' of unknown meaning. Hint: name the column of items "
+      "with --key, call that of grades 'label', and leave all others out"),
+     ("--positives qrels.parquet --key query", "'query' names the ranking, and cannot name the item"),
      ("--positives blank.parquet", "1 label missing. Hint: give every row of the table a grade"),
      ("--label-error 0.1 --assume complete", "does not go with --label-error"),
-     ("--positives docs.parquet --item doc", "the table of positives has no column 'query'"),
+     ("--positives docs.parquet --key doc", "the table of positives has no column 'query'"),
      ("--positives there.parquet", "there.parquet: no such file"),
      ("--assume complete", "assume complete is for a table of positives"),
      ("--assume a2", "assume a2 is for a curve")],
@@ -225,6 +225,6 @@ def test_a_table_that_cannot_be_used_is_one_line(home, given, said, capsys):
 def test_positives_are_of_many_rankings(home, capsys):
     streameval.plan("runs.parquet", "one", budget=10)
     assert run(["evaluate", "one", *POOL]) == 2
-    assert "a study of one ranking does not go with --item, --positives" in capsys.readouterr().err
+    assert "a study of one ranking does not go with --key, --positives" in capsys.readouterr().err
     with pytest.raises(InputError, match="assume"):
         streameval.evaluate("one", labels=pa.table({"rank": [1], "label": [1]}), assume="complete")

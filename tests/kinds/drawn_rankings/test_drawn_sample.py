@@ -135,13 +135,12 @@ def test_what_cannot_be_read_is_shown(home, capsys):
 
 def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "90"]
-    assert run([*plan, "--at", "5", "--cutoffs", "1,6"]) == 2
-    assert "cutoffs go to 6, and the first 5 items of a ranking are labelled" in capsys.readouterr().err
-    assert run([*plan, "--at", "5", "--cutoffs", "1,5", "--seed", "1"]) == 0
-    assert "--cutoffs 1,5" in capsys.readouterr().out
+    assert run([*plan, "--at", "1,5", "--seed", "1"]) == 0
+    assert "--at 1,5" in capsys.readouterr().out
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     labelled("tasks.csv", "done.csv")
-    assert run(["evaluate", "st", "--labels", "done.csv", "--publish", "there"]) == 0
+    assert run(["evaluate", "st", "--labels", "done.csv"]) == 0
+    assert run(["publish", "st", "there"]) == 0
     rows = {(row["metric"], row["argument"]): row for row in pq.read_table("there/metrics.parquet").to_pylist()}
     drawn = pq.read_table("st/rankings.parquet")
     for k in ("1", "5"):
@@ -194,10 +193,9 @@ def test_every_ranking_is_drawn_equally_often(home):
     ("options", "said"),
     [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
      ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
-     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, not a whole"),
-     ({"per": "user", "cutoffs": "0"}, "cutoffs is 0, below 1"),
-     ({"per": "user", "cutoffs": "abc"}, "cutoffs is 'abc', .* such as --cutoffs 1,10,100"),
-     ({"per": "user", "at": "1,10"}, "at is '1,10', not a"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
+     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"),
+     ({"per": "user", "at": 2.5}, "at is '2.5', not a whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
+     ({"per": "user", "at": "abc"}, "at is 'abc', .* such as --at 1,10,100"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):
@@ -215,8 +213,8 @@ def test_what_is_not_known_is_refused(home):
     assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
     assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=10)
-    with pytest.raises(InputError, match=r"a study of one ranking does not go with --item.*a study of drawn rankings"):
-        streameval.evaluate("one", labels=chosen, item="id")
+    with pytest.raises(InputError, match=r"a study of one ranking does not go with --key.*a study of drawn rankings"):
+        streameval.evaluate("one", labels=chosen, key="id")
 
 
 def test_names_of_64_bits_without_a_sign_are_evaluated(home):
@@ -226,7 +224,7 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
     streameval.plan(items, "st", per="user", rankings=20, at=2)
     chosen = streameval.select("st", ranking=items).table
     pool = items.filter(items.column("good").to_numpy() == 1).select(["user", "id"])
-    found = streameval.evaluate("st", labels=chosen, label="good", positives=pool, item="id", assume="complete")
+    found = streameval.evaluate("st", labels=chosen, label="good", positives=pool, key="id", assume="complete")
     means = {row["metric"]: row["estimate"] for row in found.metrics.to_pylist()}
     assert (means["mean_recall_at"], found.summary["pool"]["beyond"]) == (0.5, 20)
     assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(user.to_pylist()))
@@ -245,7 +243,7 @@ def test_what_plans_differ_in_is_said(home, capsys):
     capsys.readouterr()
     assert run([*plan, "--judge", "truth"]) == 2
     assert "a different plan: no judge then, truth now." in capsys.readouterr().err
-    assert run([*plan, "--cutoffs", "1,3"]) == 2
+    assert run([*plan, "--at", "1,3"]) == 2
     assert "a different plan: cutoffs 3 then, 1 and 3 now." in capsys.readouterr().err
 
 

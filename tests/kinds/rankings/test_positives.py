@@ -22,7 +22,7 @@ def evaluated(tmp_path, positives, **options):
 
 @pytest.mark.parametrize("ties", ["all", "trec_eval"])
 def test_what_a_ranking_returned_is_no_miss(tmp_path, ties):
-    rows, summary = evaluated(tmp_path, QRELS, item="doc", ties=ties)
+    rows, summary = evaluated(tmp_path, QRELS, key="doc", ties=ties)
     assert [(rows[q]["positives"], rows[q]["misses"]) for q in "xy"] == [(2, 1), (0, 1)]
     assert rows["x"]["average_precision"] == pytest.approx((1 + 2 / 3) / 3)
     assert summary["positives_left_out"] == 3  # a and c were returned, e is there twice
@@ -33,14 +33,14 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     pq.write_table(pa.table(QRELS), tmp_path / "qrels.parquet")
     arguments = ["exact", str(tmp_path / "runs.parquet"), "--per", "q", "--label", "label", "--score", "score"]
     arguments += ["--positives", str(tmp_path / "qrels.parquet")]
-    assert run([*arguments, "--item", "doc"]) == 0
+    assert run([*arguments, "--key", "doc"]) == 0
     assert "3 rows of the table of positives were left out" in " ".join(capsys.readouterr().out.split())
     assert run(arguments) == 2
     assert "has a column 'doc' of unknown meaning" in capsys.readouterr().err
     pq.write_table(pa.table(QRELS).drop_columns("doc"), tmp_path / "qrels.parquet")
     assert run(arguments) == 2
     assert "1 row of grade 0" in capsys.readouterr().err
-    assert run([*arguments, "--item", "q"]) == 2
+    assert run([*arguments, "--key", "q"]) == 2
     assert "'q' names the ranking, and cannot name the item" in capsys.readouterr().err
     assert run([*arguments[:-2], "--window", "50"]) == 2
     assert "does not go with --window" in capsys.readouterr().err
@@ -59,10 +59,10 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
 )  # fmt: skip
 def test_what_cannot_be_used_is_one_line(tmp_path, positives, said):
     with pytest.raises(InputError, match=said) as caught:
-        evaluated(tmp_path, positives, item="doc")
+        evaluated(tmp_path, positives, key="doc")
     assert "\n" not in str(caught.value)
 
 
 def test_an_empty_table_is_no_miss(tmp_path):
-    rows, summary = evaluated(tmp_path, pa.table(QRELS).slice(0, 0), item="doc")
+    rows, summary = evaluated(tmp_path, pa.table(QRELS).slice(0, 0), key="doc")
     assert (rows["x"]["misses"], summary["misses"], summary["rankings"]) == (0, 0, 2)

@@ -113,7 +113,7 @@ def test_equal_to_what_trec_eval_says(stored, tmp_path):
         table = table.take(np.random.default_rng(0).permutation(len(table)))
     pq.write_table(pa.table(dict(zip(("q", "item", "label"), zip(*known["never"], strict=True), strict=True))),
                    tmp_path / "never.parquet")  # fmt: skip
-    rows, _ = many(table, at=[1, 5, 10, 100], ties="trec_eval", item="item", positives=tmp_path / "never.parquet")
+    rows, _ = many(table, at=[1, 5, 10, 100], ties="trec_eval", key="item", positives=tmp_path / "never.parquet")
     assert set(rows) == set(known["results"])
     compared = 0
     for q, said in known["results"].items():
@@ -250,7 +250,7 @@ def test_what_is_said_of_tied_items_is_what_was_done(ties):
     from streameval.kinds.rankings.page import claim_sentence
 
     table = pa.table({"q": [1, 1], "score": [1.0, 1], "label": [0, 1], "item": ["a", "b"]})
-    rows, found = many(table, ties=ties, item="item")
+    rows, found = many(table, ties=ties, key="item")
     spread = rows[1]["reciprocal_rank_worst"] < rows[1]["reciprocal_rank_best"]
     assert spread == ("between the worst and the best order" in claim_sentence(found.summary))
     assert ("stored position" in found.summary["ranking"]["tie_rule"]) is False

@@ -18,28 +18,29 @@ from streameval.cli.commands.plan import plan
 GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
 COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
-          "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED, "--key id --score score": REFUSED,
+          "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED,
           "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES,
           "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
          "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
-         "--publish there --out results": GOES, "--publish there": REFUSED, "--per query": GOES, "--at 1,3": GOES,
-         "--gain exponential": GOES, "--no-positives skip": GOES, "--item id": GOES, "--ties trec_eval --item id": GOES,
-         "--positives qrels.parquet": GOES, "--engine sparc": REFUSED, "--spark-remote sc://x": REFUSED}  # fmt: skip
-PLAN = {**COMMON, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
+         "--per query": GOES, "--at 1,3": GOES,
+         "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
+         "--positives qrels.parquet": GOES, "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
+PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
+        "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
         "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
         "--by query": REFUSED,
-        "--judge label": GOES, "--judge-classes 0.5": REFUSED, "--cutoffs 1,5": GOES, "--adaptive": REFUSED,
+        "--judge label": GOES, "--judge-classes 0.5": REFUSED, "--at 1,5": GOES, "--adaptive": REFUSED,
         "--alpha 0.1": REFUSED, "--assume independent": REFUSED, "--budget 10": REFUSED,
-        "--claim pointwise": REFUSED, "--draw-by id": REFUSED, "--epsilon 0.1": REFUSED, "--first 9": REFUSED,
+        "--claim pointwise": REFUSED, "--epsilon 0.1": REFUSED, "--first 9": REFUSED,
         "--head 3": REFUSED, "--interval wilson": REFUSED, "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
         "--label label": REFUSED, "--labels-unseen-by-model yes": REFUSED,
         "--stages 2": REFUSED, "--growing": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED,
         "--reuse x.csv": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED}  # fmt: skip
 EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
-            "--item id": REFUSED, "--item id --positives items.parquet": GOES,
-            "--assume complete --positives qrels.parquet": GOES, "--publish there": GOES,
+            "--key id": REFUSED, "--key id --positives items.parquet": GOES,
+            "--assume complete --positives qrels.parquet": GOES,
             "--dry-run": GOES, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED,

@@ -28,7 +28,7 @@ def two(tmp_path):
     """Results of two systems on the same queries."""
     for name, bias in (("old", 0.0), ("new", 0.8)):
         pq.write_table(runs(len(name), bias), tmp_path / f"{name}.parquet")
-        arguments = ["--per", "query", "--label", "label", "--score", "score", "--item", "doc", "--at", "1,5"]
+        arguments = ["--per", "query", "--label", "label", "--score", "score", "--key", "doc", "--at", "1,5"]
         assert run(["exact", str(tmp_path / f"{name}.parquet"), *arguments, "--out", str(tmp_path / name)]) == 0
     return tmp_path
 
