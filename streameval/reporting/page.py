@@ -18,6 +18,7 @@ from streameval.reporting.sentences import (
     next_command,
     page_verdict,
 )
+from streameval.study.next_command import NOTHING
 from streameval.study.result_files import Evaluation
 from streameval.text import number_of, printable
 from streameval.types import Plan
@@ -114,8 +115,8 @@ def _order(plan: Plan | None) -> str:
 
 def _next(study: ReportedStudy) -> str:
     """The command that uses what is proven, or brings what is missing."""
-    said, command = ("", "") if study.plan is None else next_command(study.plan, study.evaluation, study.name)
-    return f"<p class='soft'>To {_text(said)}: <code>streameval {_text(command)}</code></p>" if command else ""
+    command, does = NOTHING if study.plan is None else next_command(study.plan, study.evaluation, study.name)
+    return f"<p class='soft'>Next: <code>{_text(command)}</code> {_text(does)}.</p>" if command else ""
 
 
 def _verdict(study: ReportedStudy, shown: Sequence[ReportedStudy]) -> str:

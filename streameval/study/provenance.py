@@ -1,4 +1,4 @@
-"""What an evaluation was made from, and the commands that make it again."""
+"""What an evaluation was made from, the commands that make it again or lead on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
+from streameval.study.next_command import NextCommand, command, remaining
 from streameval.types import Plan
 
 _OF_THE_MACHINE = ("memory", "threads")  # they change no result
@@ -105,41 +106,36 @@ def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], 
     return [shlex.join(["streameval", *line]) for line in lines]
 
 
-def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
-    """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does."""
+def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextCommand:
+    """Where an evaluation promises nothing: the command that leads to bounds that do."""
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
         (again,) = _evaluated((), {**summary, "assume": "independent"}, study)
-        return f"`{again}` reads bounds that allow for label noise from the same labels"
+        return NextCommand(again, "reads bounds that allow for label noise from the same labels")
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
-            return _remaining(study)
-        return f"`{shlex.join(['streameval', 'grow', study, '--rest'])}` adds the second batch"
+            return remaining(study)
+        return command("adds the second batch", "grow", study, "--rest")
     new = f"{study.rstrip('/')}-loguniform"
-    return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
+    return NextCommand(_planned(plan, new, {"method": "loguniform"}), "plans labels whose bounds hold for any list")
 
 
-def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> str:
-    """Where bounds are too wide: the command that leads to narrower ones, and what it does.
+def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> NextCommand:
+    """Where bounds are too wide: the command that leads to narrower ones.
 
     Args:
         labels: How many in all are wanted.
     """
     account = summary["account"]
     if account["labelled"] < account["planned"]:
-        return _remaining(study)
+        return remaining(study)
     growing = plan.method == "adopted" or plan.parameters.get("growing")
     if growing and plan.look < plan.parameters.get("stages", 1):
-        further = str(labels - account["labelled"])
-        return f"`{shlex.join(['streameval', 'grow', study, '--labels', further])}` adds labels"
+        return command("adds labels", "grow", study, "--labels", str(labels - account["labelled"]))
     new = f"{study.rstrip('/')}-more"
-    return f"`{_planned(plan, new, {'method': 'loguniform', 'budget': labels})}` plans anew with so many labels"
-
-
-def _remaining(study: str) -> str:
-    again = shlex.join(["streameval", "select", study, "--remaining", "--export", "remaining.csv"])
-    return f"`{again}` writes the tasks that have no label yet"
+    again = _planned(plan, new, {"method": "loguniform", "budget": labels})
+    return NextCommand(again, "plans anew with so many labels")
 
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
