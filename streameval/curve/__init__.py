@@ -252,8 +252,8 @@ class Curve(notebook.Tabular):
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _at(self, rank: int, name: str) -> Bounds:
-        (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
-        return Bounds(*(np.nan if value is None else value for value in row.values()))
+        sides = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).rename_columns(Bounds._fields)
+        return Bounds.of_row(sides.to_pylist()[0])
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
         return ranks_within(ranks, self.n_items)
