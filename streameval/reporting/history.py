@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from importlib import resources
 from typing import Any
 
 from streameval.notebook import table
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, picture
 from streameval.study.history import History
-from streameval.text import number_of
+from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
 _SHOWN = 60  # days in the table of the page, the last ones
@@ -145,9 +144,9 @@ def figure(history: History) -> Spec:
 
 def render(history: History) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
-    title = html.escape(f"Precision {history.settings.place}, day by day")
+    title = escaped(f"Precision {history.settings.place}, day by day")
     style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
-    said = "".join(f"<p>{html.escape(one)}</p>" for one in sentences(history))
+    said = "".join(f"<p>{escaped(one)}</p>" for one in sentences(history))
     drawn = picture(figure(history), "svg").decode()
     days = table(f"The last {_SHOWN} days" if len(history.rows) > _SHOWN else "", COLUMNS, cells(history, _SHOWN)[::-1])
     caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."

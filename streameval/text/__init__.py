@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import unicodedata
 
 _ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidirectional too), surrogates, line ends
@@ -16,6 +17,11 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(char) if unicodedata.category(char) in _ESCAPED else char for char in text)
+
+
+def escaped(value: object) -> str:
+    """Write any value for HTML: as text that is neither markup nor a control character."""
+    return html.escape(printable(str(value)))
 
 
 def _escape(char: str) -> str:

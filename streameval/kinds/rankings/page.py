@@ -7,10 +7,10 @@ from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.reporting.page import frame
-from streameval.reporting.plain_page import number, provenance, text
+from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.said import Columns
 from streameval.reporting.tables import table
-from streameval.text import number_of, printable
+from streameval.text import escaped, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
@@ -20,9 +20,9 @@ def render(name: str, found: RankingsEvaluation) -> str:
     """Draw one page, without scripts."""
     summary = found.summary
     body = [
-        f"<h1>Rankings of {text(name)}</h1>",
-        f"<p class='soft'>{text(headline(summary))}</p>",
-        f'<p class="verdict">{text(claim_sentence(summary))}</p>',
+        f"<h1>Rankings of {escaped(name)}</h1>",
+        f"<p class='soft'>{escaped(headline(summary))}</p>",
+        f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
         "<h2>Means</h2>",
         _means(found),
         *_distributions(found),
@@ -100,7 +100,7 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
             by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
     for name, bars in by_metric.items():
         if any(count for _, count in bars):
-            drawn.append(f"<figure><figcaption>{text(name)}</figcaption>{_bars(name, bars)}</figure>")
+            drawn.append(f"<figure><figcaption>{escaped(name)}</figcaption>{_bars(name, bars)}</figure>")
     if not drawn:
         return []
     said = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
@@ -122,7 +122,7 @@ def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
         f'<text x="-5" y="{_HEIGHT * (1 - share) + 3.5:g}" text-anchor="end" stroke="none">{_short(top * share)}</text>'
         for share in ((0, 0.5, 1) if top % 2 == 0 else (0, 1))
     )
-    label = text(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
+    label = escaped(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
     return (
         f'<svg role="img" aria-label="{label}" viewBox="-44 -8 {_WIDTH + 52} {_HEIGHT + 26}" width="{_WIDTH + 52}" '
         'font-size="10" font-family="sans-serif" fill="currentColor"><g stroke="currentColor" stroke-opacity=".25">'
