@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.kernels.draw import mix64
-from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
+from streameval.kernels.draw import SAMPLE_SEED, mix64, sample_hashes
 from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
