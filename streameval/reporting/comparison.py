@@ -14,7 +14,7 @@ from streameval.reporting.charts import ZERO, Spec, chart_file, number, picture,
 from streameval.reporting.page import frame
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
-from streameval.reporting.tables import table
+from streameval.reporting.tables import metric_name, table
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison
 from streameval.text import escaped, printable
@@ -112,7 +112,7 @@ def page(found: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
     both, still = names(found.a.name, found.b.name), picture(spec(figure(found)), "svg").decode()
     title = f"{both[0]} and {both[1]} compared"
-    rows = [(_metric(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
+    rows = [(metric_name(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
     main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
     about = "Share of positives among the first k items."
@@ -147,11 +147,6 @@ def names(*folders: str) -> list[str]:
 def side_labels(*folders: str) -> dict[str, str]:
     """What a chart calls each of two studies."""
     return {side: f"{side}: {name}" for side, name in zip("ab", names(*folders), strict=True)}
-
-
-def _metric(row: dict[str, Any]) -> str:
-    argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
-    return f"{row['metric'].replace('_', ' ')} {argument}".strip()
 
 
 def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:

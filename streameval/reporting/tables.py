@@ -66,10 +66,11 @@ def metrics(shown: Sequence[ReportedStudy]) -> str:
 
 
 def _cells(row: dict[str, Any], name: list[str]) -> list[str]:
-    return [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
+    return [metric_name(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
 
 
-def _metric(row: dict[str, Any]) -> str:
+def metric_name(row: Mapping[str, Any]) -> str:
+    """Name a metric and its cutoff as people read them."""
     argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
     return f"{row['metric'].replace('_', ' ')} {argument}".strip()
 
