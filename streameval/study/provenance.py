@@ -20,8 +20,8 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     r"""Give the commands that plan, select and evaluate the same again.
 
     Args:
-        summary: Of an evaluation: its `label_tables` (`streameval.study.label_history`), `misses`, and how votes were
-            judged.
+        summary: Of an evaluation: its `label_tables` (`streameval.study.take_in.label_history`), `misses`, and how
+            votes were judged.
         study: Folder to write to.
 
     >>> import pyarrow as pa
