@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
@@ -18,13 +18,13 @@ _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 def render(name: str, found: RankingsEvaluation) -> str:
     """Draw one page, without scripts."""
-    summary = found.summary
+    summary, means = found.summary, means_table(found, number)
     body = [
         f"<h1>Rankings of {escaped(name)}</h1>",
         f"<p class='soft'>{escaped(headline(summary))}</p>",
         f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
         "<h2>Means</h2>",
-        _means(found),
+        table(means.head, means.rows),
         *_distributions(found),
         "<h2>By number of items</h2>",
         _sizes(found),
@@ -76,20 +76,24 @@ def claim_sentence(summary: Any) -> str:
     return said
 
 
-NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
+_NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def _means(found: RankingsEvaluation) -> str:
+def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str]) -> Columns:
+    """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
     rows = found.metrics.to_pylist()
-    other = {(row["metric"], row["argument"]): row for row in rows[len(rows) // 2 :]}
-    policy = rows[-1]["no_positives"]
+    half = len(rows) // 2
+    head, sides = ["", "mean"], ["estimate"]
+    if any(row["lower"] != row["upper"] for row in rows):
+        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
+    beside = bool(found.summary["without_positives"])
+    head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(number(row[end]) for end in ("estimate", "lower", "upper")),
-         number(other[row["metric"], row["argument"]]["estimate"])]
-        for row in rows[: len(rows) // 2]
+        [f"{row['metric']} {row['argument']}".strip(), *(shown(row[side]) for side in sides),
+         *[shown(other["estimate"])] * beside]
+        for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
-    head = ["metric", "mean", "worst order", "best order", "other mean"]
-    return f"<p class='soft'>Other mean: {NO_POSITIVES[policy]}.</p>{table(head, cells)}"
+    return Columns(head, cells)
 
 
 def _distributions(found: RankingsEvaluation) -> list[str]:
@@ -173,26 +177,3 @@ def _lowest(summary: Any) -> list[str]:
     cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
              for row in rows]  # fmt: skip
     return ["<h2>Lowest average precision</h2>", table(list(rows[0]), cells)]
-
-
-def terminal_table(found: RankingsEvaluation) -> Columns:
-    """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
-    rows = found.metrics.to_pylist()
-    half = len(rows) // 2
-    others = rows[half:]
-    head, sides = ["", "mean"], ["estimate"]
-    if any(row["lower"] != row["upper"] for row in rows):
-        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
-    beside = bool(found.summary["without_positives"])
-    if beside:
-        head.append(NO_POSITIVES[others[0]["no_positives"]])
-    cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
-         *([_cell(other["estimate"])] if beside else [])]
-        for row, other in zip(rows[:half], others, strict=True)
-    ]  # fmt: skip
-    return Columns(head, cells)
-
-
-def _cell(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.6g}"
