@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from streameval.judges.classes import awaits_judge
 from streameval.study import Study
@@ -47,3 +48,13 @@ def remaining(study: str) -> NextCommand:
 def command(does: str, *words: str) -> NextCommand:
     """A command of ours, from its words."""
     return NextCommand(shlex.join(["streameval", *words]), does)
+
+
+def flags(values: Mapping[str, Any]) -> list[str]:
+    """Words of a command that give it options; True is a flag alone, and None is not given."""
+    return [
+        text
+        for key, value in values.items()
+        if value is not None
+        for text in (f"--{key.replace('_', '-')}", *([] if value is True else [str(value)]))
+    ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
-from streameval.study.next_command import NextCommand, command, remaining
+from streameval.study.next_command import NextCommand, command, flags, remaining
 from streameval.types import Plan
 
 _OF_THE_MACHINE = ("memory", "threads")  # they change no result
@@ -47,7 +47,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
             lines += [shlex.join(["streameval", "select", study]), *_evaluated(new, summary, study)]
             since = stage + 1
         if request is not None:
-            lines.append(shlex.join(["streameval", "grow", study, *_options(request)]))
+            lines.append(shlex.join(["streameval", "grow", study, *flags(request)]))
     return lines
 
 
@@ -86,23 +86,23 @@ def _asked(plan: Plan, study: str) -> list[str]:
     files = [one or IN_MEMORY for one in answers["places"]]
     return [
         shlex.join(["streameval", "select", study, "--export-judge", "judge.csv"]),
-        shlex.join(["streameval", "judge", study, *files, *_options(answers["flags"])]),
+        shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])]),
     ]
 
 
 def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
     """Commands that give label tables as they were given, those alike at once; the last judges as the evaluation."""
     lines = []
-    for (flags, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
+    for (read_with, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
         files = [one["place"] or IN_MEMORY for one in group]
-        lines.append(["evaluate", study, "--labels", *files, *_options(flags)])
+        lines.append(["evaluate", study, "--labels", *files, *flags(read_with)])
         lines += [["labels", study, "--forget", name] for name in forgotten]
     if not lines or lines[-1][0] == "labels":
         lines.append(["evaluate", study])
     judged = _judged(summary)
-    votes = _options({"vote": judged.get("vote")})  # grades are refused without
+    votes = flags({"vote": judged.get("vote")})  # grades are refused without
     lines = [[*line, *votes] if line[0] == "evaluate" else line for line in lines[:-1]] + lines[-1:]
-    lines[-1] += _options(judged)
+    lines[-1] += flags(judged)
     return [shlex.join(["streameval", *line]) for line in lines]
 
 
@@ -146,7 +146,7 @@ def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan")
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
     options = ["--ascending"] * described.pop("ascending", False)
     described |= {"key": ",".join(asked.key)} if asked.key else {}
-    given = _options({**how, "by": plan.by, **described})
+    given = flags({**how, "by": plan.by, **described})
     return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given, *options])
 
 
@@ -157,12 +157,3 @@ def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
         how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}
     how["prefer"] = ",".join(how["prefer"] or [])
     return {key: value for key, value in how.items() if value and value != "majority"}
-
-
-def _options(values: Mapping[str, Any]) -> list[str]:
-    return [
-        text
-        for key, value in values.items()
-        if value is not None
-        for text in (f"--{key.replace('_', '-')}", *([] if value is True else [str(value)]))
-    ]
