@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from streameval.text import printable
+from streameval.text import escaped
 from streameval.typing import FloatArray, Int64Array
 
 if TYPE_CHECKING:
@@ -48,10 +47,10 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     >>> table("a < b", ["k"], [])
     '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
     """
-    heads = "".join(f"<th>{_text(name)}</th>" for name in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    heads = "".join(f"<th>{escaped(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
     body = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
-    return f"<table><caption>{_text(caption)}</caption>{body}</table>"
+    return f"<table><caption>{escaped(caption)}</caption>{body}</table>"
 
 
 def head(found: pa.Table, most: int = 5) -> str:
@@ -70,7 +69,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
     ticks += [(-4.0, _HEIGHT * (1 - y) + 4 * (1 - y), "end", f"{y:g}") for y in (0, 0.5, 1)]
     marks = "".join(f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{where}">{said}</text>' for a, b, where, said in ticks)
     return (
-        f'<svg role="img" aria-label="{_text(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
+        f'<svg role="img" aria-label="{escaped(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
         f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
         f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4" stroke="#2f6db0" stroke-opacity=".4"/>'
@@ -83,7 +82,3 @@ def _points(x: FloatArray, value: FloatArray) -> str:
     x, value = x[known], value[known]
     y = _HEIGHT * (1 - np.clip(value, 0, 1))
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
-
-
-def _text(value: object) -> str:
-    return html.escape(printable(str(value)))

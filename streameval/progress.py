@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 Progress = Callable[[int, int], None]
 
@@ -15,7 +14,7 @@ def silent(done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of work, announced to a `Watcher` before it begins.
+    """A step of work, announced (`announce`) before it begins.
 
     Attributes:
         name: Of a scan ("count", "candidates" …), or "items".
@@ -28,18 +27,8 @@ class Step:
     bytes: int = 0
 
 
-class Watcher(Protocol):
-    """A receiver of progress that is also told which step begins."""
-
-    def begin(self, step: Step) -> None:
-        """Receive the next step; calls with (done, total) follow."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Receive how far it is."""
-
-
 def announce(progress: Progress, step: Step) -> None:
-    """Tell a progress of the next step, if it is a `Watcher`."""
+    """Tell a progress of the next step, if it has a method `begin` that takes it."""
     begin = getattr(progress, "begin", None)
     if begin is not None:
         begin(step)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from streameval.notebook import Tabular, facts
 from streameval.notebook import table as html_table
-from streameval.text.identity import as_text
+from streameval.text import identity
 from streameval.typing import BoolArray, Int8Array, Int64Array
 
 Coverage = Literal["exact", "conditional", "simultaneous", "none"]
@@ -150,7 +150,7 @@ class Plan(Tabular):
                 digest.update(name.encode())
                 for part in _content(table.column(name).combine_chunks()):
                     digest.update(part)
-        return as_text(digest.hexdigest())
+        return identity(digest.hexdigest())
 
     @property
     def study_ids(self) -> tuple[str, ...]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval.cli.batch import record, stage
 from streameval.cli.output import Output, progress
 from streameval.cli.planning import next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.text import number_of
-
-if TYPE_CHECKING:
-    from streameval.types import Plan
 
 
 def plan_per(
@@ -40,6 +37,7 @@ def plan_per(
            [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
     labels, judge, per = made.table.num_rows, parameters.get("judge"), ",".join(made.notes["per"])
+    again = {**parameters, **flags.changed(), "method": None, "seed": made.seed}
     judged = (
         f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
         "People should not see its answers."
@@ -48,19 +46,17 @@ def plan_per(
         f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
         f"{number_of(labels, 'item')} to label",
         *[judged] * (judge is not None),
-        f"Seed {made.seed}, kept in plan.json: {_recipe(made, flags)} plans the same again.",
+        f"Seed {made.seed}, kept in plan.json: {_recipe(again)} plans the same again.",
         next_stop(Study(study), made),
     ]
     output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **made.header()}, lines)
 
 
-def _recipe(made: Plan, flags: RankingFlags) -> str:
+def _recipe(given: dict[str, Any]) -> str:
     """Flags that plan the same again."""
-    options = flags.options()
-    per, cutoffs = (",".join(map(str, made.notes[name])) for name in ("per", "cutoffs"))
-    said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": cutoffs,
-            "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
-            "judge": made.notes.get("predictions", {}).get("column"),
-            "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip
-    parts = [f"--{name} {shlex.quote(str(value))}" for name, value in said.items() if value is not None]
-    return " ".join([*parts, *(["--ascending"] if options.ascending else [])])
+    from streameval.study.next_command import flags
+
+    said = {
+        name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value for name, value in given.items()
+    }
+    return shlex.join(flags(said))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streameval.cli.options import Flags, flags_of
 from streameval.cli.panels import JUDGE, MANY, REUSE
-from streameval.errors import StudyError
-from streameval.judges.classes import awaits_judge
 from streameval.kinds.curve.plan import JudgeColumn
 from streameval.queries.options import RankingsDraw
 from streameval.study.reuse import Reuse
@@ -39,14 +35,8 @@ def doubts(plan: Plan) -> list[str]:
     return [plan.location["doubt"]] if "doubt" in plan.location else []
 
 
-def next_stop(study: Study, plan: Plan, labelled: int = 0) -> str:
-    """What to run after `plan`: `evaluate` where the items of this very plan are selected, or have labels already."""
-    if awaits_judge(plan):
-        return f"Next: streameval select {shlex.quote(str(study.folder))} --export judge.csv"
-    with suppress(StudyError):
-        if study.selection(plan) is not None:
-            return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"
-    if labelled == plan.table.num_rows:
-        return f"Next: streameval evaluate {shlex.quote(str(study.folder))}"
-    remaining = " --remaining" if labelled else ""
-    return f"Next: streameval select {shlex.quote(str(study.folder))}{remaining} --export tasks.csv"
+def next_stop(study: Study, plan: Plan) -> str:
+    """What to run after `plan` or `grow`."""
+    from streameval.study.next_command import first_command
+
+    return f"Next: {first_command(study, plan).command}"

@@ -126,7 +126,7 @@ class Curve(notebook.Tabular):
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
         known = self.known(ranks)
         shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
-        return {"yield": self.envelope.at(ranks), **shares}
+        return {"yield": (known.lower, known.upper), **shares}
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
@@ -205,7 +205,7 @@ class Curve(notebook.Tabular):
         kinks = self.envelope.kinks
         ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
         known = self.known(ranks)
-        found = {"yield": self.envelope.at(ranks)} | {name: bounds_at(known, name) for name in METRICS}
+        found = {"yield": (known.lower, known.upper)} | {name: bounds_at(known, name) for name in METRICS}
         middle, plug_in = [ends.sum() / 2], self.plug_in
         own = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in found}
         return {
@@ -252,8 +252,8 @@ class Curve(notebook.Tabular):
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _at(self, rank: int, name: str) -> Bounds:
-        (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
-        return Bounds(*(np.nan if value is None else value for value in row.values()))
+        sides = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).rename_columns(Bounds._fields)
+        return Bounds.of_row(sides.to_pylist()[0])
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
         return ranks_within(ranks, self.n_items)

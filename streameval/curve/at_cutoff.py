@@ -169,12 +169,15 @@ class Known:
 
     @staticmethod
     def of(envelope: Envelope, misses: int, rank: npt.ArrayLike, misses_upper: int | None = None) -> Known:
-        """Look the bounds up; `misses_upper` is None where the number of misses is known."""
-        ranks = np.asarray(rank, dtype=np.int64)
-        lower, upper = envelope.at(ranks)
-        ends = float(envelope.lower[-1]), float(envelope.upper[-1])
+        """Look the bounds up; `misses_upper` is None where the number of misses is known.
+
+        Bounds that contradict each other may leave 0..r: no list has such a yield, and they are cut to it.
+        """
+        ranks, n_items = np.asarray(rank, dtype=np.int64), float(envelope.rank[-1])
+        lower, upper = (np.clip(side, 0, ranks) for side in envelope.at(ranks))
+        least, most = (min(max(0.0, float(side[-1])), n_items) for side in (envelope.lower, envelope.upper))
         missed = float(misses), float(misses if misses_upper is None else misses_upper)
-        return Known(ranks.astype(np.float64), lower, upper, *ends, float(envelope.rank[-1]), *missed)
+        return Known(ranks.astype(np.float64), lower, upper, least, most, n_items, *missed)
 
     @property
     def worst(self) -> Cutoffs:

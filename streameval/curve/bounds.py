@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,11 @@ class Bounds(NamedTuple):
     def of(lower: float, upper: float, estimate: float) -> Bounds:
         """Put an estimate inside two bounds."""
         return Bounds(lower, float(inside(estimate, lower, upper)), upper)
+
+    @staticmethod
+    def of_row(row: Mapping[str, Any]) -> Bounds:
+        """Of the `lower`, `estimate` and `upper` of a metrics row, None where a value is not known."""
+        return Bounds(*(np.nan if row[side] is None else row[side] for side in Bounds._fields))
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,7 @@ class PlugIn:
         several = (np.floor((low + high) / 2) + 1) * slope * inverse
         beyond = slope * ((low - slope * a + (1 - slope) / 2) * inverse + slope * (b - a))
         exact = np.where(b - a == 1, single / b, several)
-        sums = np.concatenate([[0.0], np.cumsum(np.where(low >= _EXACT, beyond, exact))])
-        return np.where(wanted <= knots[-1], sums[np.minimum(np.searchsorted(knots, wanted), knots.size - 1)], np.nan)
+        return _sums_at(wanted, knots, np.where(low >= _EXACT, beyond, exact))
 
     def ranks_of(self, found: FloatArray) -> FloatArray:
         """R(y), the first rank with Yh ≥ y, of each y in (0, F]."""
@@ -164,9 +163,7 @@ class PlugIn:
         """Σ v_r/log2(r + 1) over the first so many items, of at most `streameval.curve.first_k.DEEPEST_DCG`."""
         inside = self.curve.rank[self.curve.rank <= ranks.max()]
         knots = np.unique(np.append(inside, ranks[ranks <= self.curve.rank[-1]]))
-        gained = np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(discounts()[knots])
-        sums = np.concatenate([[0.0], np.cumsum(gained)])
-        return np.where(ranks <= knots[-1], sums[np.minimum(np.searchsorted(knots, ranks), knots.size - 1)], np.nan)
+        return _sums_at(ranks, knots, np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(discounts()[knots]))
 
     def rank_at_precision(self, precision: Fraction) -> float:
         """Last rank with Yh ≥ precision·rank; 0 where none has."""
@@ -245,3 +242,9 @@ class PlugIn:
 
 def _over(above: float, below: float) -> float:
     return above / below if below > 0 else float("nan")
+
+
+def _sums_at(ranks: Int64Array, knots: Int64Array, gained: FloatArray) -> FloatArray:
+    """Sums of what is gained from each knot to the next, at ranks that are knots; NaN beyond the last."""
+    sums = np.concatenate([[0.0], np.cumsum(gained)])
+    return np.where(ranks <= knots[-1], sums[np.minimum(np.searchsorted(knots, ranks), knots.size - 1)], np.nan)

@@ -13,6 +13,7 @@ from streameval.typing import FloatArray, Int64Array, UInt64Array
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
+SAMPLE_SEED = np.uint64(0x73616D706C653031)  # "sample01": not that of ties, or ties would be drawn in their order
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
@@ -154,3 +155,16 @@ def draw_independent(ends: Int64Array, rate: FloatArray, seed: np.uint64) -> Int
                 count += 1
         rank = ends[i]
     return out[:count].copy()
+
+
+@kernel
+def sample_hashes(keys: UInt64Array, seed: np.uint64) -> UInt64Array:
+    """Give each item its draw, the same in every version of a ranking.
+
+    It is mix64(h XOR mix64(SAMPLE_SEED XOR seed)) of its key's tie hash h.
+    """
+    out = np.empty(keys.size, np.uint64)
+    stream = mix64(SAMPLE_SEED ^ seed)
+    for i in range(keys.size):
+        out[i] = mix64(keys[i] ^ stream)
+    return out

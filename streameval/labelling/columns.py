@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection
-from streameval.labelling.expressions import LabelWords
+from streameval.labelling.expressions import LabelWords, key_of
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import ROW, Opened, distinct
+from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
 
 RANK_COLUMNS = ("se_task", "se_rank", "rank")
@@ -40,6 +40,10 @@ class SourceColumns:
     def kind(self, name: str) -> str:
         """SQL type of a column."""
         return self.types[name]
+
+    def keys_as(self, kinds: Sequence[str]) -> list[str]:
+        """SQL of its keys, in the form of the items' own columns of these SQL types."""
+        return [key_of(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
 
 
 def find(

@@ -196,11 +196,7 @@ class _Reading:
 
     def _wanted(self, kinds: Sequence[str]) -> None:
         """Make the table of the rows' keys, in the form of the list's."""
-        theirs = [
-            sql.key_of(given(key), self.columns.kind(key), kind)
-            for key, kind in zip(self.columns.keys, kinds, strict=True)
-        ]
-        cells = ", ".join(f"{key} AS key{i}" for i, key in enumerate(theirs))
+        cells = ", ".join(f"{key} AS key{i}" for i, key in enumerate(self.columns.keys_as(kinds)))
         self.connection.execute(f"CREATE TEMP TABLE se_wanted AS SELECT {ROW}::BIGINT AS row, {cells} FROM se_given")
 
     def _refuse_unmatched(self, table: pa.Table) -> None:

@@ -121,7 +121,7 @@ def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, nam
     for table in tables:
         connection.register("se_first", table)
         connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
-    theirs = [sql.key_of(given(key), columns.kind(key), kinds[n]) for key, n in zip(columns.keys, names, strict=True)]
+    theirs = columns.keys_as([kinds[n] for n in names])
     join = " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
     return join, shortened(columns, [kinds[n] for n in names])
 

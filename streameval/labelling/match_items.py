@@ -140,7 +140,7 @@ def _by_items(
             "ranks",
             "join on columns that are unique together, or on the rank",
         )
-    theirs = [sql.key_of(given(k), columns.kind(k), kinds[n]) for k, n in zip(columns.keys, names, strict=True)]
+    theirs = columns.keys_as([kinds[n] for n in names])
     join = " AND ".join(f"se_known.key{i} = {key}" for i, key in enumerate(theirs))
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
     if columns.ours:  # a task of ours that matches nothing was damaged

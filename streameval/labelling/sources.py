@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,12 +54,8 @@ def sources_of(rows: pa.Table, labelled: Int64Array) -> list[Source]:
     """
     voted = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_in(rows.column("rank"),
                         value_set=pa.array(labelled))))  # fmt: skip
-    ranks: dict[str, set[int]] = {}
-    declared = set()
-    for origin, rank, source in zip(*_columns(voted, "origin", "rank", "source"), strict=True):
-        ranks.setdefault(origin, set()).add(rank)
-        if source is not None:
-            declared.add(origin)
+    ranks = _by_origin(voted, "rank")
+    declared = {origin for origin, named in _by_origin(voted, "source").items() if named != {(None,)}}
     groups = (tuple(name for name in one if name in ranks) for one in _groups(rows))
     found = [
         Source(names, len(set().union(*(ranks[name] for name in names))), not declared.isdisjoint(names))
@@ -72,17 +69,15 @@ def _groups(rows: pa.Table) -> list[list[str]]:
     """Every origin of answers, with those that are of the same source, in the order in which they came."""
     known = pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank")))
     answers = rows.filter(known)
-    people: dict[str, set[str | None]] = {}
-    for origin, voter in zip(*_columns(answers, "origin", "voter"), strict=True):
-        people.setdefault(origin, set()).add(voter)
-    named = {one: who for one, who in people.items() if all(voter and chr(31) not in voter for voter in who)}
-    unnamed = [one for one, who in people.items() if who == {""}]
+    people = _by_origin(answers, "voter")
+    named = {one: who for one, who in people.items() if all(voter and chr(31) not in voter for (voter,) in who)}
+    unnamed = [one for one, who in people.items() if who == {("",)}]
     together = unnamed if _parts_of_one(answers, unnamed) else []
     alone = [[one] for one in people if one not in named and one not in together]
     return [*_teams(named), *([together] if together else []), *alone]
 
 
-def _teams(named: dict[str, set[str | None]]) -> list[list[str]]:
+def _teams(named: dict[str, set[tuple[Any, ...]]]) -> list[list[str]]:
     """Files whose annotators all answered in a larger one too are put to it."""
     teams: list[list[str]] = []
     for origin in sorted(named, key=lambda one: -len(named[one])):
@@ -97,15 +92,16 @@ def _teams(named: dict[str, set[str | None]]) -> list[list[str]]:
 def _parts_of_one(answers: pa.Table, files: Sequence[str]) -> bool:
     """Whether files share no item, or one holds all that the other says."""
     first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
-    said: dict[str, set[tuple[int, float]]] = {name: set() for name in files}
-    for origin, rank, value in zip(*_columns(first, "origin", "rank", "value"), strict=True):
-        if origin in said:
-            said[origin].add((rank, value))
+    said = {origin: answers for origin, answers in _by_origin(first, "rank", "value").items() if origin in files}
     items = {origin: {rank for rank, _ in answers} for origin, answers in said.items()}
     return all(
         items[a].isdisjoint(items[b]) or said[a] <= said[b] or said[b] <= said[a] for a, b in combinations(said, 2)
     )
 
 
-def _columns(table: pa.Table, *names: str) -> list[list[object]]:
-    return [table.column(name).to_pylist() for name in names]
+def _by_origin(table: pa.Table, *names: str) -> dict[str, set[tuple[Any, ...]]]:
+    """What some columns hold together, in the rows of every origin."""
+    found: dict[str, set[tuple[Any, ...]]] = {}
+    for origin, *values in zip(*(table.column(name).to_pylist() for name in ("origin", *names)), strict=True):
+        found.setdefault(origin, set()).add(tuple(values))
+    return found

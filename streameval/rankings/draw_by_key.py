@@ -101,7 +101,7 @@ def _keys_at(ranking: Ranking, key: Sequence[str], ranks: Int64Array) -> pa.Tabl
 
 
 def _hashes(keys: pa.Table, seed: int) -> UInt64Array:
-    from streameval.kernels.sample_hash import sample_hashes
+    from streameval.kernels.draw import sample_hashes
 
     return sample_hashes(key_hashes(keys), np.uint64(seed % 2**64))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -15,10 +14,10 @@ from streameval.reporting.charts import ZERO, Spec, chart_file, number, picture,
 from streameval.reporting.page import frame
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
-from streameval.reporting.tables import table
+from streameval.reporting.tables import metric_name, table
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison
-from streameval.text import printable
+from streameval.text import escaped, printable
 
 _POINTS = 700
 _ABOUT = (
@@ -113,18 +112,18 @@ def page(found: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
     both, still = names(found.a.name, found.b.name), picture(spec(figure(found)), "svg").decode()
     title = f"{both[0]} and {both[1]} compared"
-    rows = [(_metric(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
+    rows = [(metric_name(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
     main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
     about = "Share of positives among the first k items."
-    label = html.escape(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
+    label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
     return frame(f"streameval: {title}", [
-        f"<main><h1>{_text(title)}</h1>",
-        *(f"<p class='soft'>{_text(line)}</p>" for line in sides(found)),
-        f"<p class='verdict'>{_text(verdict(found))}</p>",
-        f"<p class='soft'>To see all curves of both: <code>{_text(command)}</code></p>",
-        f"<section><h2>Precision by rank</h2><p class='soft'>{_text(about)} {_text(claim_sentence(found))}</p>",
+        f"<main><h1>{escaped(title)}</h1>",
+        *(f"<p class='soft'>{escaped(line)}</p>" for line in sides(found)),
+        f"<p class='verdict'>{escaped(verdict(found))}</p>",
+        f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
+        f"<section><h2>Precision by rank</h2><p class='soft'>{escaped(about)} {escaped(claim_sentence(found))}</p>",
         f"<div class='chart' role='img' aria-label='{label}'>{still}</div></section>",
         f"<h2>Differences</h2>{table(head, main, label='Differences')}",
         f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details></main>",
@@ -145,21 +144,13 @@ def names(*folders: str) -> list[str]:
     return [printable(one) for one in (short if short[0] != short[1] else folders)]
 
 
-def _labels(found: Comparison) -> dict[str, str]:
-    return {side: f"{side}: {name}" for side, name in zip("ab", names(found.a.name, found.b.name), strict=True)}
-
-
-def _text(value: str) -> str:
-    return html.escape(printable(value))
-
-
-def _metric(row: dict[str, Any]) -> str:
-    argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
-    return f"{row['metric'].replace('_', ' ')} {argument}".strip()
+def side_labels(*folders: str) -> dict[str, str]:
+    """What a chart calls each of two studies."""
+    return {side: f"{side}: {name}" for side, name in zip("ab", names(*folders), strict=True)}
 
 
 def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:
-    labels = _labels(found)
+    labels = side_labels(found.a.name, found.b.name)
     return [*(difference_number(row[key], "–") for key in ("a", "b", "lower", "upper")), labels.get(row["higher"], "–")]
 
 
@@ -174,7 +165,7 @@ def figure(found: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
     ranks = found.curves.column("rank").to_numpy()
     wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
-    labels = _labels(found)
+    labels = side_labels(found.a.name, found.b.name)
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": named, "low": round(row[f"precision_{name}_lower"], 5),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import pyarrow as pa
@@ -55,27 +54,31 @@ def figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = "
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
     mark = with_pick if marks == "picked" else lambda chart: chart
-    candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
+    candidates: list[tuple[str, str, str, Callable[[ReportedStudy], Rows], Callable[[Rows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
+               lambda study: chart_rows.by_rank(study.evaluation.curve),
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
         ("recall", "Precision and recall", _recall_caption(curves),
+               lambda study: chart_rows.by_recall(study.evaluation.curve),
                lambda rows: band_chart(rows, Axis("recall", "recall", "linear", unit), "precision", 260)),
         ("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
+               lambda study: chart_rows.by_false_positive_rate(study.evaluation.curve),
                lambda rows: band_chart(rows, Axis("rate", "false positive rate", "linear", unit), "recall", 260)),
         ("yield", "Precision by yield", "Precision where this many positives have been found.",
+               lambda study: chart_rows.by_yield(study.evaluation.curve),
                lambda rows: band_chart(rows, Axis("found", "positives found (log scale)", "log",
                                                   (1.0, max(most, 2.0)), "~s"), "precision", 260)),
-        ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.",
+        ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.", _labels,
                lambda rows: bar_chart(rows, last)),
         ("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
-               "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
+               "more. That it never rises is what the PAULA paper assumes.", _local,
+               lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
-    rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
     stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}
     return {
-        name: Figure(name, title, caption, draw(rows[name]), stills.get(name, ""))
-        for name, title, caption, draw in candidates
-        if rows[name]
+        name: Figure(name, title, caption, draw(rows), stills.get(name, ""))
+        for name, title, caption, points, draw in candidates
+        if (rows := _rows(shown, points))
     }
 
 
@@ -102,10 +105,6 @@ def slice_figures(study: ReportedStudy) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _of_curve(draw: Callable[[Curve], Rows], study: ReportedStudy) -> Rows:
-    return draw(study.evaluation.curve)
-
-
 def _labels(study: ReportedStudy) -> Rows:
     return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
@@ -116,16 +115,6 @@ def _local(study: ReportedStudy) -> Rows:
     return chart_rows.local_shares(study.evaluation.label_table, study.evaluation.curve.n_items)
 
 
-_DRAWN: dict[str, Callable[[ReportedStudy], Rows]] = {
-    "precision": partial(_of_curve, chart_rows.by_rank),
-    "recall": partial(_of_curve, chart_rows.by_recall),
-    "roc": partial(_of_curve, chart_rows.by_false_positive_rate),
-    "yield": partial(_of_curve, chart_rows.by_yield),
-    "labels": _labels,
-    "local": _local,
-}
-
-
-def _rows(shown: Sequence[ReportedStudy], draw: Callable[[ReportedStudy], Rows]) -> Rows:
+def _rows(shown: Sequence[ReportedStudy], points: Callable[[ReportedStudy], Rows]) -> Rows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
-    return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(draw(study))]
+    return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(points(study))]

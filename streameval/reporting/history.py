@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
-from importlib import resources
 from typing import Any
 
-from streameval.notebook import table
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, picture
+from streameval.reporting.page import frame
+from streameval.reporting.tables import table
 from streameval.study.history import History
-from streameval.text import number_of
+from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
 _SHOWN = 60  # days in the table of the page, the last ones
@@ -145,16 +144,12 @@ def figure(history: History) -> Spec:
 
 def render(history: History) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
-    title = html.escape(f"Precision {history.settings.place}, day by day")
-    style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
-    said = "".join(f"<p>{html.escape(one)}</p>" for one in sentences(history))
+    title, last = f"Precision {history.settings.place}, day by day", f"The last {_SHOWN} days"
     drawn = picture(figure(history), "svg").decode()
-    days = table(f"The last {_SHOWN} days" if len(history.rows) > _SHOWN else "", COLUMNS, cells(history, _SHOWN)[::-1])
     caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\"><meta name=\"viewport\" "
-        f'content="width=device-width"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>{said}'
-        f'<div class="chart wide">{drawn}</div><p class="soft">{caption}</p><div class="scroll">{days}</div>'
-        "</body></html>\n"
-    )
+    return frame(title, [
+        f"<main><h1>{escaped(title)}</h1>", *(f"<p>{escaped(one)}</p>" for one in sentences(history)),
+        f"<div class='chart wide'>{drawn}</div><p class='soft'>{caption}</p>",
+        f"<h2>{last if len(history.rows) > _SHOWN else 'Days'}</h2>",
+        table(COLUMNS, cells(history, _SHOWN)[::-1], label="Days"), "</main>",
+    ])  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from importlib import resources
 
@@ -18,8 +17,9 @@ from streameval.reporting.sentences import (
     next_command,
     page_verdict,
 )
+from streameval.study.next_command import NOTHING
 from streameval.study.result_files import Evaluation
-from streameval.text import number_of, printable
+from streameval.text import escaped, number_of
 from streameval.types import Plan
 
 
@@ -41,7 +41,7 @@ def page(shown: Sequence[ReportedStudy]) -> str:
     small = slice_figures(shown[0]) if len(shown) == 1 else []
     packed = pack_all({study.name: study.evaluation.curve for study in shown})
     title = f"streameval: {', '.join(study.name for study in shown)}"
-    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_subject(study, len(shown) > 1) for study in shown)]
+    body = [f"<main><h1>{escaped(_heading(shown))}</h1>", *(_subject(study, len(shown) > 1) for study in shown)]
     body += [*(_verdict(study, shown) for study in shown), *(_next(study) for study in shown)]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
@@ -57,7 +57,7 @@ def page(shown: Sequence[ReportedStudy]) -> str:
 def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
     """Make a page of its parts: one file, which loads nothing, light or dark, on a screen or on paper."""
     return _PAGE.format(
-        title=_text(title), evaluation=evaluation, style=_resource("page.css"), script=script, body="\n".join(body)
+        title=escaped(title), evaluation=evaluation, style=_resource("page.css"), script=script, body="\n".join(body)
     )
 
 
@@ -81,11 +81,6 @@ def _resource(name: str) -> str:
     return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
 
 
-def _text(value: object) -> str:
-    """Write any value as text that is neither markup nor a control character."""
-    return html.escape(printable(str(value)))
-
-
 def _heading(shown: Sequence[ReportedStudy]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
@@ -98,11 +93,11 @@ def _subject(study: ReportedStudy, several: bool) -> str:
     said = [f"{study.name}: "] if several else []
     said += [number_of(curve.n_items, "item"), _order(plan), ". "]
     if plan is None:
-        return f"<p class='soft'>{_text(''.join(said))}Every item has a label.</p>"
+        return f"<p class='soft'>{escaped(''.join(said))}Every item has a label.</p>"
     missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
     said += [f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"]
     said += [f", {missing:,} of them missing." if missing else "."]
-    return f"<p class='soft'>{_text(''.join(said))}</p>"
+    return f"<p class='soft'>{escaped(''.join(said))}</p>"
 
 
 def _order(plan: Plan | None) -> str:
@@ -114,13 +109,13 @@ def _order(plan: Plan | None) -> str:
 
 def _next(study: ReportedStudy) -> str:
     """The command that uses what is proven, or brings what is missing."""
-    said, command = ("", "") if study.plan is None else next_command(study.plan, study.evaluation, study.name)
-    return f"<p class='soft'>To {_text(said)}: <code>streameval {_text(command)}</code></p>" if command else ""
+    command, does = NOTHING if study.plan is None else next_command(study.plan, study.evaluation, study.name)
+    return f"<p class='soft'>Next: <code>{escaped(command)}</code> {escaped(does)}.</p>" if command else ""
 
 
 def _verdict(study: ReportedStudy, shown: Sequence[ReportedStudy]) -> str:
-    name = f"<strong>{_text(study.name)}.</strong> " if len(shown) > 1 else ""
-    return f'<p class="verdict">{name}{_text(page_verdict(study.evaluation))}</p>'
+    name = f"<strong>{escaped(study.name)}.</strong> " if len(shown) > 1 else ""
+    return f'<p class="verdict">{name}{escaped(page_verdict(study.evaluation))}</p>'
 
 
 def _meaning(shown: Sequence[ReportedStudy]) -> str:
@@ -130,9 +125,9 @@ def _meaning(shown: Sequence[ReportedStudy]) -> str:
 
 def _section(figure: Figure, more: str = "") -> str:
     caption = figure.caption + more
-    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
+    label = escaped(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
     return (
-        f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
+        f"<section><h2>{escaped(figure.title)}</h2><p class='soft'>{escaped(caption)}</p>"
         f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'>{figure.still}</div></section>"
     )
 
@@ -146,13 +141,13 @@ def _slices(study: ReportedStudy, small: Sequence[Figure]) -> str:
     more = len(study.evaluation.slices) - len(small)
     rest = f"<p class='soft'>{more:,} smaller slices are only in the table.</p>" if more else ""
     charts = "".join(
-        f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
+        f"<figure><figcaption>{escaped(each.title)} <span class='soft'>{escaped(each.caption)}</span></figcaption>"
         f"<div class='chart' id='chart-{each.name}' role='img' "
-        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}'>"
+        f"aria-label='{escaped(f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}'>"
         "</div></figure>"
         for each in small
     )
-    by = _text(study.evaluation.summary.get("by", ""))
+    by = escaped(study.evaluation.summary.get("by", ""))
     head = f"<section><h2>Slices by {by}</h2><p class='soft'>{said}</p><div class='small'>{charts}</div>{rest}"
     return f"{head}{tables.slices(study.evaluation.slices)}</section>"
 
@@ -160,7 +155,7 @@ def _slices(study: ReportedStudy, small: Sequence[Figure]) -> str:
 def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> str:
     proves = any(study.evaluation.curve.proves for study in shown)
     targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
-    options = "".join(f'<option value="{i}">{_text(study.name)}</option>' for i, study in enumerate(shown))
+    options = "".join(f'<option value="{i}">{escaped(study.name)}</option>' for i, study in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
     note = "" if proves else " Nothing is proven: these are a picture, so no precision or recall can be asked for."
     if not packed.whole:
@@ -170,13 +165,13 @@ def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> str:
 
 def _details(study: ReportedStudy, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
-    parts = [f"<h2>{_text(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
+    parts = [f"<h2>{escaped(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
     said = (
         half_width_sentence(study.evaluation),
         estimate_sentence(study.evaluation.curve.basis),
         *study.evaluation.curve.findings,
     )
-    parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
+    parts += [f"<p>{escaped(sentence)}</p>" for sentence in said if sentence]
     parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study.evaluation.summary["account"])]
     if study.items is not None:
         parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,15 +9,15 @@ from streameval.reporting.page import frame
 from streameval.reporting.said import Told
 from streameval.reporting.tables import account, table
 from streameval.study.results import Result
-from streameval.text import printable
+from streameval.text import escaped, printable
 
 
 def plain_page(name: str, found: Result, told: Told) -> str:
     """Draw one page, without scripts."""
     return frame(f"streameval: {name}", [
-        f"<main><h1>Rankings of {text(name)}</h1>", f'<p class="verdict">{text(told.claim)}</p>',
+        f"<main><h1>Rankings of {escaped(name)}</h1>", f'<p class="verdict">{escaped(told.claim)}</p>',
         "<h2>Means</h2>", table(told.table.head, told.table.rows),
-        *(f"<p class='soft'>{text(one)}</p>" for one in told.remarks),
+        *(f"<p class='soft'>{escaped(one)}</p>" for one in told.remarks),
         "<h2>Labels</h2>", account(found.summary["account"]),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ], evaluation=found.evaluation_id)  # fmt: skip
@@ -38,8 +37,3 @@ def number(value: float | int | None) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
-
-
-def text(value: object) -> str:
-    """Write any value as text that is neither markup nor a control character."""
-    return html.escape(printable(str(value)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.curve import Basis, Curve
+from streameval.study.next_command import NOTHING, NextCommand, remaining
 from streameval.study.result_files import Evaluation
 from streameval.text import number_of
 from streameval.types import TRUTH, Claim, Plan
@@ -99,17 +100,17 @@ def proven_share(curve: Curve) -> tuple[str, int]:
     return (enough[0], deepest[enough[0]]) if enough else ("0.1", 0)
 
 
-def next_command(plan: Plan, found: Evaluation, study: str) -> tuple[str, str]:
-    """What may be done next and the command that does it: bring what is missing, or use what is proven; else empty."""
-    folder = shlex.quote(study)
+def next_command(plan: Plan, found: Evaluation, study: str) -> NextCommand:
+    """The command that brings what is missing, or uses what is proven."""
     if found.summary["account"]["labelled"] < plan.table.num_rows:
-        return "export the tasks that have no label yet", f"select {folder} --remaining --export remaining.csv"
+        return remaining(study)
     share, rank = proven_share(found.curve) if found.curve.proves else ("", 0)
     if not rank:
-        return "", ""
-    return (
-        f"write the first {number_of(rank, 'item')}, whose precision is at least {float(share):.0%} by these bounds",
-        f"cut {folder} precision:{share} --out best",
+        return NOTHING
+    precise = f"whose precision is at least {float(share):.0%} by these bounds"
+    return NextCommand(
+        f"streameval cut {shlex.quote(study)} precision:{share} --out best",
+        f"writes the first {number_of(rank, 'item')}, {precise}",
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from streameval.study import Study
+from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining
 from streameval.text import number_of
 from streameval.types import Claim, Plan
 
@@ -43,24 +45,22 @@ class Standing:
         return {**said, **self.facts}
 
 
-def not_evaluated(study: str, subject: str, plan: Plan, stage: str, why: str = "") -> Standing:
+def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str = "") -> Standing:
     """A study without results that can be used.
 
     Args:
         subject: The name of the study, and what it estimates.
         why: Why those that it has cannot be used.
     """
-    planned, folder = plan.table.num_rows, shlex.quote(study)
-    after = {
-        "planned": (f"select {folder} --export tasks.csv", f"writes the {number_of(planned, 'task')}"),
-        "judged": (f"select {folder} --export judge.csv", "writes what the judge is asked"),
-        "selected": (f"evaluate {folder} --labels FILE", "takes in labels"),
-        "outdated": (f"evaluate {folder}", "makes the results again"),
-    }[stage]
-    labels = f"{number_of(planned, 'label')} planned" + ("" if why else ", none of which is in")
-    head = f"{subject}, {labels}."
-    facts = {"n_items": plan.n_items, "planned": planned, **({} if why else {"labelled": 0})}
-    return Standing(study, stage, head, why, f"streameval {after[0]}", after[1], facts)
+    planned = plan.table.num_rows
+    facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}, {number_of(planned, 'label')} planned"
+    if why:
+        again = shlex.join(["streameval", "evaluate", study])
+        return Standing(study, "outdated", f"{head}.", why, again, "makes the results again", facts)
+    labelled = folder.labelled
+    stage = "planned" if folder.selected(plan) is None else "selected"
+    head = f"{head}{_labelled(labelled, planned)}."
+    return Standing(study, stage, head, "", *first_command(folder, plan), {**facts, "labelled": labelled})
 
 
 def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
@@ -69,22 +69,26 @@ def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) ->
 
 
 def with_labels(
-    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: tuple[str, str] = ("", "")
+    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: NextCommand = NOTHING
 ) -> Standing:
     """A study with results.
 
     Args:
         subject: The name of the study, and what it estimates.
         so_far: What is proven.
-        after: The command to run next where no label is missing, and what it does.
+        after: The command to run next where no label is missing.
     """
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
-    are = "is" if labelled == 1 else "are"
-    labels = ", all of them in" if labelled == planned else f" of which {labelled:,} {are} in"
-    head = f"{subject}, {number_of(planned, 'label')}{labels}."
+    head = f"{subject}, {number_of(planned, 'label')}{_labelled(labelled, planned)}."
     if missing := planned - labelled:
-        are = "task is" if missing == 1 else "tasks are"
-        command = f"streameval select {shlex.quote(study)} --remaining --export remaining.csv"
-        after = command, f"{missing:,} {are} open"
+        tasks = "task is" if missing == 1 else "tasks are"
+        after = NextCommand(remaining(study).command, f"{missing:,} {tasks} open")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
     return Standing(study, "evaluated", head, so_far, *after, facts=facts)
+
+
+def _labelled(labelled: int, planned: int) -> str:
+    """How many of the planned labels are in."""
+    if labelled in (0, planned):
+        return ", all of them in" if labelled else ", none of which is in"
+    return f" of which {labelled:,} {'is' if labelled == 1 else 'are'} in"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.result_files import Evaluation
-from streameval.text import printable, short
+from streameval.text import escaped, short
 
 _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),
@@ -35,14 +34,14 @@ _LONG = 300  # characters of an item's column
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "", label: str = "Table") -> str:
     """Write rows of text; the first cell of a row names it."""
-    cells = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    cells = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
     lines = "".join(
-        f'<tr><th scope="row">{_text(row[0])}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])}</tr>'
         for row in rows
     )
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
     inside = f'<table class="{kind}">{top}<tbody>{lines}</tbody></table>'
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(label)}">{inside}</div>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{inside}</div>'
 
 
 def metrics(shown: Sequence[ReportedStudy]) -> str:
@@ -67,10 +66,11 @@ def metrics(shown: Sequence[ReportedStudy]) -> str:
 
 
 def _cells(row: dict[str, Any], name: list[str]) -> list[str]:
-    return [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
+    return [metric_name(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
 
 
-def _metric(row: dict[str, Any]) -> str:
+def metric_name(row: Mapping[str, Any]) -> str:
+    """Name a metric and its cutoff as people read them."""
     argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
     return f"{row['metric'].replace('_', ' ')} {argument}".strip()
 
@@ -150,7 +150,7 @@ def provenance(study: ReportedStudy) -> str:
     facts |= {"version": evaluation.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
     lines = commands(plan, evaluation.summary) if plan is not None else []
-    again = "".join(f"{_text(line)}\n" for line in lines)
+    again = "".join(f"{escaped(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
     return (f"<p>Commands that make this again:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
 
@@ -172,7 +172,3 @@ def items(selected: pa.Table, evaluation: Evaluation) -> str:
         rows = [[str(cell)[:_LONG] for cell in row] for row in zip(*columns, strict=True)]
         parts.append(f"<h3>{title}</h3>{table(names, rows, 'items', title)}" if rows else "")
     return "".join(parts)
-
-
-def _text(value: object) -> str:
-    return html.escape(printable(str(value)))

@@ -204,6 +204,13 @@ class Study:
 
         return LabelStore(self.folder / "votes")
 
+    @property
+    def labelled(self) -> int:
+        """How many items have a row among the labels, whatever it says."""
+        if not (self.folder / "votes").exists():
+            return 0
+        return len({rank for one in self.labels.sources() for rank in one.table.column("rank").to_pylist()})
+
     def items(self, plan: Plan) -> Items:
         """What label tables can be joined by."""
         from streameval.labelling.match_items import Items

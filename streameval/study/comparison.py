@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_score import known_scores
+from streameval.curve.bounds import Bounds
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.notebook import Tabular
@@ -110,16 +111,14 @@ def differences(a: Side, b: Side) -> pa.Table:
     for mine in own.to_pylist():
         other = theirs.get((mine["metric"], mine["argument"]))
         if other is not None:
-            values = [row[key] for row in (mine, other) for key in ("lower", "estimate", "upper")]
-            rows.append(_row(mine["metric"], mine["argument"], values))
+            rows.append(_row(mine["metric"], mine["argument"], Bounds.of_row(mine), Bounds.of_row(other)))
     return pa.Table.from_pylist([*rows, *_at_thresholds(a, b)], schema=_DIFFERENCES)
 
 
-def _row(metric: str, argument: str, values: Sequence[float | None]) -> dict[str, Any]:
+def _row(metric: str, argument: str, a: Bounds, b: Bounds) -> dict[str, Any]:
     """Difference of two metrics; a bound of it is open where a bound of either is."""
-    a_low, a, a_high, b_low, b, b_high = (math.nan if value is None else value for value in values)
-    lower, estimate, upper = (float(subtract(*pair)) for pair in ((a_low, b_high), (a, b), (a_high, b_low)))
-    row = {"a": a, "b": b, "lower": lower, "estimate": estimate, "upper": upper}
+    gap = subtract(a, (b.upper, b.estimate, b.lower)).tolist()
+    row = {"a": a.estimate, "b": b.estimate, **dict(zip(Bounds._fields, gap, strict=True))}
     known = {key: None if math.isnan(value) else float(value) for key, value in row.items()}
     return {"metric": metric, "argument": argument, **known}
 
@@ -147,10 +146,10 @@ def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
         thresholds |= set(score[at].tolist())
     rows = []
     for threshold in sorted(thresholds, reverse=a.descending):
-        known = [_precision_from(side, threshold) for side in (a, b)]
-        values = [value for triple in known if triple is not None for value in triple]
-        if None not in known:
-            rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), values))
+        precision = [_precision_from(side, threshold) for side in (a, b)]
+        known = [bounds for bounds in precision if bounds is not None]
+        if len(known) == 2:
+            rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), *known))
     return rows
 
 
@@ -164,11 +163,11 @@ def _scores(curve: Curve) -> tuple[Int64Array, FloatArray] | None:
     return rank, score.to_numpy().astype(np.float64)
 
 
-def _precision_from(side: Side, threshold: float) -> tuple[float, float | None, float] | None:
+def _precision_from(side: Side, threshold: float) -> Bounds | None:
     """Precision among the items at or above a threshold, whose number is known between two known scores.
 
-    Lower bound, estimate (None where the curve has none), upper bound; None where no item is known to be there. Items
-    without a score come last; ranks whose score was not read say nothing of where the threshold lies.
+    None where no item is known to be there. Items without a score come last; ranks whose score was not read say nothing
+    of where the threshold lies.
     """
     known = _scores(side.curve)
     if known is None:
@@ -180,5 +179,4 @@ def _precision_from(side: Side, threshold: float) -> tuple[float, float | None, 
     count = int(np.sum(inside))
     first = int(rank[count - 1])
     last = int(rank[count]) - 1 if count < rank.size else side.curve.n_items
-    low, estimate, high = side.curve.between(first, last)["precision"]
-    return low, None if math.isnan(estimate) else estimate, high
+    return side.curve.between(first, last)["precision"]

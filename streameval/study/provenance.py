@@ -1,4 +1,4 @@
-"""What an evaluation was made from, and the commands that make it again."""
+"""What an evaluation was made from, the commands that make it again or lead on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
+from streameval.study.next_command import NextCommand, command, flags, remaining
 from streameval.types import Plan
 
 _OF_THE_MACHINE = ("memory", "threads")  # they change no result
@@ -19,8 +20,8 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     r"""Give the commands that plan, select and evaluate the same again.
 
     Args:
-        summary: Of an evaluation: its `label_tables` (`streameval.study.label_history`), `misses`, and how votes were
-            judged.
+        summary: Of an evaluation: its `label_tables` (`streameval.study.take_in.label_history`), `misses`, and how
+            votes were judged.
         study: Folder to write to.
 
     >>> import pyarrow as pa
@@ -46,7 +47,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
             lines += [shlex.join(["streameval", "select", study]), *_evaluated(new, summary, study)]
             since = stage + 1
         if request is not None:
-            lines.append(shlex.join(["streameval", "grow", study, *_options(request)]))
+            lines.append(shlex.join(["streameval", "grow", study, *flags(request)]))
     return lines
 
 
@@ -85,61 +86,56 @@ def _asked(plan: Plan, study: str) -> list[str]:
     files = [one or IN_MEMORY for one in answers["places"]]
     return [
         shlex.join(["streameval", "select", study, "--export", "judge.csv"]),
-        shlex.join(["streameval", "judge", study, *files, *_options(answers["flags"])]),
+        shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])]),
     ]
 
 
 def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
     """Commands that give label tables as they were given, those alike at once; the last judges as the evaluation."""
     lines = []
-    for (flags, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
+    for (read_with, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
         files = [one["place"] or IN_MEMORY for one in group]
-        lines.append(["evaluate", study, "--labels", *files, *_options(flags)])
+        lines.append(["evaluate", study, "--labels", *files, *flags(read_with)])
         lines += [["labels", study, "--forget", name] for name in forgotten]
     if not lines or lines[-1][0] == "labels":
         lines.append(["evaluate", study])
     judged = _judged(summary)
-    votes = _options({"vote": judged.get("vote")})  # grades are refused without
+    votes = flags({"vote": judged.get("vote")})  # grades are refused without
     lines = [[*line, *votes] if line[0] == "evaluate" else line for line in lines[:-1]] + lines[-1:]
-    lines[-1] += _options(judged)
+    lines[-1] += flags(judged)
     return [shlex.join(["streameval", *line]) for line in lines]
 
 
-def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
-    """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does."""
+def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextCommand:
+    """Where an evaluation promises nothing: the command that leads to bounds that do."""
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
         (again,) = _evaluated((), {**summary, "assume": "independent"}, study)
-        return f"`{again}` reads bounds that allow for label noise from the same labels"
+        return NextCommand(again, "reads bounds that allow for label noise from the same labels")
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
-            return _remaining(study)
-        return f"`{shlex.join(['streameval', 'grow', study, '--rest'])}` adds the second batch"
+            return remaining(study)
+        return command("adds the second batch", "grow", study, "--rest")
     new = f"{study.rstrip('/')}-loguniform"
-    return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
+    return NextCommand(_planned(plan, new, {"method": "loguniform"}), "plans labels whose bounds hold for any list")
 
 
-def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> str:
-    """Where bounds are too wide: the command that leads to narrower ones, and what it does.
+def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> NextCommand:
+    """Where bounds are too wide: the command that leads to narrower ones.
 
     Args:
         labels: How many in all are wanted.
     """
     account = summary["account"]
     if account["labelled"] < account["planned"]:
-        return _remaining(study)
+        return remaining(study)
     growing = plan.method == "adopted" or plan.parameters.get("growing")
     if growing and plan.look < plan.parameters.get("stages", 1):
-        further = str(labels - account["labelled"])
-        return f"`{shlex.join(['streameval', 'grow', study, '--labels', further])}` adds labels"
+        return command("adds labels", "grow", study, "--labels", str(labels - account["labelled"]))
     new = f"{study.rstrip('/')}-more"
-    return f"`{_planned(plan, new, {'method': 'loguniform', 'budget': labels})}` plans anew with so many labels"
-
-
-def _remaining(study: str) -> str:
-    again = shlex.join(["streameval", "select", study, "--remaining", "--export", "remaining.csv"])
-    return f"`{again}` writes the tasks that have no label yet"
+    again = _planned(plan, new, {"method": "loguniform", "budget": labels})
+    return NextCommand(again, "plans anew with so many labels")
 
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
@@ -150,7 +146,7 @@ def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan")
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
     options = ["--ascending"] * described.pop("ascending", False)
     described |= {"key": ",".join(asked.key)} if asked.key else {}
-    given = _options({**how, "by": plan.by, **described})
+    given = flags({**how, "by": plan.by, **described})
     return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given, *options])
 
 
@@ -161,12 +157,3 @@ def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
         how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}
     how["prefer"] = ",".join(how["prefer"] or [])
     return {key: value for key, value in how.items() if value and value != "majority"}
-
-
-def _options(values: Mapping[str, Any]) -> list[str]:
-    return [
-        text
-        for key, value in values.items()
-        if value is not None
-        for text in (f"--{key.replace('_', '-')}", *([] if value is True else [str(value)]))
-    ]

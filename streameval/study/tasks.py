@@ -126,7 +126,7 @@ def make_tasks(
 
 def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
     """Row of an export with which each batch ends; none where there are no batches."""
-    if plan.parameters.get("batches", 1) == 1:
+    if plan.parameters.get("stages", 1) == 1 or "look" in plan.table.column_names:  # looks add their labels later
         return ()
     at = np.searchsorted(plan.ranks, shown.column("rank").to_numpy())
     last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])

@@ -138,10 +138,10 @@ def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> st
     summary, folder = result.summary, str(study.folder)
     if why:
         proves = not isinstance(result, Evaluation) or result.curve.proves
-        return "" if proves else way_out(study.plan(), summary, folder)
+        return "" if proves else str(way_out(study.plan(), summary, folder))
     labels = max((one.labels or 0 for one in checked), default=0)
     missing = summary["account"]["planned"] - summary["account"]["labelled"]
-    return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
+    return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
 
 
 def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:

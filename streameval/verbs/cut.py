@@ -118,7 +118,7 @@ def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[st
     why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
     hint = "`streameval report` shows all that the labels say about it"
     if curve.claim.coverage == "none":
-        hint = way_out(plan, summary, str(folder))
+        hint = str(way_out(plan, summary, str(folder)))
     raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
 
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
-from streameval.judges.classes import awaits_judge
 from streameval.kinds import kind_of
 from streameval.notebook import Tabular
 from streameval.questions import Question
@@ -130,9 +129,8 @@ def _standing(study: str, folder: Study) -> Standing:
             raise
         subject = f"{name}: {kind.subject(plan)}"
         if (folder.folder / "evaluation.json").exists():
-            return not_evaluated(study, subject, plan, "outdated", f"{error.what}.")
-        selected = "planned" if folder.selected(plan) is None else "selected"
-        return not_evaluated(study, subject, plan, "judged" if awaits_judge(plan) else selected)
+            return not_evaluated(study, subject, folder, plan, f"{error.what}.")
+        return not_evaluated(study, subject, folder, plan)
 
 
 def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:

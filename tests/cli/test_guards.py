@@ -16,7 +16,7 @@ from streameval.errors import InputError
 from streameval.labelling.shared_columns import agree
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.text.identity import as_text
+from streameval.text import identity
 
 N = 2_000
 TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "1e5", "中文"]
@@ -184,14 +184,14 @@ def test_a_study_id_that_looks_like_a_number_is_read_as_text(digits, tmp_path, c
 @pytest.mark.parametrize("digits", [*NUMBERS, "7e09422642878561" * 2, "0" * 30])
 def test_no_study_has_an_id_that_other_programs_take_for_a_number(digits, tmp_path):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    made_of = as_text(digits + "b" + digits + "c" + digits)
+    made_of = identity(digits + "b" + digits + "c" + digits)
     (tmp_path / "tasks.csv").write_text(f"se_study\n{made_of}\n")
     assert len(made_of) == 16
     for read in (pandas.read_csv, polars.read_csv, pyarrow.csv.read_csv):
         assert str(read(tmp_path / "tasks.csv")["se_study"][0]) == made_of
     plain = "7e0942264287856a"
-    assert as_text(plain + digits) != plain
-    assert as_text("7e094226428785a1" + digits) == "7e094226428785a1"
+    assert identity(plain + digits) != plain
+    assert identity("7e094226428785a1" + digits) == "7e094226428785a1"
 
 
 @pytest.mark.parametrize("program", ["as it is", "pandas", "excel", "duckdb"])

@@ -13,8 +13,9 @@ from streameval.curve import first_k as tops
 from streameval.curve.envelope import Points, close
 from streameval.curve.extremes import Extremes
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
+from streameval.methods import create
 from streameval.metrics.bounded import metrics
-from streameval.types import Claim
+from streameval.types import Claim, Labels
 
 NAN = float("nan")
 
@@ -249,3 +250,21 @@ def test_two_billion_items_agree_with_a_scan_of_a_thousandth():
     extremes = Extremes.of(envelope, misses)
     assert areas.average_precision(extremes) == pytest.approx((min(aps), max(aps)), rel=1e-12)
     assert areas.roc_auc(extremes) == pytest.approx((min(aucs), max(aucs)), rel=1e-12)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_bounds_that_contradict_themselves_show_no_share_outside_0_to_1(label):
+    method = create("loguniform", {"budget": 60, "confidence": 0.05})
+    plans = [method.plan(300, seed) for seed in range(20)]
+    curves = [method.curve(plan, Labels.of(plan, np.full(plan.ranks.size, label, np.int8))) for plan in plans]
+    odd = [curve for curve in curves if not curve.envelope.consistent]
+    assert any(curve.envelope.upper.min() < 0 or curve.envelope.lower.max() > 300 for curve in odd)
+    for curve in odd:
+        shown = curve.at(np.arange(1, 301))
+        for name in ("precision", "recall", "f1"):
+            for side in ("lower", "upper"):
+                share = shown.column(f"{name}_{side}").drop_null().to_numpy()
+                assert np.all((share >= 0) & (share <= 1)), (name, side)
+        for row in metrics(curve).to_pylist():
+            if row["metric"] in ("precision_at", "recall_at", "f1_at"):
+                assert all(0 <= row[side] <= 1 for side in ("lower", "upper") if row[side] is not None), row

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.kernels.draw import mix64
-from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
+from streameval.kernels.draw import SAMPLE_SEED, mix64, sample_hashes
 from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
@@ -234,6 +233,10 @@ def test_a_dry_run_says_what_an_earlier_study_is_worth_and_plans_nothing(version
     assert (plan.seed, plan.draw_by) == (5, ("id",))
     assert (made["reused"], made["to_label"], made["labels"]) == (said["reused"], said["to_label"], said["items"])
     assert made["reused"] == len(known & set(order[plan.ranks - 1].tolist())) > 0.6 * made["labels"]
+    stands = streameval.show(tmp_path / "v2")
+    assert f"{made['labels']:,} labels planned of which {made['reused']:,} are in." in stands.head
+    assert stands.next == f"streameval select {tmp_path / 'v2'} --remaining --export tasks.csv"
+    assert stands.leads_to == f"writes the {made['to_label']:,} tasks"
     assert streameval.evaluate(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
 
 

@@ -57,5 +57,4 @@ def grow(
     head = f"{grown.method}: {done if met else f'{more:,} more items to label, {labels:,} in all'} ({stage})"
     result = {"study": str(study), "plan_id": grown.plan_id, "labels": labels, "more": more, "already_there": met,
               **grown.header()}  # fmt: skip
-    labelled = there.table.num_rows if how.rest and not met else 0
-    output.say(result, [head, next_stop(folder, grown, labelled)])
+    output.say(result, [head, next_stop(folder, grown)])

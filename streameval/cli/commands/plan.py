@@ -124,7 +124,7 @@ def _plan(asked: _Asked, output: Output) -> None:
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before if before is not None and made.plan_id not in before.study_ids else None
     there = before is not None and replaced is None
-    labelled = _labelled(folder) if asked.reuses else 0
+    labelled = folder.labelled if asked.reuses else 0
     facts, left = asked.reused(labels, labelled)
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, **facts, "already_there": there,
               "replaced": replaced is not None, "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
@@ -133,7 +133,7 @@ def _plan(asked: _Asked, output: Output) -> None:
     again = ", as planned before" if there else ""
     head = f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
     lines = [head, *_replaced(replaced, made), *_told(made), *left, _seed(made), *doubts(made)]
-    output.say(result, [*lines, next_stop(folder, made, labelled)])
+    output.say(result, [*lines, next_stop(folder, made)])
 
 
 def _rehearse(asked: _Asked, output: Output) -> None:
@@ -166,11 +166,6 @@ def _planned_before(study: Study, seed: int | None) -> Plan | None:
         if seed is None:
             raise
         return None
-
-
-def _labelled(study: Study) -> int:
-    """How many planned items have a label."""
-    return len({rank for one in study.labels.sources() for rank in one.table.column("rank").to_pylist()})
 
 
 def _replaced(before: Plan | None, made: Plan) -> list[str]:

@@ -19,6 +19,7 @@ from streameval.reporting.sentences import (
 from streameval.reporting.standing import Standing, with_labels
 from streameval.slices.files import SliceResult
 from streameval.study import Study
+from streameval.study.next_command import NextCommand
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.text import short
@@ -57,25 +58,23 @@ def facts(study: Path, found: Evaluation) -> dict[str, Any]:
     """Give the summary, precision at cutoffs, and the next command."""
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     result = {**found.summary, "sources": given, "precision_at": _cuts(found)}
-    plan = Study(study).plan()
-    if found.curve.claim.coverage == "none":
-        result["next"] = way_out(plan, found.summary, str(study))
-    elif command := next_command(plan, found, str(study))[1]:
-        result["next"] = f"streameval {command}"
+    following = _next(Study(study).plan(), found, str(study))
+    if following.command:
+        result["next"] = str(following) if found.curve.claim.coverage == "none" else following.command
     return result
 
 
 def standing(study: str, subject: str, plan: Plan, found: Evaluation) -> Standing:
     """What is proven so far, in one sentence or two, and the command to run next."""
-    if found.curve.claim.coverage == "none":
-        command, _, does = way_out(plan, found.summary, study).removeprefix("`").partition("` ")
-    else:
-        does, command = next_command(plan, found, study)
-        command = f"streameval {command}" if command else ""
     said, account = verdict(found), found.summary["account"]
     missing = account["labelled"] < account["planned"]
     so_far = f"So far, w{said[1:]}" if missing and said.startswith("With ") else said
-    return with_labels(study, subject, found.summary, so_far, (command, does if command else ""))
+    return with_labels(study, subject, found.summary, so_far, _next(plan, found, study))
+
+
+def _next(plan: Plan, found: Evaluation, study: str) -> NextCommand:
+    proves_nothing = found.curve.claim.coverage == "none"
+    return way_out(plan, found.summary, study) if proves_nothing else next_command(plan, found, study)
 
 
 def _cuts(found: Evaluation) -> list[dict[str, Any]]:

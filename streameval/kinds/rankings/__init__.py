@@ -73,10 +73,10 @@ class LabelledRankings(Kind):
 
     def says(self, study: Path, found: RankingsEvaluation) -> tuple[dict[str, Any], list[Said]]:
         """Say how many there are, what the means are, and the means."""
-        from streameval.kinds.rankings.page import claim_sentence, headline, terminal_table
+        from streameval.kinds.rankings.page import claim_sentence, headline, means_table
 
         said = [headline(found.summary), claim_sentence(found.summary), ""]
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*said, terminal_table(found)]
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*said, means_table(found, _cell)]
 
     def claim(self, found: RankingsEvaluation) -> Claim:
         """What the means are: exact."""
@@ -129,6 +129,10 @@ class LabelledRankings(Kind):
         from streameval.kinds.rankings.comparison_page import save_rankings
 
         save_rankings(found, out, plot, existing)
+
+
+def _cell(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.6g}"
 
 
 KIND = LabelledRankings()

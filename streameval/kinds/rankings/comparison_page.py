@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streameval.kinds.rankings.comparison import RankingsComparison
 from streameval.reporting.charts import Spec, number, picture, spec
-from streameval.reporting.comparison import COLOURS, difference_number, names, plotted
+from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.tables import table
 from streameval.stores import atomic
-from streameval.text import number_of, printable
+from streameval.text import escaped, number_of
 
 HEAD = ("", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins")
 _NUMBERS = ("a", "b", "estimate", "normal_lower", "normal_upper")
@@ -74,13 +73,13 @@ def page(found: RankingsComparison) -> str:
         f"{side} is higher in {higher.count(side)} of {number_of(len(higher), 'mean')}" for side in "ab"
     )
     about = "Mean of a - b over the rankings, and the normal interval of it."
-    label = html.escape(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
+    label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
     return frame(f"streameval: {title}", [
-        f"<main><h1>{_text(title)}</h1>",
-        f"<p class='soft'>a: {_text(found.a)}</p><p class='soft'>b: {_text(found.b)}</p>",
-        f"<p class='soft'>{_text(shared(found))}</p>",
-        f"<p class='verdict'>{_text(verdict)}, in every order of tied items.</p>",
-        f"<section><h2>Differences</h2><p class='soft'>{about} {_text(meaning(found))}</p>",
+        f"<main><h1>{escaped(title)}</h1>",
+        f"<p class='soft'>a: {escaped(found.a)}</p><p class='soft'>b: {escaped(found.b)}</p>",
+        f"<p class='soft'>{escaped(shared(found))}</p>",
+        f"<p class='verdict'>{escaped(verdict)}, in every order of tied items.</p>",
+        f"<section><h2>Differences</h2><p class='soft'>{about} {escaped(meaning(found))}</p>",
         f"<div class='chart wide start' role='img' aria-label='{label}'>{still}</div></section>",
         f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
     ])  # fmt: skip
@@ -88,8 +87,7 @@ def page(found: RankingsComparison) -> str:
 
 def figure(found: RankingsComparison) -> Spec:
     """Draw the mean difference of every metric, with its normal interval."""
-    labels = dict(zip("ab", (f"{side}: {name}" for side, name in zip("ab", names(found.a, found.b), strict=True)),
-                      strict=True))  # fmt: skip
+    labels = side_labels(found.a, found.b)
     rows = [
         {"metric": f"{row['metric']} {row['argument']}".strip().replace("_", " "), "difference": row["estimate"],
          "low": row["normal_lower"], "high": row["normal_upper"], "higher": labels.get(row["higher"], _OPEN)}
@@ -105,10 +103,6 @@ def figure(found: RankingsComparison) -> Spec:
     return {"data": {"values": rows}, "width": 640,
             "layer": [zero, {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span},
                       {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": mean}]}  # fmt: skip
-
-
-def _text(value: str) -> str:
-    return html.escape(printable(value))
 
 
 def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:

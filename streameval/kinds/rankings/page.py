@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.reporting.page import frame
-from streameval.reporting.plain_page import number, provenance, text
+from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.said import Columns
 from streameval.reporting.tables import table
-from streameval.text import number_of, printable
+from streameval.text import escaped, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
@@ -18,13 +18,13 @@ _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 def render(name: str, found: RankingsEvaluation) -> str:
     """Draw one page, without scripts."""
-    summary = found.summary
+    summary, means = found.summary, means_table(found, number)
     body = [
-        f"<h1>Rankings of {text(name)}</h1>",
-        f"<p class='soft'>{text(headline(summary))}</p>",
-        f'<p class="verdict">{text(claim_sentence(summary))}</p>',
+        f"<h1>Rankings of {escaped(name)}</h1>",
+        f"<p class='soft'>{escaped(headline(summary))}</p>",
+        f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
         "<h2>Means</h2>",
-        _means(found),
+        table(means.head, means.rows),
         *_distributions(found),
         "<h2>By number of items</h2>",
         _sizes(found),
@@ -76,20 +76,24 @@ def claim_sentence(summary: Any) -> str:
     return said
 
 
-NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
+_NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def _means(found: RankingsEvaluation) -> str:
+def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str]) -> Columns:
+    """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
     rows = found.metrics.to_pylist()
-    other = {(row["metric"], row["argument"]): row for row in rows[len(rows) // 2 :]}
-    policy = rows[-1]["no_positives"]
+    half = len(rows) // 2
+    head, sides = ["", "mean"], ["estimate"]
+    if any(row["lower"] != row["upper"] for row in rows):
+        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
+    beside = bool(found.summary["without_positives"])
+    head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(number(row[end]) for end in ("estimate", "lower", "upper")),
-         number(other[row["metric"], row["argument"]]["estimate"])]
-        for row in rows[: len(rows) // 2]
+        [f"{row['metric']} {row['argument']}".strip(), *(shown(row[side]) for side in sides),
+         *[shown(other["estimate"])] * beside]
+        for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
-    head = ["metric", "mean", "worst order", "best order", "other mean"]
-    return f"<p class='soft'>Other mean: {NO_POSITIVES[policy]}.</p>{table(head, cells)}"
+    return Columns(head, cells)
 
 
 def _distributions(found: RankingsEvaluation) -> list[str]:
@@ -100,7 +104,7 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
             by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
     for name, bars in by_metric.items():
         if any(count for _, count in bars):
-            drawn.append(f"<figure><figcaption>{text(name)}</figcaption>{_bars(name, bars)}</figure>")
+            drawn.append(f"<figure><figcaption>{escaped(name)}</figcaption>{_bars(name, bars)}</figure>")
     if not drawn:
         return []
     said = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
@@ -122,7 +126,7 @@ def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
         f'<text x="-5" y="{_HEIGHT * (1 - share) + 3.5:g}" text-anchor="end" stroke="none">{_short(top * share)}</text>'
         for share in ((0, 0.5, 1) if top % 2 == 0 else (0, 1))
     )
-    label = text(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
+    label = escaped(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
     return (
         f'<svg role="img" aria-label="{label}" viewBox="-44 -8 {_WIDTH + 52} {_HEIGHT + 26}" width="{_WIDTH + 52}" '
         'font-size="10" font-family="sans-serif" fill="currentColor"><g stroke="currentColor" stroke-opacity=".25">'
@@ -173,26 +177,3 @@ def _lowest(summary: Any) -> list[str]:
     cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
              for row in rows]  # fmt: skip
     return ["<h2>Lowest average precision</h2>", table(list(rows[0]), cells)]
-
-
-def terminal_table(found: RankingsEvaluation) -> Columns:
-    """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
-    rows = found.metrics.to_pylist()
-    half = len(rows) // 2
-    others = rows[half:]
-    head, sides = ["", "mean"], ["estimate"]
-    if any(row["lower"] != row["upper"] for row in rows):
-        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
-    beside = bool(found.summary["without_positives"])
-    if beside:
-        head.append(NO_POSITIVES[others[0]["no_positives"]])
-    cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
-         *([_cell(other["estimate"])] if beside else [])]
-        for row, other in zip(rows[:half], others, strict=True)
-    ]  # fmt: skip
-    return Columns(head, cells)
-
-
-def _cell(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.6g}"

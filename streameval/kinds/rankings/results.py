@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,14 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
-from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.errors import NoRowsError
 from streameval.notebook import facts
 from streameval.queries.evaluate import Found, Opened, Sink
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
+from streameval.study.answers.rankings import answer
 from streameval.study.formats import marked
 from streameval.study.results import Result, file_names, read_tables
 
@@ -70,13 +74,8 @@ class RankingsEvaluation(Result):
 
     def mean(self, metric: str, at: int | None = None) -> float | None:
         """Mean of a metric over rankings, such as `mean("ndcg_at", 10)`; None where it is undefined in all."""
-        argument = "" if at is None else str(at)
-        for row in self.metrics.to_pylist():
-            if (row["metric"], row["argument"]) == (f"mean_{metric}", argument):
-                return None if row["estimate"] is None else float(row["estimate"])
-        known = dict.fromkeys(_column(row["metric"], row["argument"]) for row in self.metrics.to_pylist())
-        hint = did_you_mean(_column(f"mean_{metric}", argument), known).replace("mean_", "")
-        raise InputError(f"there is no mean of '{_column(metric, argument)}'", hint)
+        estimate = answer(self, Question(metric, () if at is None else (Cutoff("rank", at),))).estimate
+        return None if math.isnan(estimate) else estimate
 
     def _repr_html_(self) -> str:
         said = {"rankings": f"{self.summary['rankings']:,}", "items": f"{self.summary['n_items']:,}"}

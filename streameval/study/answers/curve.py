@@ -92,7 +92,7 @@ def _at_rank(result: Asked, question: Question, rank: int) -> Bounds:
     if str(rank) not in known:
         cutoffs = ", ".join(f"{int(one):,}" for one in known)
         raise InputError(f"{question.measure}: {metric} is known of the first {cutoffs} items, and not of others")
-    return _of_row(known[str(rank)])
+    return Bounds.of_row(known[str(rank)])
 
 
 def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
@@ -117,11 +117,7 @@ def _of_the_list(result: Asked, metric: str) -> Bounds:
             raise InputError(f"{metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
         raise _no_such(Question(metric), measures(result))
     rows = [row for row in result.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _ARGUMENTS]
-    return _of_row(rows[0]) if rows else _UNKNOWN  # bounds that promise nothing have none of the whole list
-
-
-def _of_row(row: dict[str, float | None]) -> Bounds:
-    return Bounds(*(np.nan if value is None else value for value in (row[side] for side in Bounds._fields)))
+    return Bounds.of_row(rows[0]) if rows else _UNKNOWN  # bounds that promise nothing have none of the whole list
 
 
 def _no_such(question: Question, names: tuple[str, ...]) -> InputError:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
@@ -37,7 +35,7 @@ def answer(result: Result, question: Question) -> Bounds:
     wanted = (f"mean_{name}", "") if cutoff is None else (f"mean_{name}_at", str(cutoff.value))
     for row in result.metrics.to_pylist():
         if (row["metric"], row["argument"]) == wanted:  # the first are under the rule that was asked for
-            return Bounds(*(np.nan if row[side] is None else row[side] for side in Bounds._fields))
+            return Bounds.of_row(row)
     asked = f"{_LONG.get(name, name)}{'' if cutoff is None else f'@{cutoff}'}"
     raise InputError(f"there is no mean of '{question.measure}'", did_you_mean(asked, measures(result)))
 

@@ -254,7 +254,7 @@ def test_what_is_said_of_tied_items_is_what_was_done(ties):
     spread = rows[1]["reciprocal_rank_worst"] < rows[1]["reciprocal_rank_best"]
     assert spread == ("between the worst and the best order" in claim_sentence(found.summary))
     assert ("stored position" in found.summary["ranking"]["tie_rule"]) is False
-    with pytest.raises(InputError, match="there is no mean of 'recal_at_10'"):
+    with pytest.raises(InputError, match="there is no mean of 'recal_at@10'"):
         found.mean("recal_at", 10)
 
 
