@@ -14,7 +14,7 @@ import streameval
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import ordered_words, piled_words
-from streameval.counting import threads as here
+from streameval.counting import scans as here
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import joined
 from streameval.counting.labelled_rows import RowRange

@@ -42,10 +42,6 @@ class PartedRows:
     words: Words = field(repr=False)
     facts: UInt64Array = field(repr=False)
 
-    def packed(self) -> bytes:
-        """All numbers as they are."""
-        return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
-
 
 @dataclass(frozen=True)
 class KeyRanges:
@@ -87,13 +83,6 @@ class KeyRanges:
     def word(self) -> np.dtype[Any]:
         """Type of words."""
         return word_type(self.shift)
-
-    def unpacked(self, payload: bytes) -> PartedRows:
-        """What was packed."""
-        count, end = self.count, 8 * (4 * self.count + 1)
-        edges = np.frombuffer(payload, np.int64, count + 1)
-        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
-        return PartedRows(edges, np.frombuffer(payload, self.word, offset=end), facts)
 
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Sampling:
     n_units: int
     rows: int
     name: str = "sample"
+    counters: ClassVar[int] = 0
 
     @property
     def digest(self) -> str:
@@ -190,6 +191,7 @@ class Collecting:
     bins: Int64Array
     hashed: str
     name: str = "candidates"
+    counters: ClassVar[int] = 0
 
     @property
     def digest(self) -> str:

@@ -7,12 +7,12 @@ by score (`long_ranking`). Nothing is ever sorted beyond one ranking.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,23 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
 from streameval.kernels.parting import gather, parts_of, place_rows, put
+from streameval.order.partials import Job
+from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Measure, Measured, Rankings
 from streameval.queries.never_returned import left_out
-from streameval.stores.scratch import Spill
+from streameval.rows.units import Unit
+from streameval.stores.scratch import ScratchFile, Spill
+from streameval.stores.temporary import temporary_folder
 from streameval.typing import AnyArray, Int32Array, Int64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
 _MOST_BITS = 9
+_SPILL = 0.65  # of the memory: rows that wait to be measured
+_WORKER_ROWS, _MOST_WORKER_BITS = 1 << 21, 12
+_SALT = np.uint64(1)
 _SMALL = np.uint64(0xFFFFFFFF)
 
 
@@ -154,22 +161,70 @@ class Room:
         return Room(spill, threads, max(1 << 10, int(memory / (threads + 1) / _BYTES_PER_ROW)))
 
 
-def scattered(
-    rows: ManyRows, beside: Iterable[RowBatch], measure: Measure, room: Room, done: Callable[[int], None]
-) -> Iterator[Measured]:
-    """Measure rankings whose rows lie anywhere.
+@dataclass
+class PartedRankings(Job[Measured]):
+    """Metrics of rankings whose rows lie anywhere; a worker holds the rows of one part.
 
     Args:
         beside: Items that rankings never returned.
-        done (callable(rows)): Told of rows that were parted, and once more when they were measured.
+        memory: Bytes for rows, in this process.
+
+    Attributes:
+        how: How they were read, for people; once they are.
     """
-    parts = _parts(rows.n_items, np.uint64(1), room)
-    for batch in beside:
-        parts.add(batch)
-    with ThreadPoolExecutor(room.threads) as pool:
-        for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), rows.rows.units, room.threads + 1):
-            done(count)
-    yield from _measured(parts, rows, measure, room, done)
+
+    rows: ManyRows
+    beside: Sequence[RowBatch] = field()
+    measure: Measure
+    threads: int
+    memory: float
+    how: str = "parted by ranking on workers"
+    name: str = "measure"
+    is_reduced: ClassVar[bool] = True
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """See `Job.units`."""
+        return self.rows.rows.units
+
+    def here(self, progress: Progress) -> Iterator[Measured]:
+        """See `Job.here`; progress is told of rows that were parted, and once more when they were measured."""
+        rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
+        with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
+            room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
+            parts = _parts(rows.n_items, _SALT, room)
+            for batch in self.beside:
+                parts.add(batch)
+            with ThreadPoolExecutor(room.threads) as pool:
+                for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
+                    told.rows(count)
+            yield from _measured(parts, rows, self.measure, room, told.rows)
+            self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
+
+    def sent(self) -> PartedRankings:
+        """See `Job.sent`."""
+        rows = self.rows.without_units()
+        return replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+
+    @property
+    def _bits(self) -> int:
+        return min(_MOST_WORKER_BITS, (self.rows.n_items // _WORKER_ROWS).bit_length())
+
+    def there(self, first: int, last: int, units: Sequence[Unit | RowBatch]) -> Iterator[tuple[int, int, RowBatch]]:
+        """See `Job.there`: a piece is what a unit, or what lies beside, has of a part."""
+        for unit in units:
+            batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
+            edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
+            parts_of(batch.low.astype(np.uint64, copy=False), _SALT, place, edges)
+            order = np.argsort(place)
+            for part, (begin, end) in enumerate(pairwise(edges.tolist())):
+                if begin < end:
+                    yield part, part + 1, batch.taken(order[begin:end])
+
+    def reduced(self, pieces: Iterator[RowBatch]) -> Measured:
+        """Measure all rows of a part."""
+        parts = measured_part(RowBatch.joined(list(pieces)), self._bits, self.rows, self.measure)
+        return Measured.summed(parts)
 
 
 def _parts(n_rows: int, salt: np.uint64, room: Room) -> Parts:

@@ -191,13 +191,12 @@ def exact_per(
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
     (asked,) = RANKINGS.asked("exact", given)
-    elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
-    source = open_ranking(ranking, options or RankingOptions())
+    source, chosen = open_ranking(ranking, options or RankingOptions()), engine_of(engine)
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
     def run(rows: Opened | None) -> RankingsEvaluation:
-        return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
+        return results(identity, evaluate_rankings(source, label, asked, rows, progress, chosen), description)
 
     return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)
 
@@ -247,7 +246,7 @@ def _open(
         with copied(external[0]) as place:
             rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
     threads, room = _readers(rows, options)
-    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 - room)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room)
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
