@@ -129,9 +129,7 @@ class Summing(Job[SummedBlock]):
         """Blocks."""
         return np.append(np.arange(self.block, int(ends[-1]), self.block), ends[-1])
 
-    def there(
-        self, first: int, last: int, units: Sequence[Any]
-    ) -> Iterator[tuple[int, int, Any]]:
+    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
         """See `Job.there`: scores that are in no order end it."""
         number = first
         try:
@@ -163,11 +161,11 @@ class CountingLabels:
 
     def begin(self, rows: LabelledRows) -> PartialBuilder:
         """Empty counts."""
-        return _Counted(rows, self.cells, self.cells.counters())
+        return _LabelCounter(rows, self.cells, self.cells.counters())
 
 
 @dataclass
-class _Counted:
+class _LabelCounter:
     rows: LabelledRows
     cells: Cells
     counts: Int64Array

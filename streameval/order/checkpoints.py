@@ -78,7 +78,7 @@ class UnfinishedError(StudyError):
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Saved:
     """A partial in a file."""
 
     path: Path
@@ -137,7 +137,7 @@ class Checkpoints:
                 left = np.setdiff1d(needed, _covered(kept))
                 parts = (one.load() for one in kept)
             else:
-                parts, left = (part for part in [*map(_Kept.load, kept), made]), left[:0]
+                parts, left = (part for part in [*map(_Saved.load, kept), made]), left[:0]
         self.state = self._state(scan, task, needed, left)
         if left.size:
             raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
@@ -191,31 +191,31 @@ class Checkpoints:
             self.save()
             raise
 
-    def _kept(self, name: str) -> list[_Kept]:
+    def _kept(self, name: str) -> list[_Saved]:
         """Partials of a scan that do not overlap, fuller ones first."""
         if self.folder is None:
             return []
         found = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
         self._shards = max([self._shards, *(one.shards for one in found)])
-        chosen: list[_Kept] = []
+        chosen: list[_Saved] = []
         for one in found:
             if not np.intersect1d(one.units, _covered(chosen)).size:
                 chosen.append(one)
         return chosen
 
 
-def _read(folder: Path, name: str) -> Iterator[_Kept]:
+def _read(folder: Path, name: str) -> Iterator[_Saved]:
     for path in folder.glob(f"{name}-{_PATTERN}"):
         try:
             facts = read_table(path, _REMOVE, folder.parent).facts
-            yield _Kept(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
+            yield _Saved(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
         except StudyError:
             raise
         except UNUSABLE as error:
             raise unusable(path, error, _REMOVE) from error
 
 
-def _covered(kept: list[_Kept]) -> Int64Array:
+def _covered(kept: list[_Saved]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *(one.units for one in kept)])
 
 

@@ -27,7 +27,7 @@ R = TypeVar("R")
 THREADS = Threads()
 Sink = Callable[[pa.Table], None]
 # begins to take tables of rankings, from the first on, whatever it was given before
-Opened = Callable[[pa.Schema], Sink]
+SinkOpener = Callable[[pa.Schema], Sink]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Found:
 
 
 def evaluate_rankings(
-    ranking: Ranking, label: str, options: PerRanking, opened: Opened | None, progress: Progress,
+    ranking: Ranking, label: str, options: PerRanking, opened: SinkOpener | None, progress: Progress,
     engine: Engine,
 ) -> Found:  # fmt: skip
     """Evaluate them; `opened` is what takes their rows, if any. Errors as in `streameval.exact`."""

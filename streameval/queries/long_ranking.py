@@ -13,7 +13,7 @@ from streameval.kernels.parting import NEVER
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
 from streameval.queries.batches import ManyRows, RowBatch
-from streameval.queries.measured import Measure, Measured, Range
+from streameval.queries.measured import Measure, Measured, RankedRange
 from streameval.stores.scratch import Spill
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
@@ -51,7 +51,7 @@ def _items(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tu
     return items
 
 
-Items = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
+RowPieces = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Length:
     spill: Spill
     most_rows: int
 
-    def ranges(self, items: Items) -> Iterator[Range]:
+    def ranges(self, items: RowPieces) -> Iterator[RankedRange]:
         """Items in the order of their keys: ranges that hold their ties whole."""
         low, high, size = (1 << 64) - 1, 0, 0
         for keys, _ in items():
@@ -82,7 +82,7 @@ class _Length:
             for part in self._parted(items, KeyRanges.of(sample, size, self.most_rows)):
                 yield from self.ranges(part)
 
-    def _parted(self, items: Items, by: KeyRanges) -> list[Items]:
+    def _parted(self, items: RowPieces, by: KeyRanges) -> list[RowPieces]:
         kept: list[tuple[int, Int64Array]] = []
         count = int(by.part[-1]) + 1
         for keys, labels in items():
@@ -93,7 +93,7 @@ class _Length:
             edges = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=count))])
             kept.append((self.spill.keep(records.view(np.uint8).data), edges))
 
-        def of(part: int) -> Items:
+        def of(part: int) -> RowPieces:
             def items_of() -> Iterator[tuple[UInt64Array, UInt8Array]]:
                 for number, edges in kept:
                     first, last = int(edges[part]), int(edges[part + 1])
@@ -107,7 +107,7 @@ class _Length:
         return [of(part) for part in range(count)]
 
 
-def _sorted(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> Range:
+def _sorted(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> RankedRange:
     parts = list(items)
     keys, labels = (np.concatenate([part[i] for part in parts]) for i in range(2))
     sort_segment(keys, labels, np.empty_like(keys), np.empty_like(labels))

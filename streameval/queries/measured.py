@@ -27,7 +27,7 @@ SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
-Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
+RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -206,7 +206,7 @@ class Measure:
         return pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
 
     def long(
-        self, ranges: Iterator[Range], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+        self, ranges: Iterator[RankedRange], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
     ) -> Measured:
         """Measure one ranking that comes in ranges, the best first.
 

@@ -52,7 +52,7 @@ class Parts:
     salt: np.uint64
     spill: Spill
     sizes: Int64Array = field(init=False)
-    _kept: list[_Kept] = field(default_factory=list, repr=False)
+    _kept: list[_KeptRows] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Parts:
             table = (self.spill.keep(memoryview(b"".join(streams))), ends)
         with self._lock:
             self.sizes += np.diff(edges)
-            self._kept.append(_Kept(columns, table, edges))
+            self._kept.append(_KeptRows(columns, table, edges))
         return batch.rows
 
     def pieces(self, part: int) -> Iterator[RowBatch]:
@@ -92,7 +92,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptRows:
     """Rows that were parted: where each column of theirs is kept, part by part, and its type.
 
     Attributes:
@@ -126,7 +126,7 @@ class _Kept:
 _NO_COLUMNS = pa.table({})
 
 
-def _batch(kept: Sequence[_Kept], spill: Spill, part: int) -> RowBatch:
+def _batch(kept: Sequence[_KeptRows], spill: Spill, part: int) -> RowBatch:
     """Rows of a part that were kept at several times."""
     arrays: dict[str, Any] = {
         name: np.concatenate([one.read(name, part, spill) for one in kept]) if name in kept[0].columns else NOTHING

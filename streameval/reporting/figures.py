@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.reporting import chart_rows
-from streameval.reporting.chart_rows import Rows
+from streameval.reporting.chart_rows import ChartRows
 from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
 from streameval.study.result_files import Evaluation
 from streameval.text import short
@@ -55,7 +55,7 @@ def figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = "
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
     mark = with_pick if marks == "picked" else lambda chart: chart
-    candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
+    candidates: list[tuple[str, str, str, Callable[[ChartRows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
         ("recall", "Precision and recall", _recall_caption(curves),
@@ -102,21 +102,21 @@ def slice_figures(study: ReportedStudy) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _of_curve(draw: Callable[[Curve], Rows], study: ReportedStudy) -> Rows:
+def _of_curve(draw: Callable[[Curve], ChartRows], study: ReportedStudy) -> ChartRows:
     return draw(study.evaluation.curve)
 
 
-def _labels(study: ReportedStudy) -> Rows:
+def _labels(study: ReportedStudy) -> ChartRows:
     return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
 
-def _local(study: ReportedStudy) -> Rows:
+def _local(study: ReportedStudy) -> ChartRows:
     if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
     return chart_rows.local_shares(study.evaluation.label_table, study.evaluation.curve.n_items)
 
 
-_DRAWN: dict[str, Callable[[ReportedStudy], Rows]] = {
+_DRAWN: dict[str, Callable[[ReportedStudy], ChartRows]] = {
     "precision": partial(_of_curve, chart_rows.by_rank),
     "recall": partial(_of_curve, chart_rows.by_recall),
     "roc": partial(_of_curve, chart_rows.by_false_positive_rate),
@@ -126,6 +126,6 @@ _DRAWN: dict[str, Callable[[ReportedStudy], Rows]] = {
 }
 
 
-def _rows(shown: Sequence[ReportedStudy], draw: Callable[[ReportedStudy], Rows]) -> Rows:
+def _rows(shown: Sequence[ReportedStudy], draw: Callable[[ReportedStudy], ChartRows]) -> ChartRows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
     return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(draw(study))]

@@ -27,7 +27,7 @@ from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
 from streameval.options import takes
 from streameval.progress import Progress, silent
-from streameval.queries.evaluate import Opened, evaluate_rankings
+from streameval.queries.evaluate import SinkOpener, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -186,7 +186,7 @@ def exact_per(
     options: RankingOptions | None,
     engine: Engine | str = "local",
     progress: Progress = silent,
-    opened: Opened | None = None,
+    opened: SinkOpener | None = None,
     **given: Any,
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
@@ -195,7 +195,7 @@ def exact_per(
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
-    def run(rows: Opened | None) -> RankingsEvaluation:
+    def run(rows: SinkOpener | None) -> RankingsEvaluation:
         return results(identity, evaluate_rankings(source, label, asked, rows, progress, chosen), description)
 
     return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)

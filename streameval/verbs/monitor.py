@@ -71,7 +71,7 @@ def monitor(
     given = {"measure": None if measure is None else _watched(Question.of(measure)), "confidence": confidence}
     if confidence is not None:
         check_confidence(confidence)
-    days, rules = _days_of(folders, day), _Rules(tuple(allow), incomplete)
+    days, rules = _days_of(folders, day), _Allowed(tuple(allow), incomplete)
     if out is None:
         return _with_studies(_begun(given), days, rules)
     path = Path(out)
@@ -86,7 +86,7 @@ def monitor(
 
 
 @dataclass(frozen=True)
-class _Rules:
+class _Allowed:
     """What is taken that else is refused: see `monitor`."""
 
     allow: tuple[str, ...]
@@ -141,7 +141,7 @@ def _day_of(folder: str, day: date | str | None) -> date:
     raise InputError(what, "give --day 2026-11-22")
 
 
-def _with_studies(history: History, days: Sequence[tuple[date, str]], rules: _Rules) -> History:
+def _with_studies(history: History, days: Sequence[tuple[date, str]], rules: _Allowed) -> History:
     """The history with the days, and the falls that they named."""
     named = set(_falls(history))
     for day, folder in days:
@@ -160,7 +160,7 @@ def _falls(history: History) -> list[tuple[date, date]]:
     return [(row["day"], row["run_since"]) for row in history.rows if row["change"] == "fall"]
 
 
-def _with_study(history: History, new: DayStudy, rules: _Rules) -> History:
+def _with_study(history: History, new: DayStudy, rules: _Allowed) -> History:
     rows = history.rows
     number = next((at for at, row in enumerate(rows, 1) if row["day"] == new.day), len(rows) + 1)
     old = rows[number - 1] if number <= len(rows) else None

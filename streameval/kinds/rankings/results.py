@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from streameval import __version__
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.notebook import facts
-from streameval.queries.evaluate import Found, Opened, Sink
+from streameval.queries.evaluate import Found, Sink, SinkOpener
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
 from streameval.rows import open_rows
@@ -172,7 +172,7 @@ def _histograms(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     )
 
 
-def collected(tables: list[pa.Table]) -> Opened:
+def collected(tables: list[pa.Table]) -> SinkOpener:
     """Keep the rows of rankings in memory."""
 
     def opened(schema: pa.Schema) -> Sink:
@@ -185,7 +185,7 @@ def collected(tables: list[pa.Table]) -> Opened:
 def save(
     folder: Path,
     identity: str,
-    run: Callable[[Opened | None], RankingsEvaluation],
+    run: Callable[[SinkOpener | None], RankingsEvaluation],
     render: Callable[[RankingsEvaluation], str],
     database: Callable[[RankingsEvaluation, Path], atomic.Writer],
 ) -> RankingsEvaluation:
@@ -201,7 +201,7 @@ def save(
     tags = {"evaluation_id": identity}
 
     def rankings(path: str) -> None:
-        writer = _Writer(path, tags)
+        writer = _RankingsWriter(path, tags)
         known.append(run(writer.opened))
         place.append(Path(path))
         writer.close()
@@ -222,7 +222,7 @@ def save(
     return known[0]
 
 
-class _Writer:
+class _RankingsWriter:
     """Writes rankings as they come."""
 
     def __init__(self, path: str, tags: Mapping[str, Any]) -> None:
