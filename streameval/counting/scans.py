@@ -172,7 +172,8 @@ class _LabelCounter:
 
     def add(self, number: int) -> None:
         unit = self.rows.units[number]
-        self.cells.add(self.counts, self.rows.keys(unit), self.rows.labels(unit))
+        labels = self.rows.labels(unit)  # what that takes is free again before keys take more
+        self.cells.add(self.counts, self.rows.keys(unit), labels)
 
     def partial(self) -> Partial:
         return Partial(np.arange(0), 0, {SUM: self.counts})
