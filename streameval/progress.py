@@ -32,3 +32,15 @@ def announce(progress: Progress, step: Step) -> None:
     begin = getattr(progress, "begin", None)
     if begin is not None:
         begin(step)
+
+
+class RowsDone:
+    """Adds up the rows that are done."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self._done, self._total, self._progress = 0, total, progress
+
+    def rows(self, count: int) -> None:
+        """Tell of more."""
+        self._done = min(self._done + count, self._total)
+        self._progress(self._done, self._total)

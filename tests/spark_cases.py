@@ -21,15 +21,16 @@ from spark_cluster import Slow
 
 import streameval
 from streameval.cli import run
-from streameval.counting import threads as here
+from streameval.counting import scans
 from streameval.engines import create
 from streameval.engines.spark.sessions import opened
 from streameval.errors import OutsideError, StreamevalError
 from streameval.order.by_score import ByScore
 from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
+from streameval.queries import scattered
 from streameval.rankings import open_ranking
-from streameval.remote import labelled_jobs, rankings_jobs, worker
+from streameval.remote import worker
 from streameval.rows.options import RankingOptions
 
 N, FILES, GROUP = 24_000, 8, 500
@@ -159,7 +160,7 @@ def many(folder, settings):
         table = pa.table({"query": rng.integers(0, 700, rows.size), "label": rng.integers(0, 3, rows.size),
                           "s": rng.integers(0, 99, rows.size) / 8})  # fmt: skip
         pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
-    rankings_jobs._PART_ROWS = N // 5  # several parts
+    scattered._WORKER_ROWS = N // 5  # several parts
     found = []
     for flags in ([], ["--engine", engine_of(settings)]):
         out = folder.parent / f"many-{len(found)}"
@@ -179,7 +180,7 @@ def interrupted(settings):
         raise over
 
     signal.signal(signal.SIGALRM, stop)
-    request = worker.JobRequest(worker.serialize(Slow(os.getpid()), [0]), 1, ("at",))
+    request = worker.JobRequest(worker.serialize(Slow(os.getpid()), [0]), 1, ("at",), "binary")
     try:
         create("spark", settings).run_job(request)
     except OutsideError as error:
@@ -203,7 +204,7 @@ def main(name, root):
             found[case] = compare(folder, options, engine, tight if "split" in case else plenty)
         except StreamevalError as error:
             found[case] = {"error": type(error).__name__, "text": str(error)}
-    here.BLOCK = labelled_jobs.BLOCK = 1 << 12  # many blocks
+    scans.BLOCK = 1 << 12  # many blocks
     for case in LABELLED:
         found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
     found["many"] = many(root / "runs", settings)

@@ -11,11 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval import engines
-from streameval.order.tasks import Sampling
-from streameval.remote import scan_jobs, worker
-from streameval.remote.labelled_jobs import RemoteScans
-from streameval.remote.rankings_jobs import MeasuredOnWorkers
+from streameval.remote import jobs, worker
 
 
 @dataclass(frozen=True)
@@ -25,16 +21,8 @@ class Cluster:
     seed: int = 0
     placement: ClassVar[str] = "on workers"
 
-    def run_task(self, scan, task, numbers, save, progress):
-        if isinstance(task, Sampling):
-            return engines.create("local", {}).run_task(scan, task, numbers, save, progress)
-        return scan_jobs.unpack(task, numbers, self.run_job(scan_jobs.pack(task, scan, numbers)))
-
-    def labelled(self, rows, threads):
-        return RemoteScans(rows, threads, self.run_job)
-
-    def measured(self, keeps_rows):
-        return MeasuredOnWorkers(self.run_job, keeps_rows)
+    def run(self, job, progress):
+        return job.here(progress) if job.is_small else jobs.run_on_workers(job, self.run_job, progress)
 
     def run_job(self, request):
         order = np.random.default_rng(self.seed).permutation(request.shares)
@@ -45,8 +33,8 @@ class Cluster:
         if request.reduction:
             parts = [result.filter(pc.equal(result.column("at"), at)) for at in pc.unique(result.column("at"))]
             result = pa.concat_tables([worker.reduce_rows(request.reduction, part) for part in parts])
-        if request.merge:
-            result = result.group_by("at").aggregate(list(zip(request.columns[1:], request.merge, strict=True)))
+        if request.kind == "long":
+            result = result.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
         return result
 
 

@@ -3,7 +3,7 @@
 `in_stored_order` sums a list that is stored in its order; `by_score` one that is ordered by a score, wherever its rows
 lie: it counts labels per score (`counters`, `piled_words`), or orders them (`parted_words`, `ordered_words`).
 `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
-questions about places in it. `scans` says what a scan of labelled rows returns, `threads` runs one in this process.
+questions about places in it. `scans` are the jobs that an engine runs over labelled rows.
 """
 
 from __future__ import annotations

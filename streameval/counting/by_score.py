@@ -19,13 +19,13 @@ from streameval.counting.kept_bits import KeptBits
 from streameval.counting.label_counts import LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
-from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
+from streameval.counting.parted_words import KeyRanges, Parted, word_type
 from streameval.counting.piled_words import PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
-from streameval.stores.scratch import ScratchFile
+from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
@@ -69,7 +69,7 @@ def sum_by_score(
         return counted
     memory, threads = limits.memory - words, scans.threads
     ranges = KeyRanges.of(some(), n_items, rows_to_sort(memory, threads), shift)
-    parted = Parted(ranges, WordStore(limits.file, words, n_items, ranges.word))
+    parted = Parted(ranges, Spill(limits.file, words, n_items * ranges.word.itemsize))
     scans.part(parted, words, progress)
     ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"

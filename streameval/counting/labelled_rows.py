@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar
@@ -65,6 +65,10 @@ class LabelledRows:
     def n_items(self) -> int:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)
+
+    def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
+        """The same on a worker, which has some of the units."""
+        return replace(self, units=units)
 
     def read(self, unit: Unit) -> RowRange:
         """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""

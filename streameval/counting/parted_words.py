@@ -16,7 +16,7 @@ import numpy as np
 from streameval.kernels import words as kernels
 from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.stores.scratch import ScratchFile, Spill
+from streameval.stores.scratch import PartedSpill, Spill
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 _RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache
@@ -41,10 +41,6 @@ class PartedRows:
     edges: Int64Array
     words: Words = field(repr=False)
     facts: UInt64Array = field(repr=False)
-
-    def packed(self) -> bytes:
-        """All numbers as they are."""
-        return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
 
 
 @dataclass(frozen=True)
@@ -88,13 +84,6 @@ class KeyRanges:
         """Type of words."""
         return word_type(self.shift)
 
-    def unpacked(self, payload: bytes) -> PartedRows:
-        """What was packed."""
-        count, end = self.count, 8 * (4 * self.count + 1)
-        edges = np.frombuffer(payload, np.int64, count + 1)
-        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
-        return PartedRows(edges, np.frombuffer(payload, self.word, offset=end), facts)
-
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""
         bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
@@ -104,32 +93,18 @@ class KeyRanges:
         return PartedRows(edges, words, facts)
 
 
-class WordStore:
-    """Words of a type that wait; `n_items` of them will come, and `memory` bytes may be held."""
-
-    def __init__(self, file: ScratchFile, memory: float, n_items: int, word: np.dtype[Any]) -> None:
-        self._type = word
-        self._spill = Spill(file, memory, word.itemsize * n_items)
-
-    def keep(self, words: Words) -> int:
-        """Keep words, from any thread; returns a number by which they are found again."""
-        return self._spill.keep(words.data)
-
-    def read(self, number: int, first: int, last: int) -> Words:
-        """Some of the words that were kept under a number."""
-        size = self._type.itemsize
-        return np.frombuffer(self._spill.read(number, size * first, size * last), self._type)
-
-
 @dataclass
 class Parted:
     """Words of many rows, parted into ranges."""
 
     ranges: KeyRanges
-    store: WordStore
-    _kept: list[tuple[int, Int64Array]] = field(default_factory=list, repr=False)
+    spill: Spill
+    _kept: PartedSpill = field(init=False, repr=False)
     _facts: list[UInt64Array] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        self._kept = PartedSpill(self.spill, self.ranges.count)
 
     def take(self, keys: UInt64Array, labels: UInt8Array) -> None:
         """Part some rows and keep them, from any thread and in any order."""
@@ -137,16 +112,13 @@ class Parted:
 
     def add(self, rows: PartedRows) -> None:
         """Keep rows that were parted."""
-        number = self.store.keep(rows.words)
+        self._kept.add(rows.edges, {"words": (rows.words, rows.edges)})
         with self._lock:
-            self._kept.append((number, rows.edges))
             self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
 
     def piles(self, most_rows: int) -> Iterator[Pile]:
         """Ranges that hold items, in order of their keys; those too long are parted again, unless they are one key."""
-        sizes: Int64Array = np.zeros(self.ranges.count, np.int64)
-        for _, edges in self._kept:
-            sizes += np.diff(edges)
+        sizes = self._kept.sizes
         for r in np.flatnonzero(sizes).tolist():
             positives, low, high = (int(fact) for fact in self._facts[0][:, r])
             pile = Pile(self, r, int(sizes[r]), positives, low, high)
@@ -157,9 +129,7 @@ class Parted:
 
     def pieces(self, r: int) -> Iterator[Words]:
         """Words of a range, as they were kept."""
-        for number, edges in self._kept:
-            if edges[r] < edges[r + 1]:
-                yield self.store.read(number, int(edges[r]), int(edges[r + 1]))
+        return (read("words") for read in self._kept.pieces(r))
 
 
 def _together(facts: UInt64Array, others: UInt64Array) -> UInt64Array:
@@ -213,7 +183,7 @@ class Pile:
         some = [piece[::step].astype(np.uint64) for piece in self.of.pieces(self.number)]
         sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
         ranges = KeyRanges.of(sample, self.size, most_rows, shift)
-        found = Parted(ranges, self.of.store)
+        found = Parted(ranges, self.of.spill)
         for piece in self.of.pieces(self.number):
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
             kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)

@@ -41,11 +41,6 @@ class PiledRows:
     edges: UInt32Array
     words: AnyArray = field(repr=False)
 
-    def packed(self) -> bytes:
-        """All numbers as they are."""
-        count = np.array([self.piles.size], np.uint32)
-        return b"".join(one.tobytes() for one in (count, self.piles, self.edges, self.words))
-
 
 class RuledOutError(Exception):
     """A key that statistics rule out."""
@@ -83,13 +78,6 @@ class Piles:
             raise RuledOutError
         held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
         return PiledRows(held, np.append(edges[held], edges[-1]), words)
-
-    def unpacked(self, payload: bytes) -> PiledRows:
-        """What was packed."""
-        count = int(np.frombuffer(payload, np.uint32, 1)[0])
-        piles = np.frombuffer(payload, np.uint32, count, 4)
-        edges = np.frombuffer(payload, np.uint32, count + 1, 4 * (1 + count))
-        return PiledRows(piles, edges, np.frombuffer(payload, WORD, offset=8 * (1 + count)))
 
 
 class PiledWords:

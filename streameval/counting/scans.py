@@ -1,47 +1,37 @@
 """Scans of a fully labelled list: sums of its blocks where it is stored in its order, labels per score where not.
 
-A scan makes a partial of some row groups, and partials of all of them become one: `threads` makes them in this process,
-`remote.labelled_jobs` on other machines. `in_stored_order` and `by_score` decide which scans are needed.
+Each is a `Job`, and so runs wherever an engine reads. `in_stored_order` and `by_score` decide which are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from streameval.counting.block_sums import BlockSums
+from streameval.counting.bit_rows import BitRows, linked, read_bits
+from streameval.counting.block_sums import BlockSums, UnorderedError
+from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
+from streameval.errors import InputError
+from streameval.kernels.exact import BLOCK
+from streameval.order.partials import SUM, Engine, Job, Partial, PartialBuilder, merged
+from streameval.order.run_threads import Scanning
 from streameval.progress import Progress
+from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
-
-class PackedRows(Protocol):
-    """Some rows as words, range by range."""
-
-    def packed(self) -> bytes:
-        """All numbers as they are."""
-
-
-class Ranges(Protocol):
-    """Ranges of keys."""
-
-    @property
-    def word(self) -> np.dtype[Any]:
-        """Type of words."""
-
-    @property
-    def keys(self) -> str:
-        """What it parts: "whole" keys only, or "words" as well (`LabelledRows.words`)."""
-
-    def split(self, keys: UInt64Array, labels: UInt8Array) -> PackedRows:
-        """Part some rows."""
-
-    def unpacked(self, payload: bytes) -> Any:
-        """What was packed."""
+_MOST_BLOCKS = 512  # that come back from workers at once, with their labels
+_BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
+_BYTES_PER_ROW = 64
+_TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes a tenth of its time
+SummedBlock = tuple[BlockSums, UInt64Array | None]
 
 
 class WordReceiver(Protocol):
@@ -49,7 +39,7 @@ class WordReceiver(Protocol):
 
     @property
     def ranges(self) -> Any:
-        """The `Ranges`."""
+        """What parts rows, by their whole "keys" or by `LabelledRows.words`; workers have it too."""
 
     def take(self, keys: AnyArray, labels: UInt8Array) -> None:
         """Part some rows and keep them, from any thread and in any order."""
@@ -58,26 +48,200 @@ class WordReceiver(Protocol):
         """Keep rows that were parted."""
 
 
-class LabelledScans(Protocol):
-    """What runs scans of a labelled list; no result depends on it."""
+@dataclass(frozen=True)
+class LabelledScans:
+    """Runs scans of a labelled list; no result depends on the engine.
 
-    @property
-    def rows(self) -> LabelledRows:
-        """The list."""
+    Attributes:
+        threads: Readers at work at once on this machine.
+    """
 
-    @property
-    def threads(self) -> int:
-        """Readers at work at once on this machine."""
+    rows: LabelledRows
+    threads: int
+    engine: Engine
 
-    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[SummedBlock]:
         """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
 
         Raises `UnorderedError` where that is not the order of the scores, `InputError` for a label or score that cannot
         be used.
         """
+        if self.rows.order is not None and self.engine.placement == "on workers":
+            keys = self.rows.keys(self.rows.units[0])  # before others read a list that is in no order
+            if np.any(keys[1:] < keys[:-1]):
+                raise UnorderedError(2 + int(np.argmax(keys[1:] < keys[:-1])))
+        return self.engine.run(Summing(self.rows, self.threads, cutoffs, BLOCK), progress)
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
+        units = np.arange(len(self.rows.units))
+        job = Scanning(CountingLabels(cells), self.rows, units, self.threads)
+        return KeyCounts(cells.low, cells.shift, merged(self.engine.run(job, progress)).columns[SUM])
 
     def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""
+        for rows in self.engine.run(Parting(self.rows, self.threads, parted.ranges, memory, parted), progress):
+            parted.add(rows)
+
+
+@dataclass(frozen=True)
+class Summing(Job[SummedBlock]):
+    """Sums of blocks of `block` ranks, and order keys at the cutoffs in them, in the order of their ranks."""
+
+    rows: LabelledRows
+    threads: int
+    cutoffs: Int64Array
+    block: int
+    name: str = "sum"
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """See `Job.units`."""
+        return self.rows.units
+
+    @property
+    def overlap(self) -> int:  # type: ignore[override]
+        """The row before shows whether the first score ties with it."""
+        return int(self.rows.order is not None)
+
+    @property
+    def most_rows(self) -> float:  # type: ignore[override]
+        """See `Job`."""
+        return _MOST_BLOCKS * self.block
+
+    def here(self, progress: Progress) -> Iterator[SummedBlock]:
+        """See `Job.here`."""
+        rows, done = self.rows, 0
+        together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
+        read, add = partial(read_bits, rows, cutoffs=self.cutoffs), partial(sum_block, cutoffs=self.cutoffs)
+        with ThreadPoolExecutor(self.threads) as pool:
+            units = linked(in_batches(pool, read, rows.units, self.threads + 2, together))
+            for one in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
+                done = min(done + self.block, rows.n_items)
+                progress(done, rows.n_items)
+                yield one
+
+    def sent(self) -> Summing:
+        """See `Job.sent`."""
+        return replace(self, rows=self.rows.elsewhere(()))
+
+    def pieces(self, ends: Int64Array) -> Int64Array:
+        """Blocks."""
+        return np.append(np.arange(self.block, int(ends[-1]), self.block), ends[-1])
+
+    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+        """See `Job.there`: scores that are in no order end it."""
+        number = first
+        try:
+            for held in blocks(self._rows(units, first * self.block, last * self.block), self.block):
+                yield number, number + 1, sum_block(held, self.cutoffs)
+                number += 1
+        except UnorderedError as error:
+            yield number, number + 1, error
+
+    def _rows(self, units: Sequence[Unit], first: int, last: int) -> Iterator[BitRows]:
+        """Read the rows `first` up to, and without, `last`."""
+        for unit in linked(read_bits(self.rows, one, self.cutoffs) for one in units):
+            begin, end = max(0, first - unit.before), min(unit.size, last - unit.before)
+            if begin < end:
+                yield unit.cut(begin, end)
+
+
+@dataclass(frozen=True)
+class CountingLabels:
+    """Negatives and positives of each cell."""
+
+    cells: Cells
+    name: str = "count"
+
+    @property
+    def counters(self) -> int:
+        """Two of each cell."""
+        return 2 * self.cells.count
+
+    def begin(self, rows: LabelledRows) -> PartialBuilder:
+        """Empty counts."""
+        return _LabelCounter(rows, self.cells, self.cells.counters())
+
+
+@dataclass
+class _LabelCounter:
+    rows: LabelledRows
+    cells: Cells
+    counts: Int64Array
+
+    def add(self, number: int) -> None:
+        unit = self.rows.units[number]
+        labels = self.rows.labels(unit)  # what that takes is free again before keys take more
+        self.cells.add(self.counts, self.rows.keys(unit), labels)
+
+    def partial(self) -> Partial:
+        return Partial(np.arange(0), 0, {SUM: self.counts})
+
+
+@dataclass(frozen=True)
+class Parting(Job[Any]):
+    """Words of every row, range by range: threads give them to the receiver, and those of workers come back.
+
+    Attributes:
+        ranges: Those of the receiver.
+    """
+
+    rows: LabelledRows
+    threads: int
+    ranges: Any
+    memory: float
+    parted: WordReceiver | None = field(repr=False)
+    name: str = "part"
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """See `Job.units`."""
+        return self.rows.units
+
+    @property
+    def most_rows(self) -> float:  # type: ignore[override]
+        """As many as the memory holds."""
+        return float(self.memory / self.ranges.word.itemsize)
+
+    def here(self, progress: Progress) -> Iterator[Any]:
+        """See `Job.here`: the receiver has taken all; a reader parts one unit at a time, or several small ones."""
+        done = 0
+        most = int(min(_BATCH_ROWS, self.memory / _BYTES_PER_ROW))
+        with ThreadPoolExecutor(self.threads) as pool:
+            for rows in in_order(pool, self._take, _batches(self.units, most), self.threads + 1):
+                done += rows
+                progress(done, self.rows.n_items)
+        yield from ()
+
+    def _take(self, units: list[Unit]) -> int:
+        take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
+        if len(units) == 1 and self.ranges.keys == "words":
+            take(self.rows.words(units[0]), self.rows.labels(units[0]))
+            return units[0].rows
+        rows = joined([self.rows.read(unit) for unit in units])
+        if rows.keys is None:
+            raise InputError("there is no score to order by")
+        take(rows.keys, rows.labels)
+        return rows.labels.size
+
+    def sent(self) -> Parting:
+        """See `Job.sent`."""
+        return replace(self, rows=self.rows.elsewhere(()), parted=None)
+
+    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+        """See `Job.there`: the rows of each unit, parted by themselves."""
+        for number, unit in enumerate(units, first):
+            yield number, number + 1, self.ranges.split(self.rows.keys(unit), self.rows.labels(unit))
+
+
+def _batches(units: Sequence[Unit], most: int) -> Iterator[list[Unit]]:
+    batch, rows = list[Unit](), 0
+    for unit in units:
+        if batch and rows + unit.rows > most:
+            yield batch
+            batch, rows = [], 0
+        batch.append(unit)
+        rows += unit.rows
+    if batch:
+        yield batch

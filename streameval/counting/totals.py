@@ -74,7 +74,7 @@ class Totals:
 def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
     """Merge the sums of all blocks, in the order of their ranks; `cutoffs` are those that they were made with."""
     cut = np.zeros((cutoffs.size, 4), np.int64)
-    blocks: list[_Block] = []
+    blocks: list[_EndedBlock] = []
     pending: BlockSums | None = None
     seen, found = 0, 0
     for part in parts:
@@ -91,7 +91,7 @@ def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _EndedBlock:
     """A part whose last group has ended: its place, exact sums of ranks, sums of precisions, hulls."""
 
     start: int
@@ -109,7 +109,7 @@ class _Block:
         return self.start + self.size, self.found + self.positives
 
 
-def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: Int64Array) -> _Block:
+def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: Int64Array) -> _EndedBlock:
     """End the last group of a part, and put its cutoffs in their place."""
     whole, real = part.whole, part.real
     seen, positives = int(whole[exact.SEEN]), int(whole[exact.POSITIVES])
@@ -133,7 +133,7 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
         more = _group_sums(order, start + seen, positives, n, p) if p else (0.0, 0.0)
         weighted[order] = (real[COMMON] + real[at] + more[0], real[COMMON + 1] + real[at + 1] + more[1])
     mixed = bool(whole[exact.MIXED]) or 0 < p < n
-    return _Block(start, found, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)
+    return _EndedBlock(start, found, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)
 
 
 def _group_sums(order: str, before: int, found: int, n: int, p: int) -> tuple[float, float]:
@@ -149,7 +149,7 @@ def _group_sums(order: str, before: int, found: int, n: int, p: int) -> tuple[fl
     return weighted, harmonic_difference(float(start), float(p))
 
 
-def _totals(blocks: list[_Block], cut: Int64Array) -> Totals:
+def _totals(blocks: list[_EndedBlock], cut: Int64Array) -> Totals:
     n_items, positives = blocks[-1].end if blocks else (0, 0)
     rank_sum = {order: sum(b.ranks[order] + b.start * b.positives for b in blocks) for order in ("early", "late")}
     precision_sum, block_sum = {}, {}

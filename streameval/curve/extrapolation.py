@@ -182,7 +182,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Interval:
+class RecallBounds:
     """What joint bounds on a cutoff say of a target recall.
 
     Attributes:
@@ -194,7 +194,7 @@ class Interval:
     documents: tuple[float, float]
 
 
-def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
+def interval(counts: Counts, target: float, cells: int = _CELLS) -> RecallBounds:
     """Bounds on X(R_T) from joint bounds on (Y(n), P): the interval that the paper left open.
 
     The reference curve goes through R = Y/P and F = (n−Y)/(N−P). With P fixed, a larger Y moves that point to larger R
@@ -207,9 +207,9 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
         cells: More cells, closer bounds.
 
     Returns:
-        Interval: Lower precision 0 (all documents) where the bounds leave open that the list is no better than chance
-            (F ≥ R), upper precision 1 where recall can be 1 or all retrieved items positive: neither has a reference
-            curve.
+        RecallBounds: Lower precision 0 (all documents) where the bounds leave open that the list is no better than
+            chance (F ≥ R), upper precision 1 where recall can be 1 or all retrieved items positive: neither has a
+            reference curve.
 
     Raises:
         InputError: Bounds that contradict each other, or a target outside (0, 1).
@@ -230,7 +230,7 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
     lower = np.where(chance, 0.0, target * a / (target * a + rate_high * (population - a)))
     upper = target * b / (target * b + rate_low * (population - b))
     fewest, largest = target * a + rate_low * (population - b), target * b + rate_high * (population - a)
-    return Interval(
+    return RecallBounds(
         (float(lower.min()), float(upper.max())), (float(fewest.min()), float(min(population, largest.max())))
     )
 

@@ -1,7 +1,8 @@
 """Engines: what runs the scans of a list. Each is one file in this folder with an `ENGINE`, found by name.
 
-An engine only decides where row groups are read. The partials are those of `order` and `counting`, whichever engine
-runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
+An engine has one method, which runs a `Job`: it only decides where row groups are read. The partials are those of
+`order`, `counting` and `queries`, whichever engine runs, so ranks and sums do not depend on it, and scans that one
+engine has begun another may finish.
 """
 
 from __future__ import annotations
@@ -9,23 +10,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any
 
-from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.scans import LabelledScans
 from streameval.errors import InputError, did_you_mean
-from streameval.order.checkpoints import ScanEngine
-from streameval.queries.evaluate import Elsewhere
-
-
-class Engine(ScanEngine, Protocol):
-    """Runs all scans of a list: a dataclass whose fields are its settings."""
-
-    def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
-        """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
-
-    def measured(self, keeps_rows: bool) -> Elsewhere | None:
-        """Return what measures many rankings on workers, their rows kept or not; None where this process does."""
+from streameval.order.partials import Engine as Engine
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
-    from streameval.study.progress import Progress
+    from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.study.take_in import TakenIn
     from streameval.types import Claim, Plan
@@ -175,7 +175,7 @@ class Kind:
         database = self.database(folder, plan, found).write
         atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
 
-    def progress(self, folder: Study) -> Progress:
+    def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""
         from streameval.study.progress import progress_of
 

@@ -60,7 +60,7 @@ def find(
     """
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}
-    search = _Search(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
+    search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
     tool = tool_of(opened.columns)
     names = {"label": ("label",), "annotator": ("annotator",), "time": ("time",), **(tool.COLUMNS if tool else {})}
     keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
@@ -94,7 +94,7 @@ def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, 
 
 
 @dataclass(frozen=True)
-class _Search:
+class _ColumnSearch:
     opened: Opened
     by_alias: dict[str, str]
 

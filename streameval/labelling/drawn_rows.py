@@ -70,7 +70,7 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
             raise InputError(
                 f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"
             )
-        reading = _Reading(connection, own, opened.name, listed)
+        reading = _DrawnReading(connection, own, opened.name, listed)
         table, keys = reading.by_rank() if own.role == "rank" else reading.by_key()
         weights = None if probability is None else reading.numbers(_column(own, probability, opened.name))
     return reading.checked(table, keys, weights)
@@ -105,7 +105,7 @@ def _column(columns: SourceColumns, name: str, source: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _DrawnReading:
     connection: Connection
     columns: SourceColumns
     name: str

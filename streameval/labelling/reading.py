@@ -53,7 +53,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         digest = pool.submit(opened.digest) if opened.digest else None
         known = items or Items()
         own = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
-        reading = _Reading(connection, opened, plan, own)
+        reading = _VoteReading(connection, opened, plan, own)
         table, counts = reading.run(known)
         content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
@@ -63,7 +63,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _VoteReading:
     connection: Connection
     opened: Opened
     plan: Plan

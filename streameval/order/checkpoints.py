@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import StudyError
-from streameval.order.partials import Partial, Task, merged
-from streameval.order.run_threads import Threads
+from streameval.order.partials import Engine, Partial, Task, merged
+from streameval.order.run_threads import Scanning, Threads
 from streameval.order.scan import Scan
 from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
@@ -37,26 +37,6 @@ _PATTERN = "*.scan.parquet"
 _REMOVE = "remove the file; what it covered is read again"
 
 
-class ScanEngine(Protocol):
-    """Runs tasks over row groups.
-
-    Its placement is "in process", so that one row group can guide the next, or "on workers".
-    """
-
-    placement: ClassVar[str]
-
-    def run_task(
-        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
-    ) -> Partial:
-        """Make the partial of some row groups: must be the one that `partial_of` makes, rows in any order.
-
-        Args:
-            numbers (int64 array): Which row groups, not empty.
-            save: May be called with all that is done so far, now and then.
-            progress (callable(done, total)): Called with rows.
-        """
-
-
 @dataclass(frozen=True)
 class Scans:
     """How the scans of a list are run.
@@ -67,7 +47,18 @@ class Scans:
     """
 
     folder: Path | None = None
-    engine: ScanEngine = field(default_factory=Threads)
+    engine: Engine = field(default_factory=Threads)
+
+
+class CheckpointTask(Task[Scan], Protocol):
+    """A task whose partials can be found again."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of all that decides its partials, besides the list."""
+
+    def units(self, scan: Scan) -> Int64Array:
+        """Row groups that it needs."""
 
 
 class UnfinishedError(StudyError):
@@ -87,7 +78,7 @@ class UnfinishedError(StudyError):
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Saved:
     """A partial in a file."""
 
     path: Path
@@ -116,14 +107,14 @@ class Checkpoints:
     identity: str = ""
     folder: Path | None = None
     shard: Shard | None = None
-    engine: ScanEngine = field(default_factory=Threads)
+    engine: Engine = field(default_factory=Threads)
     state: ScanState = field(default_factory=lambda: ScanState("sample", 0, 0))
     alone: bool = True
     _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     _shards: int = 1
     _unsaved: dict[str, Partial] = field(default_factory=dict)
 
-    def run(self, scan: Scan, task: Task, progress: Progress) -> Partial:
+    def run(self, scan: Scan, task: CheckpointTask, progress: Progress) -> Partial:
         """Return the partial of all row groups, reading those that no saved partial covers.
 
         Raises `UnfinishedError` where other shards have some of them to read.
@@ -137,7 +128,8 @@ class Checkpoints:
         parts = (one.load() for one in kept)
         if mine.size:
             save = None if self.folder is None else lambda partial: self._save(name, partial)
-            made = self.engine.run_task(scan, task, mine, save, progress)
+            partials = self.engine.run(Scanning(task, scan, mine, scan.threads, save), progress)
+            made = replace(merged(partials), units=np.sort(mine))
             self._unsaved[name] = made
             if self.shard is not None:
                 self.save()
@@ -145,13 +137,13 @@ class Checkpoints:
                 left = np.setdiff1d(needed, _covered(kept))
                 parts = (one.load() for one in kept)
             else:
-                parts, left = (part for part in [*map(_Kept.load, kept), made]), left[:0]
+                parts, left = (part for part in [*map(_Saved.load, kept), made]), left[:0]
         self.state = self._state(scan, task, needed, left)
         if left.size:
             raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
         return merged(parts)
 
-    def _mine(self, scan: Scan, task: Task, needed: Int64Array, left: Int64Array) -> Int64Array:
+    def _mine(self, scan: Scan, task: CheckpointTask, needed: Int64Array, left: Int64Array) -> Int64Array:
         """Row groups to read here."""
         if isinstance(task, Sampling):  # so small that waiting for others would take longer
             return left
@@ -160,7 +152,7 @@ class Checkpoints:
             return share
         return left if self._shards == 1 else left[:0]
 
-    def _state(self, scan: Scan, task: Task, needed: Int64Array, left: Int64Array) -> ScanState:
+    def _state(self, scan: Scan, task: CheckpointTask, needed: Int64Array, left: Int64Array) -> ScanState:
         count = max(self._shards, self.shard.count if self.shard is not None else 1)
         missing = np.unique(_shard_of(scan, count)[left])
         shards = tuple(Shard(index, count) for index in missing.tolist())
@@ -199,31 +191,31 @@ class Checkpoints:
             self.save()
             raise
 
-    def _kept(self, name: str) -> list[_Kept]:
+    def _kept(self, name: str) -> list[_Saved]:
         """Partials of a scan that do not overlap, fuller ones first."""
         if self.folder is None:
             return []
         found = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
         self._shards = max([self._shards, *(one.shards for one in found)])
-        chosen: list[_Kept] = []
+        chosen: list[_Saved] = []
         for one in found:
             if not np.intersect1d(one.units, _covered(chosen)).size:
                 chosen.append(one)
         return chosen
 
 
-def _read(folder: Path, name: str) -> Iterator[_Kept]:
+def _read(folder: Path, name: str) -> Iterator[_Saved]:
     for path in folder.glob(f"{name}-{_PATTERN}"):
         try:
             facts = read_table(path, _REMOVE, folder.parent).facts
-            yield _Kept(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
+            yield _Saved(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
         except StudyError:
             raise
         except UNUSABLE as error:
             raise unusable(path, error, _REMOVE) from error
 
 
-def _covered(kept: list[_Kept]) -> Int64Array:
+def _covered(kept: list[_Saved]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *(one.units for one in kept)])
 
 

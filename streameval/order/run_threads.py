@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from streameval.order.partials import Partial, PartialBuilder, Task, merged
-from streameval.order.scan import Scan
-from streameval.progress import Progress, Step, announce
+from streameval.order.partials import Job, P, Partial, PartialBuilder, Task, merged, partial_of
+from streameval.order.tasks import Sampling
+from streameval.progress import Progress, announce
+from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 CHECKPOINT_SECONDS = 20.0
 _AHEAD = 4  # row groups of each thread that the disk fetches before they are decoded
+
+
+class Scannable(Protocol):
+    """What a task reads."""
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """Its row groups."""
+
+    def elsewhere(self, units: Sequence[Unit]) -> Self:
+        """The same on a worker, which has some of its row groups."""
+
+
+S = TypeVar("S", bound=Scannable)
 
 
 @dataclass
@@ -31,49 +46,96 @@ class _Running:
 
 
 @dataclass(frozen=True)
-class Threads:
-    """Reads in `scan.threads` threads of this process."""
+class Scanning(Job[Partial], Generic[S]):
+    """A task over row groups, whose partials merge.
 
-    placement: ClassVar[str] = "in process"
+    Args:
+        numbers (int64 array, not empty): Which of the row groups.
+        save (callable(partial)): Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an
+            error.
+    """
 
-    def run_task(
-        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
-    ) -> Partial:
-        """See `ScanEngine.run_task`; `save` is called every `CHECKPOINT_SECONDS`, and once more after an error."""
-        units = [scan.units[number] for number in numbers.tolist()]
+    task: Task[S]
+    scan: S
+    numbers: Int64Array
+    threads: int
+    save: Callable[[Partial], None] | None = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the task."""
+        return self.task.name
+
+    @property
+    def counters(self) -> int:  # type: ignore[override]
+        """Those of the task."""
+        return self.task.counters
+
+    @property
+    def is_small(self) -> bool:  # type: ignore[override]
+        """Whether it is a sample."""
+        return isinstance(self.task, Sampling)
+
+    @property
+    def units(self) -> list[Unit]:
+        """See `Job.units`."""
+        return [self.scan.units[number] for number in self.numbers.tolist()]
+
+    def here(self, progress: Progress) -> Iterator[Partial]:
+        """See `Job.here`: a partial of each thread."""
+        units, numbers = self.units, self.numbers.tolist()
         total, done = sum(unit.rows for unit in units), 0
-        announce(progress, Step(task.name, total, sum(unit.score_bytes for unit in units)))
         own, running = threading.local(), list[_Running]()
-        ahead = dict(zip(numbers.tolist(), units[_AHEAD * scan.threads :], strict=False))
+        ahead = dict(zip(numbers, units[_AHEAD * self.threads :], strict=False))
 
         def work(number: int) -> None:
             if number in ahead:
                 ahead[number].advise()
             if not hasattr(own, "running"):
-                own.running = _Running(task.begin(scan))
+                own.running = _Running(self.task.begin(self.scan))
                 running.append(own.running)
             with own.running.lock:
                 own.running.builder.add(number)
 
         saved = time.monotonic()
-        with ThreadPoolExecutor(scan.threads) as pool:
-            jobs = [pool.submit(work, number) for number in numbers.tolist()]
+        with ThreadPoolExecutor(self.threads) as pool:
+            jobs = [pool.submit(work, number) for number in numbers]
             try:
                 for unit, job in zip(units, jobs, strict=True):
                     job.result()
                     done += unit.rows
                     progress(done, total)
-                    if save is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
-                        save(_so_far(running))
+                    if self.save is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
+                        self.save(_so_far(running))
                         saved = time.monotonic()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
-                if save is not None and running:
-                    save(_so_far(running))
+                if self.save is not None and running:
+                    self.save(_so_far(running))
                 raise
-        return _so_far(running) if running else task.begin(scan).partial()
+        yield from (thread.partial() for thread in running)
+
+    def sent(self) -> Scanning[S]:
+        """See `Job.sent`."""
+        return replace(self, scan=self.scan.elsewhere(()), numbers=self.numbers[:0], save=None)
+
+    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Partial]]:
+        """See `Job.there`: a partial of all."""
+        yield first, last, partial_of(self.task, self.scan.elsewhere(units), range(len(units)))
 
 
 def _so_far(running: list[_Running]) -> Partial:
     """Merge what is done; each thread's row group under way is waited for, so that none counts by half."""
     return merged(thread.partial() for thread in list(running))
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Runs jobs in threads of this process; see `Engine`."""
+
+    placement: ClassVar[str] = "in process"
+
+    def run(self, job: Job[P], progress: Progress) -> Iterator[P]:
+        """See `Engine.run`."""
+        announce(progress, job.step)
+        return job.here(progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,10 @@ class Scan:
     def n_items(self) -> int:
         """N."""
         return sum(unit.rows for unit in self.units) + int(self.skipped.rows.sum())
+
+    def elsewhere(self, units: Sequence[Unit]) -> Scan:
+        """The same on a worker, which has some of the units and can hash no others."""
+        return replace(self, units=units, key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)
 
     def column(self, unit: Unit) -> pa.ChunkedArray:
         """Scores of a unit's rows."""
@@ -90,3 +94,7 @@ class Scan:
                 limit -= 1
                 if not limit:
                     return
+
+
+def _not_here(positions: Int64Array) -> UInt64Array:
+    raise TypeError("a share knows its own row groups only")

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from streameval.kernels.order_keys import LAST
 from streameval.order.scores import ScoreOrder
-from streameval.rows import Bounds
+from streameval.rows import ColumnBounds
 from streameval.typing import BoolArray, Int64Array, UInt64Array
 
 
@@ -72,7 +72,7 @@ def _merged(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64A
     return first[begins], reach[np.concatenate([np.flatnonzero(begins)[1:] - 1, [first.size - 1]])]
 
 
-def key_bounds(statistics: Sequence[Bounds], order: ScoreOrder) -> tuple[UInt64Array, UInt64Array] | None:
+def key_bounds(statistics: Sequence[ColumnBounds], order: ScoreOrder) -> tuple[UInt64Array, UInt64Array] | None:
     """Find the smallest and largest order key of each unit, from statistics of its scores; None without any."""
     if order.kind == "decimal" or not statistics:
         return None

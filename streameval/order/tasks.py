@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Sampling:
     n_units: int
     rows: int
     name: str = "sample"
+    counters: ClassVar[int] = 0
 
     @property
     def digest(self) -> str:
@@ -38,11 +39,11 @@ class Sampling:
 
     def begin(self, scan: Scan) -> PartialBuilder:
         """An empty sample."""
-        return _Sample(scan, max(1, self.rows // self.units(scan).size))
+        return _KeySample(scan, max(1, self.rows // self.units(scan).size))
 
 
 @dataclass
-class _Sample:
+class _KeySample:
     scan: Scan
     each: int
     done: list[int] = field(default_factory=list)
@@ -101,7 +102,7 @@ class Counting:
         if isinstance(self.stages[-1], FirstStage):
             candidates = self.early_candidates.of_thread(counts) if self.early_candidates is not None else None
             return _FirstCounts(scan, self.stages[-1], counts, self.early_candidates, candidates)
-        return _Counts(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), counts=counts)
+        return _BinCounts(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), counts=counts)
 
 
 @dataclass
@@ -171,7 +172,7 @@ class _Filtered:
 
 
 @dataclass
-class _Counts(_Filtered):
+class _BinCounts(_Filtered):
     counts: AnyArray = field(kw_only=True)
 
     def add(self, number: int) -> None:
@@ -190,6 +191,7 @@ class Collecting:
     bins: Int64Array
     hashed: str
     name: str = "candidates"
+    counters: ClassVar[int] = 0
 
     @property
     def digest(self) -> str:
@@ -203,11 +205,11 @@ class Collecting:
     def begin(self, scan: Scan) -> PartialBuilder:
         """No items yet."""
         wanted = flags(self.stages[-1].count, self.bins)
-        return _Items(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), wanted=wanted)
+        return _Candidates(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), wanted=wanted)
 
 
 @dataclass
-class _Items(_Filtered):
+class _Candidates(_Filtered):
     wanted: BoolArray = field(kw_only=True)
     words: list[OrderWords] = field(default_factory=list)
 

@@ -33,7 +33,7 @@ _STREAM = 1 << 20
 _SHARE = 8  # of the limit, that a row group may take as it is stored; larger ones are read piece by piece
 
 
-class _Known:
+class _FooterCache:
     """Where columns of a file lie, of the last few files that were asked for: footers are read once, not per group."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class _Known:
         return found
 
 
-KNOWN = _Known()
+KNOWN = _FooterCache()
 
 
 def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:

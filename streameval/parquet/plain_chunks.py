@@ -26,7 +26,7 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
 # a kernel, given pages, where they lie, what it is told, and values before them: values after them, -1 where unfit
-_Kernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
+_ChunkKernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
 
 
 def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
@@ -137,7 +137,7 @@ def _told(checked: SoundChunk, raw: memoryview, stored: np.dtype[np.generic]) ->
     return told
 
 
-def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array, kernel: _Kernel) -> bool:
+def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array, kernel: _ChunkKernel) -> bool:
     """Have a kernel take all pages of a chunk; whether it could."""
     largest = int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
     room, row = np.empty(largest + SLACK if told[plain.IS_LZ4] else 0, np.uint8), 0

@@ -17,7 +17,6 @@ from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 60
 _ENOUGH = 1 << 16  # rows at the ends of units, from which on the whole rankings among them are measured
-Scan = Callable[[int], None]
 
 
 class ApartError(Exception):
@@ -25,7 +24,7 @@ class ApartError(Exception):
 
 
 @dataclass(frozen=True)
-class _Block:
+class _MeasuredBlock:
     """Rankings that were measured, and what tells them apart."""
 
     found: Measured
@@ -34,26 +33,28 @@ class _Block:
 
 
 # the first ranking of a unit, those between, the last if that is another: the ends may go on in other units
-_Unit = tuple[RowBatch, list[_Block], RowBatch]
+_MeasuredUnit = tuple[RowBatch, list[_MeasuredBlock], RowBatch]
 
 
-def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done: Scan) -> Iterator[Measured]:
+def adjacent(
+    rows: ManyRows, measure: Measure, threads: int, memory: float, done: Callable[[int], None]
+) -> Iterator[Measured]:
     """Measure rankings in stored order; `ApartError` as soon as rows of one are seen apart.
 
     That none were is known at the end only: what came before is of no use where the error is raised.
     """
     seen = _Seen(memory / 4)
 
-    def blocks(batch: RowBatch, starts: Int64Array) -> list[_Block]:
+    def blocks(batch: RowBatch, starts: Int64Array) -> list[_MeasuredBlock]:
         found = []
         for at in range(0, starts.size, MOST):
             first, last = int(starts[at]), int(starts[at + MOST]) if at + MOST < starts.size else batch.rows
             own, here = batch.cut(first, last), starts[at : at + MOST] - first
             one = measure(measure.adjacent(own, here))
-            found.append(_Block(one, own.low[here], own.high[here] if own.high.size else NOTHING))
+            found.append(_MeasuredBlock(one, own.low[here], own.high[here] if own.high.size else NOTHING))
         return found
 
-    def read(unit: Unit) -> _Unit:
+    def read(unit: Unit) -> _MeasuredUnit:
         batch = rows.read(unit)
         starts = batch.starts()
         if starts.size < 2:
@@ -63,10 +64,10 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         inner = blocks(batch.cut(first, last), starts[1:-1] - first)
         return batch.cut(0, first).copied(), inner, batch.cut(last, batch.rows).copied()
 
-    def measured(part: list[RowBatch] | list[_Block]) -> list[_Block]:
+    def measured(part: list[RowBatch] | list[_MeasuredBlock]) -> list[_MeasuredBlock]:
         ends = [one for one in part if isinstance(one, RowBatch)]
         if not ends:
-            return [one for one in part if isinstance(one, _Block)]
+            return [one for one in part if isinstance(one, _MeasuredBlock)]
         batch = RowBatch.joined(ends)
         starts = batch.starts()
         _refuse_apart(batch, starts)
@@ -83,7 +84,7 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
     seen.check()
 
 
-def _parts(units: Iterator[_Unit], most_rows: int) -> Iterator[list[RowBatch] | list[_Block]]:
+def _parts(units: Iterator[_MeasuredUnit], most_rows: int) -> Iterator[list[RowBatch] | list[_MeasuredBlock]]:
     """What was measured, and between, in their order, ends of units that together hold whole rankings."""
     held: list[RowBatch] = []
     for head, blocks, tail in units:

@@ -98,7 +98,7 @@ class _Prediction:
 
 
 @dataclass(frozen=True)
-class _Metric:
+class _Values:
     """A metric at a cutoff, of each ranking that was drawn.
 
     Attributes:
@@ -114,22 +114,22 @@ class _Metric:
     bounds: int = 2
 
 
-def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], known: Predictions | None) -> list[_Metric]:
+def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], known: Predictions | None) -> list[_Values]:
     """The metrics that the first items decide, cutoff by cutoff."""
     named = [(name, k) for k in cutoffs for name in METRICS]
     values = zip(named, _values(of[0], cutoffs), _values(of[1], cutoffs), strict=True)
-    return [_Metric(*name, low, high, None if known is None else _Prediction.of(known, m))
+    return [_Values(*name, low, high, None if known is None else _Prediction.of(known, m))
             for m, (name, low, high) in enumerate(values)]  # fmt: skip
 
 
 def _pooled(
-    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int], others: Sequence[_Metric]
-) -> list[_Metric]:
+    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int], others: Sequence[_Values]
+) -> list[_Values]:
     """The metrics that divide by all positives, cutoff by cutoff."""
     named = [(name, k) for k in cutoffs for name in pooled.METRICS]
     judges = {(one.name, one.cutoff): one.judge for one in others}
     values = zip(named, *pooled.pooled_values(of, pool, cutoffs), strict=True)
-    return [_Metric(*name, low, high, judges[_SIMILAR[name[0]], name[1]], 2 if pool.complete else 1)
+    return [_Values(*name, low, high, judges[_SIMILAR[name[0]], name[1]], 2 if pool.complete else 1)
             for name, low, high in values]  # fmt: skip
 
 
@@ -146,7 +146,7 @@ class _Means:
     confidence: float
     delta: float
 
-    def bounds(self, of: _Metric) -> dict[str, Any]:
+    def bounds(self, of: _Values) -> dict[str, Any]:
         """Bounds, estimate and normal interval of the mean of a metric in [0, 1]."""
         whole = bool(np.all(of.low == of.high))
         if whole and of.low.size == self.total:
@@ -160,7 +160,7 @@ class _Means:
             found["width_without_judge"] = without[1] - without[0]
         return {**found, **self._normal(of.low, of.judge, (below, above))} if whole else found
 
-    def _bounds(self, of: _Metric) -> tuple[float, float]:
+    def _bounds(self, of: _Values) -> tuple[float, float]:
         judge = (NO_JUDGE, NO_JUDGE) if of.judge is None else of.judge.sides(self.total)
         below = lower_bound(of.low, self.total, self.delta, judge[0]) if of.bounds == 2 else 0.0
         return below, 1 - lower_bound(1 - of.high, self.total, self.delta, judge[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,11 +14,10 @@ from streameval.kernels.parting import NEVER
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
 from streameval.queries.batches import ManyRows, RowBatch
-from streameval.queries.measured import Measure, Measured, Range
-from streameval.stores.scratch import Spill
-from streameval.typing import Int64Array, UInt8Array, UInt64Array
+from streameval.queries.measured import Measure, Measured, RankedRange
+from streameval.stores.scratch import PartedSpill, Spill
+from streameval.typing import UInt8Array, UInt64Array
 
-_RECORD = np.dtype([("key", "u8"), ("label", "u1")])
 _NOTHING = np.empty(0, np.uint64)
 _SAMPLE = 1 << 16
 
@@ -51,7 +51,7 @@ def _items(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tu
     return items
 
 
-Items = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
+RowPieces = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Length:
     spill: Spill
     most_rows: int
 
-    def ranges(self, items: Items) -> Iterator[Range]:
+    def ranges(self, items: RowPieces) -> Iterator[RankedRange]:
         """Items in the order of their keys: ranges that hold their ties whole."""
         low, high, size = (1 << 64) - 1, 0, 0
         for keys, _ in items():
@@ -82,32 +82,22 @@ class _Length:
             for part in self._parted(items, KeyRanges.of(sample, size, self.most_rows)):
                 yield from self.ranges(part)
 
-    def _parted(self, items: Items, by: KeyRanges) -> list[Items]:
-        kept: list[tuple[int, Int64Array]] = []
+    def _parted(self, items: RowPieces, by: KeyRanges) -> list[RowPieces]:
         count = int(by.part[-1]) + 1
+        parts = PartedSpill(self.spill, count)
         for keys, labels in items():
             part = by.part[by.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))]
             order = np.argsort(part, kind="stable")
-            records = np.empty(keys.size, _RECORD)
-            records["key"], records["label"] = keys[order], labels[order]
             edges = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=count))])
-            kept.append((self.spill.keep(records.view(np.uint8).data), edges))
+            parts.add(edges, {"keys": (keys[order], edges), "labels": (labels[order], edges)})
 
-        def of(part: int) -> Items:
-            def items_of() -> Iterator[tuple[UInt64Array, UInt8Array]]:
-                for number, edges in kept:
-                    first, last = int(edges[part]), int(edges[part + 1])
-                    if first < last:
-                        size = _RECORD.itemsize
-                        records = np.frombuffer(self.spill.read(number, first * size, last * size), _RECORD)
-                        yield records["key"].copy(), records["label"].copy()
+        def of(number: int) -> Iterator[tuple[UInt64Array, UInt8Array]]:
+            return ((read("keys").copy(), read("labels")) for read in parts.pieces(number))
 
-            return items_of
-
-        return [of(part) for part in range(count)]
+        return [partial(of, number) for number in range(count)]
 
 
-def _sorted(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> Range:
+def _sorted(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> RankedRange:
     parts = list(items)
     keys, labels = (np.concatenate([part[i] for part in parts]) for i in range(2))
     sort_segment(keys, labels, np.empty_like(keys), np.empty_like(labels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
-Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
+RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -78,7 +78,8 @@ class Measured:
     """Metrics of some rankings.
 
     Attributes:
-        facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
+        facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned; empty, as the
+            values, where these were measured on workers.
         values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
             `kernels.segments.measure`.
         table: A row for each ranking, where they are kept; see `Measure.schema`.
@@ -92,6 +93,14 @@ class Measured:
     table: pa.Table = field(repr=False)
     lowest: pa.Table | None = field(default=None, repr=False)
     returned: int = 0
+
+    @staticmethod
+    def summed(parts: Iterator[Measured]) -> Measured:
+        """The sums and rows of all."""
+        kept, tables = zip(*gathered(parts), strict=True)
+        total = reduce(Gathered.plus, kept)
+        facts, values = np.empty((0, 3), np.int64), np.empty((0, 0, 3))
+        return Measured(facts, values, total.sums, pa.concat_tables(tables), total.lowest, total.returned)
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,10 @@ class Measure:
         grade = np.arange(one.GRADES, dtype=np.float64)
         self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
 
+    def elsewhere(self, rows: ManyRows) -> Measure:
+        """The same on a worker."""
+        return Measure(rows, self._keeps_rows)
+
     @cached_property
     def tables(self) -> tuple[FloatArray, FloatArray]:
         """Gain of each grade, and discounts of the first ranks."""
@@ -193,7 +206,7 @@ class Measure:
         return pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
 
     def long(
-        self, ranges: Iterator[Range], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+        self, ranges: Iterator[RankedRange], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
     ) -> Measured:
         """Measure one ranking that comes in ranges, the best first.
 

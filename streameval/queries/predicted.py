@@ -16,7 +16,7 @@ from streameval.kernels.discounts import discounts
 from streameval.progress import Progress
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.evaluate import streamed
-from streameval.queries.measured import Measure, Measured, Range, Rankings
+from streameval.queries.measured import Measure, Measured, RankedRange, Rankings
 from streameval.queries.options import PerRanking
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
@@ -137,7 +137,7 @@ class Predict(Measure):
         return _measured(sizes, out, rankings.names)
 
     def long(
-        self, ranges: Iterator[Range], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+        self, ranges: Iterator[RankedRange], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
     ) -> Measured:
         """Predict the metrics of one ranking that comes in ranges, the best first."""
         state, out = np.empty(one.STATE), np.empty((1, one.METRICS * self.cuts.size))

@@ -6,13 +6,12 @@ by score (`long_ranking`). Nothing is ever sorted beyond one ranking.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +19,23 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
 from streameval.kernels.parting import gather, parts_of, place_rows, put
-from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
+from streameval.order.partials import Job
+from streameval.progress import Progress, RowsDone
+from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Measure, Measured, Rankings
 from streameval.queries.never_returned import left_out
-from streameval.stores.scratch import Spill
+from streameval.rows.units import Unit
+from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
+from streameval.stores.temporary import temporary_folder
 from streameval.typing import AnyArray, Int32Array, Int64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
 _MOST_BITS = 9
+_SPILL = 0.65  # of the memory: rows that wait to be measured
+_WORKER_ROWS, _MOST_WORKER_BITS = 1 << 21, 12
+_SALT = np.uint64(1)
 _SMALL = np.uint64(0xFFFFFFFF)
 
 
@@ -44,89 +50,52 @@ class Parts:
     bits: int
     salt: np.uint64
     spill: Spill
-    sizes: Int64Array = field(init=False)
-    _kept: list[_Kept] = field(default_factory=list, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _kept: PartedSpill = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.sizes = np.zeros(1 << self.bits, np.int64)
+        self._kept = PartedSpill(self.spill, 1 << self.bits)
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Rows of each part."""
+        return self._kept.sizes
 
     def add(self, batch: RowBatch) -> int:
         """Part some rows, from any thread; returns how many."""
         edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
         place = place[: batch.rows]
         parts_of(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
-        columns: dict[str, tuple[int, np.dtype[Any]]] = {}
+        columns: dict[str, tuple[AnyArray, Int64Array]] = {}
         for name in ARRAYS:
             if (values := getattr(batch, name)).size:
                 narrow = name == "low" and values.max() <= _SMALL
                 out = np.empty(batch.rows, np.uint32 if narrow else values.dtype)
                 put(values, place, out)
-                columns[name] = self.spill.keep(out.view(np.uint8).data), out.dtype
-        table = None
+                columns[name] = out, edges
         if batch.table.num_columns:
             order = np.empty(batch.rows, np.int64)
             order[place] = np.arange(batch.rows)
             streams = [_stream(batch.table.take(pa.array(order[a:b]))) for a, b in pairwise(edges)]
             ends = np.cumsum([0, *(len(one) for one in streams)])
-            table = (self.spill.keep(memoryview(b"".join(streams))), ends)
-        with self._lock:
-            self.sizes += np.diff(edges)
-            self._kept.append(_Kept(columns, table, edges))
+            columns["table"] = np.frombuffer(b"".join(streams), np.uint8), ends
+        self._kept.add(edges, columns)
         return batch.rows
 
     def pieces(self, part: int) -> Iterator[RowBatch]:
         """Rows of a part, as they were kept."""
-        return (_batch([one], self.spill, part) for one in self._kept if one.size(part))
+        return (_batch([read]) for read in self._kept.pieces(part))
 
     def whole(self, part: int) -> RowBatch:
         """All rows of a part, of which there are some."""
-        return _batch([one for one in self._kept if one.size(part)], self.spill, part)
+        return _batch(list(self._kept.pieces(part)))
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """Rows that were parted: where each column of theirs is kept, part by part, and its type.
-
-    Attributes:
-        table: Where the carried columns are kept, and where those of each part begin.
-        edges: Where the rows of each part begin.
-    """
-
-    columns: Mapping[str, tuple[int, np.dtype[Any]]]
-    table: tuple[int, Int64Array] | None
-    edges: Int64Array
-
-    def size(self, part: int) -> int:
-        """Rows of a part."""
-        return int(self.edges[part + 1] - self.edges[part])
-
-    def read(self, name: str, part: int, spill: Spill) -> AnyArray:
-        """Values of a column."""
-        number, kind = self.columns[name]
-        first, last = int(self.edges[part]), int(self.edges[part + 1])
-        return np.frombuffer(spill.read(number, first * kind.itemsize, last * kind.itemsize), kind)
-
-    def carried(self, part: int, spill: Spill) -> pa.Table:
-        """Columns that are carried along."""
-        if self.table is None:
-            return _NO_COLUMNS
-        number, ends = self.table
-        raw = spill.read(number, int(ends[part]), int(ends[part + 1]))
-        return pa.ipc.open_stream(pa.py_buffer(raw)).read_all()
-
-
-_NO_COLUMNS = pa.table({})
-
-
-def _batch(kept: Sequence[_Kept], spill: Spill, part: int) -> RowBatch:
+def _batch(pieces: Sequence[Callable[[str], AnyArray]]) -> RowBatch:
     """Rows of a part that were kept at several times."""
-    arrays: dict[str, Any] = {
-        name: np.concatenate([one.read(name, part, spill) for one in kept]) if name in kept[0].columns else NOTHING
-        for name in ARRAYS
-    }
-    tables = [one.carried(part, spill) for one in kept if one.table is not None]
-    return RowBatch(**arrays, table=pa.concat_tables(tables) if tables else _NO_COLUMNS)
+    arrays: dict[str, Any] = {name: np.concatenate([read(name) for read in pieces]) for name in ARRAYS}
+    streams = [stream for read in pieces if (stream := read("table")).size]
+    tables = [pa.ipc.open_stream(pa.py_buffer(stream)).read_all() for stream in streams]
+    return RowBatch(**arrays, table=pa.concat_tables(tables) if tables else pa.table({}))
 
 
 def _stream(table: pa.Table) -> bytes:
@@ -154,22 +123,70 @@ class Room:
         return Room(spill, threads, max(1 << 10, int(memory / (threads + 1) / _BYTES_PER_ROW)))
 
 
-def scattered(
-    rows: ManyRows, beside: Iterable[RowBatch], measure: Measure, room: Room, done: Callable[[int], None]
-) -> Iterator[Measured]:
-    """Measure rankings whose rows lie anywhere.
+@dataclass
+class PartedRankings(Job[Measured]):
+    """Metrics of rankings whose rows lie anywhere; a worker holds the rows of one part.
 
     Args:
         beside: Items that rankings never returned.
-        done (callable(rows)): Told of rows that were parted, and once more when they were measured.
+        memory: Bytes for rows, in this process.
+
+    Attributes:
+        how: How they were read, for people; once they are.
     """
-    parts = _parts(rows.n_items, np.uint64(1), room)
-    for batch in beside:
-        parts.add(batch)
-    with ThreadPoolExecutor(room.threads) as pool:
-        for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), rows.rows.units, room.threads + 1):
-            done(count)
-    yield from _measured(parts, rows, measure, room, done)
+
+    rows: ManyRows
+    beside: Sequence[RowBatch] = field()
+    measure: Measure
+    threads: int
+    memory: float
+    how: str = "parted by ranking on workers"
+    name: str = "measure"
+    is_reduced: ClassVar[bool] = True
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """See `Job.units`."""
+        return self.rows.rows.units
+
+    def here(self, progress: Progress) -> Iterator[Measured]:
+        """See `Job.here`; progress is told of rows that were parted, and once more when they were measured."""
+        rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
+        with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
+            room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
+            parts = _parts(rows.n_items, _SALT, room)
+            for batch in self.beside:
+                parts.add(batch)
+            with ThreadPoolExecutor(room.threads) as pool:
+                for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
+                    told.rows(count)
+            yield from _measured(parts, rows, self.measure, room, told.rows)
+            self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
+
+    def sent(self) -> PartedRankings:
+        """See `Job.sent`."""
+        rows = self.rows.without_units()
+        return replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+
+    @property
+    def _bits(self) -> int:
+        return min(_MOST_WORKER_BITS, (self.rows.n_items // _WORKER_ROWS).bit_length())
+
+    def there(self, first: int, last: int, units: Sequence[Unit | RowBatch]) -> Iterator[tuple[int, int, RowBatch]]:
+        """See `Job.there`: a piece is what a unit, or what lies beside, has of a part."""
+        for unit in units:
+            batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
+            edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
+            parts_of(batch.low.astype(np.uint64, copy=False), _SALT, place, edges)
+            order = np.argsort(place)
+            for part, (begin, end) in enumerate(pairwise(edges.tolist())):
+                if begin < end:
+                    yield part, part + 1, batch.taken(order[begin:end])
+
+    def reduced(self, pieces: Iterator[RowBatch]) -> Measured:
+        """Measure all rows of a part."""
+        parts = measured_part(RowBatch.joined(list(pieces)), self._bits, self.rows, self.measure)
+        return Measured.summed(parts)
 
 
 def _parts(n_rows: int, salt: np.uint64, room: Room) -> Parts:

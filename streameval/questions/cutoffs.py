@@ -13,7 +13,7 @@ from typing import Literal
 from streameval.errors import InputError
 from streameval.text import short
 
-Kind = Literal["rank", "share", "score", "precision", "recall", "max_f"]
+CutoffKind = Literal["rank", "share", "score", "precision", "recall", "max_f"]
 FORM = "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5"
 _MOST = 2**63 - 1
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
@@ -36,7 +36,7 @@ class Cutoff:
     1,000,000 1% score:0.7 10000
     """
 
-    kind: Kind
+    kind: CutoffKind
     value: int | Decimal | str
 
     @staticmethod

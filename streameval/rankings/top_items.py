@@ -47,7 +47,7 @@ class FirstItems:
     tables: Iterator[pa.Table]
 
 
-class _Items:
+class _ItemReader:
     """Reads items at stored positions, as many at a time as fit the memory."""
 
     def __init__(self, ranking: Ranking, limit_bytes: float) -> None:
@@ -110,7 +110,7 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
             uncompressed.
         limit_bytes: That reading may take.
     """
-    items = _Items(ranking, limit_bytes)
+    items = _ItemReader(ranking, limit_bytes)
     if ranking.order is None:
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
@@ -119,7 +119,7 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
     return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
-def _ranked(items: _Items, tables: Iterator[pa.Table]) -> FirstItems:
+def _ranked(items: _ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
     """Number the rows of tables in rank order."""
     names = [free_name(name, items.columns) if name == "rank" else name for name in items.columns]
     schema = pa.schema(
@@ -136,7 +136,7 @@ def _ranked(items: _Items, tables: Iterator[pa.Table]) -> FirstItems:
     return FirstItems(schema, numbered())
 
 
-def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
+def _stored(items: _ItemReader, last_rank: int) -> Iterator[pa.Table]:
     """Items of the first ranks of a list in stored order; no row group is read twice unless it is huge."""
     ends = np.cumsum([unit.rows for unit in items.rows.units()])
     first = 0
@@ -149,7 +149,7 @@ def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
         first = end
 
 
-def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
+def _by_rank(order: ByScore, items: _ItemReader, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
     """Distribute the items over files, one per interval of ranks, then sort one interval after another."""
     files = int(np.clip(np.ceil(last_rank * items.bytes_per_row / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)

@@ -1,8 +1,7 @@
 """Jobs for other machines: a job and its shares go out as bytes, results come back as Arrow batches.
 
 Nothing here knows which cluster it is, or what the job does. A cluster runs `run_shares` on every share and collects
-all rows; it may first merge rows that agree in their first column, in any order, by sums, minima and maxima. Count rows
-say how many row groups each share has read, so a share that is lost or done twice is noticed.
+all rows; it may first add up, or reduce, rows that agree in their first column, in any order.
 """
 
 from __future__ import annotations
@@ -16,30 +15,24 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
-from streameval.order.shards import share_of
 from streameval.parquet.footers import Footer
 from streameval.rows.row_groups import RowGroup
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
-from streameval.typing import AnyArray, Int64Array
 
-COUNT_ROW = -1  # no block of counters and no position has this number
-_BATCH = 1 << 16
 _SHARES = 64  # each is a task, and as many counters more to add up: few, unless they become long
 _LEAST_ROWS, _MOST_ROWS = 1 << 20, 1 << 26  # of a share: a task takes a tenth of a second before it begins
 _KINDS = {kind.__name__: kind for kind in (StreamevalError, InputError, StudyError, OutsideError)}
 _ERROR = re.compile(r"streameval-error:([A-Za-z0-9_=-]+):")
 
 
-class Job(Protocol):
+class Work(Protocol):
     """What is done with every share: small, can be pickled, and knows no files."""
 
     def run(self, share: Any) -> Iterator[pa.RecordBatch]:
@@ -47,7 +40,7 @@ class Job(Protocol):
 
 
 class Reduction(Protocol):
-    """What is done with all binary rows that agree in `at`; as small as a job."""
+    """What is done with all binary rows that agree in `at`; as small as that."""
 
     def reduced(self, at: int, rows: pa.ChunkedArray) -> pa.Table:
         """Make one row of them, with the same columns."""
@@ -61,22 +54,19 @@ class JobRequest:
         payload: The input of `run_shares`: it can be unpickled, if not used, without this library.
         shares: How many, numbered from 0.
         columns: Columns of the result; `at` first.
-        merge (tuple of {"sum", "min", "max"}): How rows that agree in `at` are merged, for each column after it; empty:
-            all rows stay.
-        kind ({"long", "binary"}): Type of the columns after `at`, which is int64, as "long" is.
-        reduction: The input of `reduce_rows`, which then makes one row of all rows that agree in `at`, instead of a
-            merge; empty: none.
+        kind ({"long", "binary"}): Type of the columns after `at`, which is int64, as "long" is. Numbers of rows that
+            agree in `at` are added up; bytes stay as they are.
+        reduction: The input of `reduce_rows`, which then makes one row of all rows that agree in `at`; empty: none.
     """
 
     payload: bytes
     shares: int
     columns: tuple[str, ...]
-    merge: tuple[str, ...] = ()
     kind: str = "long"
     reduction: bytes = b""
 
 
-def serialize(job: Job | Reduction, shares: Sequence[Any] = ()) -> bytes:
+def serialize(job: Work | Reduction, shares: Sequence[Any] = ()) -> bytes:
     """Make the payload of a request."""
     return pickle.dumps((__version__, _compressed(job), [_compressed(share) for share in shares]))
 
@@ -142,13 +132,6 @@ def files_of(units: Sequence[Unit]) -> list[RowGroup]:
     return [replace(group, footer=anywhere[id(group.footer)]) for group in groups]
 
 
-def shares_of(units: list[RowGroup]) -> list[list[RowGroup]]:
-    """Cut row groups into shares of neighbours with about equal rows."""
-    rows = [unit.rows for unit in units]
-    of = zip(share_of(rows, count_of_shares(sum(rows), len(units))).tolist(), units, strict=True)
-    return [[unit for _, unit in group] for _, group in groupby(of, key=lambda pair: pair[0])]
-
-
 def count_of_shares(rows: int, most: int) -> int:
     """Number of shares to make of `rows` rows."""
     return min(most, max(1, min(_SHARES, rows // _LEAST_ROWS), rows // _MOST_ROWS))
@@ -161,43 +144,6 @@ def check_seen(units: Sequence[RowGroup]) -> None:
             raise InputError(
                 f"{path}: the workers do not see this file", "put the list where all machines see it under one path"
             )
-
-
-def batches(columns: dict[str, AnyArray]) -> list[pa.RecordBatch]:
-    """Cut int64 columns into batches of rows."""
-    found: list[pa.RecordBatch] = pa.table({name: signed(one) for name, one in columns.items()}).to_batches(_BATCH)
-    return found
-
-
-def count_row(names: Sequence[str], *facts: int) -> list[pa.RecordBatch]:
-    """A share's count row: the number of row groups read, then other facts, in the first columns after `at`."""
-    last = dict(zip(names, (COUNT_ROW, *facts), strict=False))
-    return batches({name: np.array([last.get(name, 0)], np.int64) for name in names})
-
-
-def checked_rows(result: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
-    """Check the count rows of a result, and leave them out.
-
-    Args:
-        asked: Row groups that were sent.
-
-    Returns:
-        columns (iterator of int64 arrays): Of all other rows; one at a time, for together they may be large.
-        fact: Sum of the fact that the count rows have after the number of row groups.
-
-    Raises:
-        OutsideError: Row groups that were lost, or read twice.
-    """
-    told = result.column(0).to_numpy() == COUNT_ROW
-    read, fact = (int(result.column(i).to_numpy()[told].sum()) for i in (1, 2))
-    if read != asked:
-        raise OutsideError(f"{asked:,} row groups were asked for, and {read:,} came back", "run it again")
-    return (column.to_numpy()[~told] for column in result.columns), fact
-
-
-def signed(values: AnyArray) -> Int64Array:
-    """The same 64 bits: Spark has no unsigned integers."""
-    return np.ascontiguousarray(values).view(np.int64)
 
 
 def _as_runtime_error(error: StreamevalError) -> RuntimeError:

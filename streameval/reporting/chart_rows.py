@@ -16,7 +16,7 @@ from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import interpolated_precision
 from streameval.typing import FloatArray, Int64Array
 
-Rows = list[dict[str, Any]]
+ChartRows = list[dict[str, Any]]
 _RECALLS = 100
 
 
@@ -27,23 +27,23 @@ def thinned(n_items: int, grid: Int64Array) -> Int64Array:
     return np.unique(np.concatenate([even, jumps[:2000]]))
 
 
-def by_rank(curve: Curve) -> Rows:
+def by_rank(curve: Curve) -> ChartRows:
     """`rank`, and `lower`, `estimate`, `upper` of precision."""
     return _precision(curve, thinned(curve.n_items, curve.grid))
 
 
-def by_rank_small(curve: Curve) -> Rows:
+def by_rank_small(curve: Curve) -> ChartRows:
     """The same at fewer ranks: what a small chart of a slice shows."""
     return _precision(curve, np.unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
 
 
-def _precision(curve: Curve, ranks: Int64Array) -> Rows:
+def _precision(curve: Curve, ranks: Int64Array) -> ChartRows:
     drawn = curve.at(ranks)
     names = {"rank": "rank", "precision_lower": "lower", "precision": "estimate", "precision_upper": "upper"}
     return _rows(drawn.select(list(names)).rename_columns(list(names.values())))
 
 
-def by_recall(curve: Curve) -> Rows:
+def by_recall(curve: Curve) -> ChartRows:
     """Best precision at or beyond a recall (`recall`), with the bounds that all lists inside the envelope give it.
 
     Where nothing is proven, only the estimated points of the curve, in order.
@@ -56,7 +56,7 @@ def by_recall(curve: Curve) -> Rows:
     return [_row("recall", float(recall), *bounds) for recall, bounds in rows if not np.isnan(bounds.lower)]
 
 
-def by_false_positive_rate(curve: Curve) -> Rows:
+def by_false_positive_rate(curve: Curve) -> ChartRows:
     """Recall at a false positive rate (`rate`).
 
     At every cutoff the true point is right of the least rate and below the largest recall; both rise with the rank, so
@@ -89,7 +89,7 @@ def _recall_at_rate(curve: Curve, rate: FloatArray) -> FloatArray:
     return np.asarray(y[here] + (y[after] - y[here]) * np.minimum((rate - x[here]) / width, 1.0))
 
 
-def by_yield(curve: Curve) -> Rows:
+def by_yield(curve: Curve) -> ChartRows:
     """Precision where so many positives (`found`) have been seen: j over the rank of the j-th, with bounds."""
     if not curve.proves:
         return _estimates(curve, "found", "precision")
@@ -110,7 +110,7 @@ def _precision_of(walk: Walk, found: FloatArray) -> FloatArray:
     return found / (found + walk.before(found))
 
 
-def labels_spent(ranks: Int64Array, n_items: int) -> Rows:
+def labels_spent(ranks: Int64Array, n_items: int) -> ChartRows:
     """Labels per quarter of a decade of ranks: `rank`, `end`, `labels`."""
     edges = np.unique(np.rint(10 ** np.arange(0, np.log10(n_items) + 0.25, 0.25)).astype(np.int64))
     edges = edges[edges <= n_items]
@@ -119,7 +119,7 @@ def labels_spent(ranks: Int64Array, n_items: int) -> Rows:
     return [{"rank": int(a), "end": int(b), "labels": int(n)} for a, b, n in zip(edges, ends, counts, strict=True) if n]
 
 
-def local_shares(labels: pa.Table, n_items: int) -> Rows:
+def local_shares(labels: pa.Table, n_items: int) -> ChartRows:
     """Share of positives among the labels of each eighth of a decade of ranks: `rank`, `share`, `labels`."""
     known = labels.filter(labels.column("label").is_valid())
     ranks, label = known.column("rank").to_numpy(), known.column("label").to_numpy()
@@ -131,7 +131,7 @@ def local_shares(labels: pa.Table, n_items: int) -> Rows:
     return [{"rank": round(r), "share": round(y / n, 5), "labels": n} for r, y, n in shares if n >= 5]
 
 
-def _estimates(curve: Curve, x: str, y: str) -> Rows:
+def _estimates(curve: Curve, x: str, y: str) -> ChartRows:
     if curve.plug_in is None:
         return []
     ranks = thinned(curve.n_items, curve.grid)
@@ -144,7 +144,7 @@ def _estimates(curve: Curve, x: str, y: str) -> Rows:
     ]
 
 
-def _bounded(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> Rows:
+def _bounded(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> ChartRows:
     sides = (at, low, inside(estimate, low, high), high)
     return [_row(name, *row) for row in zip(*(side.tolist() for side in sides), strict=True)]
 
@@ -154,7 +154,7 @@ def _row(name: str, value: float, low: float, estimate: float, high: float) -> d
     return {side: _short(end) for side, end in sides.items()}
 
 
-def _rows(table: pa.Table) -> Rows:
+def _rows(table: pa.Table) -> ChartRows:
     return [{key: _short(value) for key, value in row.items()} for row in table.to_pylist()]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streameval.reporting.chart_rows import Rows
+from streameval.reporting.chart_rows import ChartRows
 from streameval.stores import atomic
 
 Spec = dict[str, Any]
@@ -63,7 +63,7 @@ def rank_axis(first: int, last: int) -> Axis:
     return Axis("rank", "rank (log scale)", "log", (first, max(last, first + 1)), "~s")
 
 
-def top_of(rows: Rows) -> float:
+def top_of(rows: ChartRows) -> float:
     """Where the vertical axis of a share ends: the first few ranks jump between 0 and 1 and would flatten the rest."""
     settled = [
         float(row["upper"] if "upper" in row else row["estimate"]) for row in rows if row.get("rank", 20) >= 20
@@ -71,7 +71,7 @@ def top_of(rows: Rows) -> float:
     return min(1.0, 1.1 * max(settled) + 0.005)
 
 
-def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> Spec:
+def band_chart(rows: ChartRows, x: Axis, title: str, height: int, top: float | None = None) -> Spec:
     """Draw estimates with their bands; several studies in colours of their own.
 
     Args:
@@ -101,7 +101,7 @@ def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None =
     }  # fmt: skip
 
 
-def _studies(rows: Rows) -> list[str]:
+def _studies(rows: ChartRows) -> list[str]:
     return list(dict.fromkeys(row["study"] for row in rows))
 
 
@@ -133,7 +133,7 @@ def with_pick(chart: Spec) -> Spec:
     return {**chart, "layer": [*chart["layer"], rule], "datasets": {"pick": []}}
 
 
-def bar_chart(rows: Rows, last: int) -> Spec:
+def bar_chart(rows: ChartRows, last: int) -> Spec:
     """Draw labels per stretch of ranks; several studies behind one another."""
     names = _studies(rows)
     return {
@@ -152,7 +152,7 @@ def bar_chart(rows: Rows, last: int) -> Spec:
     }
 
 
-def share_chart(rows: Rows, last: int) -> Spec:
+def share_chart(rows: ChartRows, last: int) -> Spec:
     """Draw the share of positives among the labels of each stretch of ranks."""
     names = _studies(rows)
     return {

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.reporting import chart_rows
-from streameval.reporting.chart_rows import Rows
+from streameval.reporting.chart_rows import ChartRows
 from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
 from streameval.study.result_files import Evaluation
 from streameval.text import short
@@ -54,7 +54,7 @@ def figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = "
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
     mark = with_pick if marks == "picked" else lambda chart: chart
-    candidates: list[tuple[str, str, str, Callable[[ReportedStudy], Rows], Callable[[Rows], Spec]]] = [
+    candidates: list[tuple[str, str, str, Callable[[ReportedStudy], ChartRows], Callable[[ChartRows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda study: chart_rows.by_rank(study.evaluation.curve),
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
@@ -105,16 +105,16 @@ def slice_figures(study: ReportedStudy) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _labels(study: ReportedStudy) -> Rows:
+def _labels(study: ReportedStudy) -> ChartRows:
     return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
 
-def _local(study: ReportedStudy) -> Rows:
+def _local(study: ReportedStudy) -> ChartRows:
     if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
     return chart_rows.local_shares(study.evaluation.label_table, study.evaluation.curve.n_items)
 
 
-def _rows(shown: Sequence[ReportedStudy], points: Callable[[ReportedStudy], Rows]) -> Rows:
+def _rows(shown: Sequence[ReportedStudy], points: Callable[[ReportedStudy], ChartRows]) -> ChartRows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
     return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(points(study))]

@@ -29,9 +29,9 @@ from streameval.typing import Int64Array
 
 _UNIT_ROWS = 1 << 20
 # decodes the wanted rows of a stretch whole, so many rows at a time
-Whole = Callable[[int], Iterator[pa.Table]]
+WholeReader = Callable[[int], Iterator[pa.Table]]
 # least and largest value of each unit of a file, None where nothing is known; and their type
-Bounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
+ColumnBounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ class Rows(ABC):
         starts = range(0, self.n_rows, _UNIT_ROWS)
         return [RowRun(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
 
-    def bounds(self, column: str) -> Sequence[Bounds]:
+    def bounds(self, column: str) -> Sequence[ColumnBounds]:
         """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
         return ()
 
-    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
+    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut strictly increasing positions into runs; with each, a decoder of the whole run where that is quicker."""
         yield positions, None
 

@@ -92,7 +92,7 @@ def _collected(source: Any, polars: Any) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class _Opener:
+class _MemoryOpener:
     def accepts(self, source: Any) -> bool:
         kinds = {"Table", "RecordBatch", "LazyFrame", "DataFrame"}
         named = type(source).__name__ in kinds
@@ -109,4 +109,4 @@ class _Opener:
         return TableRows(table)
 
 
-OPENER = _Opener()
+OPENER = _MemoryOpener()

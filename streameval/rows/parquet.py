@@ -22,7 +22,7 @@ from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.parts import Part
 from streameval.progress import Progress, silent
-from streameval.rows import Bounds, Rows, Taken, Whole
+from streameval.rows import ColumnBounds, Rows, Taken, WholeReader
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import row_groups
 from streameval.rows.units import Unit
@@ -114,7 +114,7 @@ class ParquetRows(Rows):
         """Row groups."""
         return row_groups(self.footers)
 
-    def bounds(self, column: str) -> Sequence[Bounds]:
+    def bounds(self, column: str) -> Sequence[ColumnBounds]:
         """Statistics of the scores; of no other column are any kept."""
         if column != self.options.score:
             return ()
@@ -141,7 +141,7 @@ class ParquetRows(Rows):
             fallbacks=fallbacks(decoded_runs),
         )
 
-    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
+    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut by row group: those of which most rows are wanted are decoded whole."""
         from streameval.parquet.dense import batches, worthwhile
 
@@ -255,7 +255,7 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
 
 
 @dataclass(frozen=True)
-class _Opener:
+class _FileOpener:
     def accepts(self, source: Any) -> bool:
         return isinstance(source, str | os.PathLike) or (
             isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
@@ -276,4 +276,4 @@ class _Opener:
         return rows
 
 
-OPENER = _Opener()
+OPENER = _FileOpener()

@@ -24,7 +24,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-State = Literal["held", "busy", "unknown"]
+LockState = Literal["held", "busy", "unknown"]
 NAME = ".lock"
 PATIENCE = 60.0
 """Seconds that a command waits for another one to finish."""
@@ -34,7 +34,7 @@ _PAUSE = 0.05
 _own = threading.local()
 
 
-def lock(handle: int) -> State:
+def lock(handle: int) -> LockState:
     """Lock an open file without waiting; closing it, or the end of the process, gives the lock back.
 
     Args:

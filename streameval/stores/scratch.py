@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from streameval.errors import outside_trouble
 from streameval.process.system import read_at, reserve, write_at
-from streameval.typing import UInt8Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 
 def mapped_bytes(path: Path, size: int) -> UInt8Array:
@@ -111,3 +113,35 @@ class Spill:
         if number < 0:
             return self._held[-number - 1][first:last]
         return self._file.read(number + first, last - first)
+
+
+class PartedSpill:
+    """Arrays in the order of parts, kept as they come from any thread, and read again part by part.
+
+    Attributes:
+        sizes (int64 array, shape (parts,)): Rows of each part.
+    """
+
+    def __init__(self, spill: Spill, parts: int) -> None:
+        self.sizes: Int64Array = np.zeros(parts, np.int64)
+        self._spill, self._lock = spill, threading.Lock()
+        self._kept = list[tuple[Int64Array, dict[str, tuple[int, np.dtype[Any], Int64Array]]]]()
+
+    def add(self, edges: Int64Array, columns: Mapping[str, tuple[AnyArray, Int64Array]]) -> None:
+        """Keep columns of some rows, each with where its parts begin; `edges` says where the rows of each do."""
+        kept = {name: (self._spill.keep(values.view(np.uint8).data), values.dtype, ends)
+                for name, (values, ends) in columns.items()}  # fmt: skip
+        with self._lock:
+            self.sizes += np.diff(edges)
+            self._kept.append((edges, kept))
+
+    def pieces(self, part: int) -> Iterator[Callable[[str], AnyArray]]:
+        """What reads a column of some rows of a part, as they were kept: empty where they have none of that name."""
+        return (partial(self._read, columns, part) for edges, columns in self._kept if edges[part] < edges[part + 1])
+
+    def _read(self, columns: Mapping[str, tuple[int, np.dtype[Any], Int64Array]], part: int, name: str) -> AnyArray:
+        if name not in columns:
+            return np.empty(0, np.uint64)
+        number, kind, ends = columns[name]
+        first, last = (int(end) * kind.itemsize for end in ends[part : part + 2])
+        return np.frombuffer(self._spill.read(number, first, last), kind)

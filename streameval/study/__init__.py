@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling.match_items import Items
     from streameval.study.vote_store import LabelStore
 
-_Result = TypeVar("_Result")
+R = TypeVar("R")
 _SELECT = "run `streameval select` again"
 _LOCAL = (
     "studies and results are read on this machine: copy what was published into a folder here, and name that; "
@@ -239,7 +239,7 @@ class Study:
         """Read results that have a curve, of a study or of `exact`; errors as of `results`."""
         return self.results(read_evaluation)
 
-    def results(self, read: Callable[[Path, Mapping[str, Any]], _Result]) -> _Result:
+    def results(self, read: Callable[[Path, Mapping[str, Any]], R]) -> R:
         """Read all results.
 
         Args:

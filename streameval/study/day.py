@@ -10,7 +10,7 @@ from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES
 from streameval.errors import StudyError
 from streameval.methods import Multiplies, method_of
-from streameval.study.history import Contradiction, Day
+from streameval.study.history import ContradictedBy, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.study.result_files import Evaluation
 from streameval.types import TRUTH, Plan
@@ -57,7 +57,7 @@ class DayStudy:
         """What the labels say of the first `rank` items; the level holds with probability 1 - delta."""
         plan, evaluation = self.plan, self.evaluation
         level = self._level(rank, 1 - delta)
-        contradiction: Contradiction | None = None if evaluation.curve.envelope.consistent else "study"
+        contradiction: ContradictedBy | None = None if evaluation.curve.envelope.consistent else "study"
         if level is None:
             contradiction, level = "day", Bounds(0.0, evaluation.curve.precision_at(rank).estimate, 1.0)
         return Day(self.day, self.folder, plan.plan_id, evaluation.evaluation_id, self.seed, plan.n_items, rank,

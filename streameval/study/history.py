@@ -27,7 +27,7 @@ from streameval.stores import atomic
 from streameval.typing import FloatArray, Int8Array
 
 Outcome = Literal["pass", "fail", "inconclusive"]
-Contradiction = Literal["study", "day"]
+ContradictedBy = Literal["study", "day"]
 _NUMBERS = pa.list_(pa.float64())
 _BOUNDS = tuple(f"{what}_{side}" for what in ("run", "before", "after") for side in ("lower", "upper"))
 SCHEMA = pa.schema(
@@ -80,7 +80,7 @@ class Day:
     rank: int
     answers: Int8Array
     level: Bounds
-    contradiction: Contradiction | None
+    contradiction: ContradictedBy | None
     evidence: tuple[FloatArray, FloatArray] | None
 
     def as_row(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _SHOWN = 40  # strata
 
 
 @dataclass(frozen=True)
-class Progress(Tabular):
+class LabellingProgress(Tabular):
     """How far the labelling has come.
 
     Attributes:
@@ -57,7 +57,7 @@ def progress_of(
     plan: Plan,
     strata: Callable[[Plan, BoolArray], pa.Table] | None = None,
     width: Callable[[Tallied, Judging], Mapping[str, Any]] | None = None,
-) -> Progress:
+) -> LabellingProgress:
     """Count the labels of a study, judged as in its last evaluation.
 
     Args:
@@ -66,7 +66,7 @@ def progress_of(
     """
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    return Progress(
+    return LabellingProgress(
         account=tallied.labels.account,
         strata=(strata or strata_of)(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],

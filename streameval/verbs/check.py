@@ -19,11 +19,11 @@ from streameval.questions import CONDITION, Asked, Condition, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.study import Study
+from streameval.study.history import Outcome
 from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Claim
 
-Outcome = Literal["pass", "fail", "inconclusive"]
 _COUNTS = ("yield", "positives", "rank", "dcg")
 _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 

@@ -27,7 +27,7 @@ from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
 from streameval.options import takes
 from streameval.progress import Progress, silent
-from streameval.queries.evaluate import Opened, evaluate_rankings
+from streameval.queries.evaluate import SinkOpener, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -186,7 +186,7 @@ def exact_per(
     options: RankingOptions | None,
     engine: Engine | str = "local",
     progress: Progress = silent,
-    opened: Opened | None = None,
+    opened: SinkOpener | None = None,
     **given: Any,
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
@@ -194,13 +194,12 @@ def exact_per(
     if len(stored.key) > 1:
         raise InputError(f"key names {len(stored.key)} columns", "one column names the items of many rankings")
     (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
-    elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
-    source = open_ranking(ranking, replace(stored, key=()))
+    source, chosen = open_ranking(ranking, replace(stored, key=())), engine_of(engine)
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
-    def run(rows: Opened | None) -> RankingsEvaluation:
-        return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
+    def run(rows: SinkOpener | None) -> RankingsEvaluation:
+        return results(identity, evaluate_rankings(source, label, asked, rows, progress, chosen), description)
 
     return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)
 
@@ -250,7 +249,7 @@ def _open(
         with copied(external[0]) as place:
             rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
     threads, room = _readers(rows, options)
-    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 - room)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room)
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:

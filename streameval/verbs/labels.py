@@ -7,10 +7,10 @@ from pathlib import Path
 
 from streameval.kinds import kind_of
 from streameval.study import Study
-from streameval.study.progress import Progress
+from streameval.study.progress import LabellingProgress
 
 
-def labels(study: str | os.PathLike[str]) -> Progress:
+def labels(study: str | os.PathLike[str]) -> LabellingProgress:
     """Say how far the labelling of a study has come, judged as in its last evaluation.
 
     Raises:

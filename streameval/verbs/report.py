@@ -17,13 +17,13 @@ from streameval.reporting.page import page
 from streameval.stores import atomic, locks
 from streameval.study import Study
 
-Items = Literal["hidden", "shown"]
+Examples = Literal["hidden", "shown"]
 
 
 def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
-    examples: Items = "hidden",
+    examples: Examples = "hidden",
     existing: atomic.Existing = "kept",
 ) -> Path:
     """Draw a report from result files, and return its path.
@@ -49,7 +49,7 @@ def report(
         return _drawn(studies, examples, folder / "report.html", "replaced")
 
 
-def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
+def _drawn(studies: Sequence[str | os.PathLike[str]], items: Examples, path: Path, existing: atomic.Existing) -> Path:
     if len(studies) == 1 and items == "hidden":
         folder = Study(Path(studies[0]))
         kind = kind_of(folder.folder)
@@ -86,7 +86,7 @@ def plots(
     return list(files)
 
 
-def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[ReportedStudy]:
+def _shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[ReportedStudy]:
     shown = []
     for path in studies:
         folder = Study(Path(path))

@@ -1,6 +1,7 @@
 """Lists ordered by their scores, in memory or in a scratch file: exact whatever the memory, and the same to the bit."""
 
 import errno
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,12 @@ import streameval
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import ordered_words, piled_words
-from streameval.counting import threads as here
+from streameval.counting import scans as here
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import joined
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.ordered_words import OrderedWords
-from streameval.counting.parted_words import KeyRanges, Parted, Pile, WordStore
+from streameval.counting.parted_words import KeyRanges, Parted, Pile
 from streameval.counting.piled_words import PiledWords, Piles, RuledOutError
 from streameval.kernels.words import sort_words
 from streameval.stores import scratch
@@ -103,7 +104,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
         with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
             piled = PiledWords(piles, file, held, n)
             for rows in np.array_split(np.arange(n), 3):
-                piled.add(piles.unpacked(piles.split(keys[rows], labels[rows]).packed()))
+                piled.add(pickle.loads(pickle.dumps(piles.split(keys[rows], labels[rows]))))
             counts = piled.counts()
             every = joined([counts.piece(i) for i in range(counts.n_pieces)])
             own, sizes = np.unique(keys, return_counts=True)
@@ -136,10 +137,10 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
         patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
         with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
             ranges = KeyRanges.of(keys[:1], n, most, shift)
-            parted = Parted(ranges, WordStore(file, held, n, ranges.word))
+            parted = Parted(ranges, scratch.Spill(file, held, n * ranges.word.itemsize))
             for rows in np.array_split(np.arange(n), 3):
                 split = parted.ranges.split(keys[rows], labels[rows])
-                parted.add(ranges.unpacked(split.packed()))
+                parted.add(pickle.loads(pickle.dumps(split)))
             found = OrderedWords.of(parted, n, 0, 1)
             assert all(pile.size <= most or pile.one_key for pile in found.piles)
             assert in_order(found.rows(0, n)) == in_order(RowRange(0, labels, keys))

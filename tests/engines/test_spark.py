@@ -28,11 +28,13 @@ from streameval import engines
 from streameval.cli import run
 from streameval.engines.spark.jobs import run_request, trouble
 from streameval.errors import InputError, OutsideError
+from streameval.order import run_threads
 from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.locate import least_memory, locate
-from streameval.order.tasks import Sampling
+from streameval.order.tasks import Counting
+from streameval.progress import silent
 from streameval.rankings import open_ranking
-from streameval.remote import scan_jobs, worker
+from streameval.remote import jobs, worker
 from streameval.rows.options import RankingOptions
 
 
@@ -72,34 +74,53 @@ def listed(tmp_path):
 
 
 class Spy(Cluster):
-    """Keeps the task, the scan and the row groups that it was last given."""
+    """Keeps the job and the request that it was last given."""
 
-    def run_task(self, scan, task, numbers, save, progress):
-        if not isinstance(task, Sampling):
-            Spy.last = scan, task, numbers
-        return super().run_task(scan, task, numbers, save, progress)
+    def run(self, job, progress):
+        if not job.is_small:
+            Spy.job = job
+        return super().run(job, progress)
+
+    def run_job(self, request):
+        Spy.request = request
+        return super().run_job(request)
 
 
 @pytest.fixture
 def last(listed, small_shares):
     ranking = open_ranking(str(listed), RankingOptions(score="s"))
     ranking.fetch(np.array([3, 700]), ["k"], scans=Scans(engine=Spy()))
-    return Spy.last
+    return Spy.job, Spy.request
 
 
-def test_shares_that_are_lost_or_done_twice_are_noticed(last):
-    scan, task, numbers = last
-    request = scan_jobs.pack(task, scan, numbers)
+@pytest.mark.parametrize("shares", [range(9), [*range(10), 4], [*range(10), 9], []])
+def test_shares_that_are_lost_or_done_twice_are_noticed(last, shares):
+    job, request = last
     assert request.shares == 10
-    for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
+
+    def careless(request):
+        schema = pa.schema({"at": pa.int64(), "piece": pa.binary()})
+        return pa.Table.from_batches(worker.run_shares(request.payload, shares), schema)
+
+    with pytest.raises(OutsideError, match="10 pieces were asked for, and others came back"):
+        list(jobs.run_on_workers(job, careless, silent))
+
+
+@pytest.mark.parametrize(("shares", "came"), [(range(9), 9), ([*range(10), 4], 11)])
+def test_counts_that_are_lost_or_done_twice_are_noticed(last, shares, came):
+    job, _ = last
+    task = Counting(job.task.stages[:1], np.empty(0, np.int64), job.task.hashed)
+
+    def careless(request):
         home = pa.Table.from_batches(worker.run_shares(request.payload, shares))
-        with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
-            scan_jobs.unpack(task, numbers, home)
+        return home.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
+
+    with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
+        list(jobs.run_on_workers(replace(job, task=task), careless, silent))
 
 
 def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypatch):
-    scan, task, numbers = last
-    request = scan_jobs.pack(task, scan, numbers)
+    _, request = last
 
     def told(sent=request.payload):
         with pytest.raises(RuntimeError) as caught:
@@ -113,7 +134,7 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
     assert error.hint == "put the list where all machines see it under one path"
     pq.write_table(pa.table({"s": [0.5]}), listed)
     assert "changed while it was read" in told().what
-    monkeypatch.setattr(scan_jobs, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(run_threads, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert isinstance(told(), OutsideError)
     version, *rest = pickle.loads(request.payload)
     assert "the workers have streameval" in told(pickle.dumps((f"{version}9", *rest))).what
@@ -142,13 +163,14 @@ def test_scans_begun_here_are_finished_there(listed, tmp_path, small_shares):
 
 
 def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
-    scan, task, numbers = last
+    job, _ = last
+    scan = job.scan
     monkeypatch.chdir(listed.parent)
     footers = [replace(unit.footer, file=replace(unit.footer.file, path=listed.name)) for unit in scan.units]
     units = [replace(unit, footer=footer) for unit, footer in zip(scan.units, footers, strict=True)]
-    sent = scan_jobs.pack(task, replace(scan, units=units), numbers).payload
+    Spy().run(replace(job, scan=replace(scan, units=units)), silent).__next__()
     monkeypatch.chdir("/")
-    assert len(list(worker.run_shares(sent, [0]))) == 1
+    assert len(list(worker.run_shares(Spy.request.payload, [0]))) == 1
 
 
 def test_engines_that_do_not_fit(listed, tmp_path, capsys):
@@ -305,7 +327,7 @@ def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
     session = Session()
     try:
         with pytest.raises(type(error)) as caught:
-            run_request(session, worker.JobRequest(b"", 1, ("at",)))
+            run_request(session, worker.JobRequest(b"", 1, ("at",), "binary"))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert caught.value is error

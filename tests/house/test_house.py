@@ -93,13 +93,15 @@ def test_the_map_of_a_room_names_files_that_are_there(room):
     assert set(re.findall(r"`([a-z_]+)`", text)) - there == set()
 
 
-def test_a_class_name_means_one_thing():
-    """Names with an underscore are those of one file."""
+def test_the_name_of_a_class_or_type_means_one_thing():
+    """An underscore does not make it another name."""
     places = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+        tree = ast.parse(path.read_text())
+        types = [one.id for node in tree.body if isinstance(node, ast.Assign) for one in node.targets
+                 if isinstance(one, ast.Name) and re.fullmatch("_?[A-Z][A-Za-z]*[a-z][A-Za-z]*", one.id)]  # fmt: skip
+        for name in {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}.union(types):
+            places.setdefault(name.lstrip("_"), []).append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 

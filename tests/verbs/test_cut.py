@@ -24,7 +24,7 @@ from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.word_order import count_before
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
-from streameval.rankings.top_items import _Items, read_top
+from streameval.rankings.top_items import _ItemReader, read_top
 from streameval.rows.options import RankingOptions
 
 
@@ -174,7 +174,7 @@ def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, pic
         wanted = np.flatnonzero(sizes.random(table.num_rows) < density)
         if not wanted.size:
             return
-        items = _Items(ranking, float(sizes.integers(1, 2_000)))
+        items = _ItemReader(ranking, float(sizes.integers(1, 2_000)))
         expected = items._take(wanted).cast(items.schema)
         assert pa.concat_tables(items.read(wanted)).equals(expected)
 
@@ -183,7 +183,7 @@ def test_a_corrupt_or_changed_file_is_named(lake, tmp_path):
     """Also where it happens after the first look, and row groups are decoded whole."""
     folder = tmp_path / "lake"
     shutil.copytree(lake[0], folder)
-    items = _Items(open_ranking(str(folder), RankingOptions()), 1e9)
+    items = _ItemReader(open_ranking(str(folder), RankingOptions()), 1e9)
     path = folder / "day=0" / "p1.parquet"
     whole, state = path.read_bytes(), os.stat(path)
     for damaged, said in ((whole[:100] + bytes(300) + whole[400:], "cannot be decoded"), (whole + b"x", "changed")):

@@ -12,7 +12,7 @@ from streameval.cli.output import Output, columns
 from streameval.text import short
 
 if TYPE_CHECKING:
-    from streameval.study.progress import Progress
+    from streameval.study.progress import LabellingProgress
 
 _Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")]
 _MOST = 12  # open strata that a terminal shows
@@ -60,7 +60,7 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
     output.say(result, _lines(study, found))
 
 
-def _lines(study: Path, found: Progress) -> list[str]:
+def _lines(study: Path, found: LabellingProgress) -> list[str]:
     from streameval.reporting.given_again import doubt_lines
     from streameval.reporting.sentences import width_reached
 
@@ -79,7 +79,7 @@ def _lines(study: Path, found: Progress) -> list[str]:
     return [*lines, *_strata(found), *_annotators(found), *doubt_lines(study, found.doubts), *_sources(found)]
 
 
-def _strata(found: Progress) -> list[str]:
+def _strata(found: LabellingProgress) -> list[str]:
     rows = [row for row in found.strata.to_pylist() if row["labelled"] < row["planned"]]
     done = found.strata.num_rows - len(rows)
     own = found.strata.column_names[0]
@@ -95,7 +95,7 @@ def _name_of(row: dict[str, Any]) -> str:
     return f"{row['first_rank']:,}–{row['last_rank']:,}" if "stratum" in row else short(str(next(iter(row.values()))))
 
 
-def _annotators(found: Progress) -> list[str]:
+def _annotators(found: LabellingProgress) -> list[str]:
     people = found.agreement["annotators"]
     if not people:
         return []
@@ -113,7 +113,7 @@ def _annotators(found: Progress) -> list[str]:
     return lines
 
 
-def _sources(found: Progress) -> list[str]:
+def _sources(found: LabellingProgress) -> list[str]:
     if not found.sources:
         return ["", "No labels yet."]
     cells = [

@@ -57,7 +57,7 @@ def plan(
         seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
-    asked = _Asked(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
+    asked = _ToPlan(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
     if many.changed():
         _draw_rankings(asked, many, batch, output)
     elif batch.dry_run:
@@ -67,7 +67,7 @@ def plan(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ToPlan:
     """What is to be planned.
 
     Attributes:
@@ -95,7 +95,7 @@ class _Asked:
         return facts, [*said * ("reuse" in self.given), *seen * (self.given.get("labels_unseen_by_model") == "no")]
 
 
-def _draw_rankings(asked: _Asked, many: DrawnFlags, batch: Batch, output: Output) -> None:
+def _draw_rankings(asked: _ToPlan, many: DrawnFlags, batch: Batch, output: Output) -> None:
     """Plan rankings that are drawn of a list of many."""
     drawn = many.changed()
     if "per" not in drawn:
@@ -107,7 +107,7 @@ def _draw_rankings(asked: _Asked, many: DrawnFlags, batch: Batch, output: Output
     plan_per(asked.ranking, asked.study, given, asked.flags, output)
 
 
-def _plan(asked: _Asked, output: Output) -> None:
+def _plan(asked: _ToPlan, output: Output) -> None:
     """Plan one ranking, and say what came of it."""
     from streameval.study import Study
     from streameval.verbs.plan import plan as verb
@@ -136,7 +136,7 @@ def _plan(asked: _Asked, output: Output) -> None:
     output.say(result, [*lines, next_stop(folder, made)])
 
 
-def _rehearse(asked: _Asked, output: Output) -> None:
+def _rehearse(asked: _ToPlan, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
     from streameval.kinds.curve.plan import draw, drawing
     from streameval.study import Study

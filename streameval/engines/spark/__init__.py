@@ -7,27 +7,18 @@ engine's to the last tie, with key columns or without.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.scans import LabelledScans
 from streameval.engines.spark.jobs import run_request
 from streameval.engines.spark.sessions import opened
-from streameval.order.partials import Partial, Task
-from streameval.order.run_threads import Threads
-from streameval.order.scan import Scan
-from streameval.order.tasks import Sampling
-from streameval.progress import Progress, Step, announce
-from streameval.queries.evaluate import Elsewhere
-from streameval.remote.labelled_jobs import RemoteScans
-from streameval.remote.rankings_jobs import MeasuredOnWorkers
-from streameval.remote.scan_jobs import pack, unpack
+from streameval.order.partials import Job, P
+from streameval.progress import Progress, announce
+from streameval.remote.jobs import run_on_workers
 from streameval.remote.worker import JobRequest
-from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)
@@ -44,32 +35,17 @@ class Spark:
     session: Any = None
     placement: ClassVar[str] = "on workers"
 
-    def run_task(
-        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
-    ) -> Partial:
-        """See `Engine.run_task`.
+    def run(self, job: Job[P], progress: Progress) -> Iterator[P]:
+        """See `Engine.run`.
 
         Raises `InputError` for a damaged list, a Spark that cannot be started or whose workers lack this library, or a
         missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
-        if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
-            return Threads().run_task(scan, task, numbers, save, progress)
-        rows = sum(scan.units[number].rows for number in numbers.tolist())
-        announce(progress, Step(task.name, rows, sum(scan.units[at].score_bytes for at in numbers.tolist())))
-        result = self.run_job(pack(task, scan, numbers))
-        progress(rows, rows)
-        return unpack(task, numbers, result)
-
-    def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
-        """See `Engine.labelled`."""
-        return RemoteScans(rows, threads, self.run_job)
-
-    def measured(self, keeps_rows: bool) -> Elsewhere:
-        """See `Engine.measured`."""
-        return MeasuredOnWorkers(self.run_job, keeps_rows)
+        announce(progress, job.step)
+        return job.here(progress) if job.is_small else run_on_workers(job, self.run_job, progress)
 
     def run_job(self, request: JobRequest) -> pa.Table:
-        """Have the workers do all shares of a request, and collect the rows; errors as in `run_task`."""
+        """Have the workers do all shares of a request, and collect the rows; errors as in `run`."""
         return run_request(self.session if self.session is not None else opened(self.remote), request)
 
 

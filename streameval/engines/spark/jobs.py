@@ -69,9 +69,7 @@ def _awaited(came: queue.SimpleQueue[Any]) -> Any:
 
 def _names(request: JobRequest) -> list[str]:
     """Names that Spark gives to the columns of the result."""
-    if not request.merge:
-        return list(request.columns)
-    return ["at", *(f"{how}({name})" for how, name in zip(request.merge, request.columns[1:], strict=True))]
+    return ["at", *(name if request.kind == "binary" else f"sum({name})" for name in request.columns[1:])]
 
 
 def _frame(session: Any, request: JobRequest) -> Any:
@@ -80,10 +78,10 @@ def _frame(session: Any, request: JobRequest) -> Any:
     frame = session.range(0, request.shares, 1, request.shares).mapInArrow(_worker(request.payload), schema)
     if request.reduction:
         return frame.groupBy(at).applyInArrow(_reducer(request.reduction), schema)
-    if not request.merge:
+    if request.kind == "binary":
         return frame
     # no share has two rows of one block, so adding up within shares first would be for nothing
-    return frame.repartition(request.shares, at).groupBy(at).agg(dict(zip(others, request.merge, strict=True)))
+    return frame.repartition(request.shares, at).groupBy(at).agg(dict.fromkeys(others, "sum"))
 
 
 def _worker(payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.study.comparison import Comparison
     from streameval.study.database.writer import Database
-    from streameval.study.progress import Progress
+    from streameval.study.progress import LabellingProgress
     from streameval.study.result_files import Evaluation
     from streameval.types import Claim, Plan
 
@@ -72,7 +72,7 @@ class OneRanking(Kind):
         self.save(folder, plan, found)
         return found
 
-    def progress(self, folder: Study) -> Progress:
+    def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come, and which half-width that gives."""
         from streameval.kinds.curve.evaluate import width_by_now
         from streameval.study.progress import progress_of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.labelling.tally import Tallied
     from streameval.reporting.said import Told
     from streameval.study import Study
-    from streameval.study.progress import Progress
+    from streameval.study.progress import LabellingProgress
     from streameval.types import Claim, Plan
 
 
@@ -67,7 +67,7 @@ class SampledRankings(Kind):
 
         return measured(folder, plan, tallied, asked)
 
-    def progress(self, folder: Study) -> Progress:
+    def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling of every ranking has come."""
         from streameval.kinds.drawn_rankings.evaluate import strata
         from streameval.study.progress import progress_of

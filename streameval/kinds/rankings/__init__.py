@@ -13,7 +13,7 @@ from streameval.queries.options import PerRanking
 if TYPE_CHECKING:
     from streameval.kinds.rankings.comparison import RankingsComparison
     from streameval.kinds.rankings.results import RankingsEvaluation
-    from streameval.queries.evaluate import Opened
+    from streameval.queries.evaluate import SinkOpener
     from streameval.reporting.said import Said
     from streameval.stores.atomic import Existing
     from streameval.study import Study
@@ -56,7 +56,7 @@ class LabelledRankings(Kind):
         return folder.results(read_means)
 
     def saved(
-        self, folder: Path, identity: str, run: Callable[[Opened | None], RankingsEvaluation]
+        self, folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]
     ) -> RankingsEvaluation:
         """Evaluate, and write each ranking as it is measured; evaluation.json last.
 

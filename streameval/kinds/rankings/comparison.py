@@ -66,7 +66,7 @@ class RankingsComparison(Tabular):
 
 def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     """Compare two results of many rankings; an `InputError` where they share no ranking or are not of one kind."""
-    sides = [_Side.of(path) for path in (a, b)]
+    sides = [_RankingsSide.of(path) for path in (a, b)]
     left, right = sides
     if left.per != right.per:
         raise InputError(f"{a} is per {', '.join(left.per)}, {b} per {', '.join(right.per)}", "compare like with like")
@@ -93,18 +93,18 @@ _WITHOUT_ALL_POSITIVES = ("precision_at", "success_at", "reciprocal_rank")  # th
 
 
 @dataclass(frozen=True)
-class _Side:
+class _RankingsSide:
     path: Path
     results: RankingsEvaluation
     rows: Rows
 
     @staticmethod
-    def of(path: Path) -> _Side:
+    def of(path: Path) -> _RankingsSide:
         results = Study(path).results(read_means)
         rows = open_rows(str(path / "rankings.parquet"), RankingOptions())
         if rows.n_rows != results.summary["rankings"]:
             raise StudyError(f"{path / 'rankings.parquet'}: is of another evaluation than the rest", "run exact again")
-        return _Side(path, results, rows)
+        return _RankingsSide(path, results, rows)
 
     @property
     def per(self) -> list[str]:
@@ -118,7 +118,7 @@ class _Side:
     def size(self) -> int:
         return self.rows.n_rows
 
-    def refuse_other(self, other: _Side) -> None:
+    def refuse_other(self, other: _RankingsSide) -> None:
         """Refuse metrics that do not mean the same on both sides."""
         for name in ("gain", "ties", "no_positives"):
             own, theirs = (side.results.summary["parameters"][name] for side in (self, other))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from streameval import __version__
 from streameval.errors import NoRowsError
 from streameval.notebook import facts
-from streameval.queries.evaluate import Found, Opened, Sink
+from streameval.queries.evaluate import Found, Sink, SinkOpener
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
 from streameval.questions import Question
@@ -171,7 +171,7 @@ def _histograms(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     )
 
 
-def collected(tables: list[pa.Table]) -> Opened:
+def collected(tables: list[pa.Table]) -> SinkOpener:
     """Keep the rows of rankings in memory."""
 
     def opened(schema: pa.Schema) -> Sink:
@@ -184,7 +184,7 @@ def collected(tables: list[pa.Table]) -> Opened:
 def save(
     folder: Path,
     identity: str,
-    run: Callable[[Opened | None], RankingsEvaluation],
+    run: Callable[[SinkOpener | None], RankingsEvaluation],
     render: Callable[[RankingsEvaluation], str],
     database: Callable[[RankingsEvaluation, Path], atomic.Writer],
 ) -> RankingsEvaluation:
@@ -200,7 +200,7 @@ def save(
     tags = {"evaluation_id": identity}
 
     def rankings(path: str) -> None:
-        writer = _Writer(path, tags)
+        writer = _RankingsWriter(path, tags)
         known.append(run(writer.opened))
         place.append(Path(path))
         writer.close()
@@ -221,7 +221,7 @@ def save(
     return known[0]
 
 
-class _Writer:
+class _RankingsWriter:
     """Writes rankings as they come."""
 
     def __init__(self, path: str, tags: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ _TESTS = 7  # of a stratum
 _OF_SUM = 0.1  # share of the p-value that the sum of inverse probabilities has where the number drawn is tested too
 _SURE = 1e-12  # below it, chance is not worth a number
 _SAID = 3  # strata that a sentence names
-_Found = tuple[float, str]  # log of a p-value, and what was found
+_Finding = tuple[float, str]  # log of a p-value, and what was found
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def number_drawn(n_drawn: int, floor: Floor) -> float:
     return float(np.clip(2 * min(chance[: at + 1].sum(), chance[at:].sum()), 0.0, 1.0))
 
 
-def _tests(rank: Int64Array, start: int, width: int) -> list[_Found]:
+def _tests(rank: Int64Array, start: int, width: int) -> list[_Finding]:
     """Tests of n of `width` ranks, from 1, behind rank `start`.
 
     - The distribution function of the ranks (Massart 1990, for draws with replacement, which spread wider).

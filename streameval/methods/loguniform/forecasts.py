@@ -123,11 +123,11 @@ def simulated_median(design: Blocks, delta: float, of: Expected, effort: int) ->
     return float(np.median(ends) * np.mean(wider))
 
 
-Counts = Sequence[FloatArray]
+ClassCounts = Sequence[FloatArray]
 """Items that were judged, those of them that were drawn, and positives among these; shape (blocks, classes)."""
 
 
-def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[Int64Array, Int64Array, Counts]:
+def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[Int64Array, Int64Array, ClassCounts]:
     """Draw a list and its labels, block by block: all items of each class, those that were drawn, and the counts."""
     items, left = np.empty((design.ends.size, of.share.size), np.int64), design.items
     for g, share in enumerate(of.share[:-1] / np.cumsum(of.share[::-1])[::-1][:-1]):
@@ -141,7 +141,7 @@ def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[
 
 
 def _reached(
-    design: Blocks, delta: float, of: Expected, counts: Counts
+    design: Blocks, delta: float, of: Expected, counts: ClassCounts
 ) -> tuple[float, float, tuple[FloatArray, FloatArray]]:
     """Largest half-width at the ends of blocks, that anywhere, and the bounds."""
     from streameval.kernels.martingale import bounds

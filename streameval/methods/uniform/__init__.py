@@ -32,8 +32,8 @@ from streameval.options import option
 from streameval.types import Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
 
-Interval = Literal["hoeffding", "hypergeometric", "dkwm"]
-INTERVALS = get_args(Interval)
+IntervalMethod = Literal["hoeffding", "hypergeometric", "dkwm"]
+INTERVALS = get_args(IntervalMethod)
 _CUTOFF_RATIO = 1.01
 _HEAD_SHOWN = 10_000  # cutoffs of a labelled head that the table shows one by one
 
@@ -53,7 +53,7 @@ class Uniform(Sampled):
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
 
     first: int | None = option(None, "Estimate the precision of the first N items only.")
-    interval: Interval = option("hoeffding", "The interval that becomes the curve.")
+    interval: IntervalMethod = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -106,7 +106,7 @@ class Uniform(Sampled):
         Bounds: "simultaneous" with probability `confidence`, assuming nothing but the draw; "exact" where every item is
         labelled.
         """
-        sample = _Sample.of(plan, labels)
+        sample = _Labelled.of(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
         cutoffs = np.unique(np.append(sample.cutoffs(), plan.n_items))
@@ -154,7 +154,7 @@ class Uniform(Sampled):
             low, high = (middle, high) if head + drawn > budget else (low, middle)
         return high
 
-    def _points(self, sample: _Sample) -> Points:
+    def _points(self, sample: _Labelled) -> Points:
         """Bounds of the chosen interval at the ranks where it is worth evaluating."""
         if sample.complete:
             return Points.none()
@@ -172,13 +172,13 @@ class Uniform(Sampled):
         before = sample.head_yield(np.array([sample.head]))
         return Points(ranks, low + before[0], high + before[1])
 
-    def _bounds(self, name: str, sample: _Sample, ranks: Int64Array, delta: float) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, name: str, sample: _Labelled, ranks: Int64Array, delta: float) -> tuple[FloatArray, FloatArray]:
         counts = sample.counts(ranks)
         if name == "dkwm":
             return dkwm(counts, sample.drawn, sample.last - sample.head, delta)
         return (hypergeometric if name == "hypergeometric" else hoeffding)(counts, delta)
 
-    def _named(self, sample: _Sample) -> pa.Table:
+    def _named(self, sample: _Labelled) -> pa.Table:
         """Every named interval at the cutoffs, as precision."""
         ranks, delta = sample.cutoffs(), 1 - self.confidence
         beyond = ranks > sample.head
@@ -195,7 +195,7 @@ class Uniform(Sampled):
             columns[f"{label}_lower"], columns[f"{label}_upper"] = lower / ranks, upper / ranks
         return pa.table(columns)
 
-    def _findings(self, curve: Curve, sample: _Sample, about: str) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, sample: _Labelled, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return self.contradicted("The bounds contradict themselves")
         if self.at is None:
@@ -219,7 +219,7 @@ class Uniform(Sampled):
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _Labelled:
     """Labels of a plan, as running counts.
 
     Attributes:
@@ -239,10 +239,10 @@ class _Sample:
     high: Int64Array
 
     @staticmethod
-    def of(plan: Plan, labels: Labels) -> _Sample:
+    def of(plan: Plan, labels: Labels) -> _Labelled:
         head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
         least, most = (np.concatenate([[0], np.cumsum(x)]) for x in (labels.label == 1, labels.label != 0))
-        return _Sample(head, last, drawn, labels.rank[head:], least[: head + 1], most[: head + 1],
+        return _Labelled(head, last, drawn, labels.rank[head:], least[: head + 1], most[: head + 1],
                        least[head:] - least[head], most[head:] - most[head])  # fmt: skip
 
     @property

@@ -27,8 +27,8 @@ from streameval.slices.files import SliceResult
 from streameval.study.answers.rankings import SHORT
 from streameval.study.result_files import Evaluation
 
-_Target = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
-_AT_TARGET: dict[tuple[str, str], _Target] = {
+_TargetFunctions = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
+_AT_TARGET: dict[tuple[str, str], _TargetFunctions] = {
     ("recall", "precision"): (recall_at_precision, PlugIn.recall_at_precision),
     ("precision", "recall"): (interpolated_precision, PlugIn.interpolated_precision),
     ("rank", "precision"): (rank_at_precision, PlugIn.rank_at_precision),
@@ -40,16 +40,16 @@ _AT_RANKS = (*METRICS, "yield", "f0.5", "f2", "rank", "score", "average_precisio
 _AT_SCORES = (*METRICS, "yield", "rank")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
-Asked = Evaluation | SliceResult
+CurveResult = Evaluation | SliceResult
 
 
-def measures(result: Asked) -> tuple[str, ...]:
+def measures(result: CurveResult) -> tuple[str, ...]:
     """Names of all metrics that can be asked for; `score` only of a list that has scores."""
     names = dict.fromkeys([*_AT_RANKS, *_OF_THE_LIST])
     return tuple(name for name in names if name != "score" or result.curve.score is not None)
 
 
-def answer(result: Asked, question: Question) -> Bounds:
+def answer(result: CurveResult, question: Question) -> Bounds:
     """Bounds on a measure, and its estimate; NaN where it is undefined, or nothing is known of it.
 
     `score@RANK` may be of another type than float, as scores are. Measures at a score of which perhaps no item is are
@@ -75,7 +75,7 @@ def answer(result: Asked, question: Question) -> Bounds:
     return _at_rank(result, question, rank)
 
 
-def _at_rank(result: Asked, question: Question, rank: int) -> Bounds:
+def _at_rank(result: CurveResult, question: Question, rank: int) -> Bounds:
     curve, metric = result.curve, question.metric
     if metric == "rank":
         return Bounds(rank, rank, rank)
@@ -109,7 +109,7 @@ def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
     return curve.between(first, last)[question.metric] if first else _UNKNOWN
 
 
-def _of_the_list(result: Asked, metric: str) -> Bounds:
+def _of_the_list(result: CurveResult, metric: str) -> Bounds:
     if metric == "positives":
         return result.curve.yield_at(result.curve.n_items)
     if metric not in _OF_THE_LIST:

@@ -18,12 +18,12 @@ from streameval.study.database.comments import TABLES
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.
-_Kind = duckdb.StatementType
+_Statement = duckdb.StatementType
 _ANSWERED = {
-    _Kind.SELECT, _Kind.SET, _Kind.CREATE, _Kind.DROP, _Kind.INSERT, _Kind.UPDATE, _Kind.DELETE, _Kind.MERGE_INTO,
-    _Kind.TRANSACTION,
+    _Statement.SELECT, _Statement.SET, _Statement.CREATE, _Statement.DROP, _Statement.INSERT, _Statement.UPDATE,
+    _Statement.DELETE, _Statement.MERGE_INTO, _Statement.TRANSACTION,
 }  # fmt: skip
-_ASKS = {_Kind.SELECT, _Kind.EXPLAIN, _Kind.MULTI}
+_ASKS = {_Statement.SELECT, _Statement.EXPLAIN, _Statement.MULTI}
 # a pivot is several statements, and so is whatever holds one: COPY too
 _SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORECASE)
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
@@ -122,9 +122,9 @@ class Session:
 
     def _refuse_writing(self, statement: duckdb.Statement) -> None:
         kind, text = _kind(statement), statement.query.strip()
-        if kind == _Kind.EXPLAIN and self._explains_a_question(text):
+        if kind == _Statement.EXPLAIN and self._explains_a_question(text):
             return
-        if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
+        if kind in _ANSWERED or (kind == _Statement.MULTI and _SEVERAL.match(text)):
             return
         word = (text.split(None, 1) or ["nothing"])[0].upper()[:20]
         raise InputError(f"{word} is not allowed: the query asks, and writes no file",
@@ -140,7 +140,7 @@ class Session:
 
     def _asks(self, text: str) -> bool:
         try:
-            return [_kind(one) for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
+            return [_kind(one) for one in self._connection.extract_statements(text)] == [_Statement.SELECT]
         except duckdb.Error:
             return False
 

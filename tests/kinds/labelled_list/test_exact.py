@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import streameval
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
-from streameval.counting import threads as here
+from streameval.counting import scans as here
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.metrics.bounded import metrics

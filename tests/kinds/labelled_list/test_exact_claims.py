@@ -13,7 +13,7 @@ import streameval
 from streameval.cli import run
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
-from streameval.counting import threads as here
+from streameval.counting import scans as here
 
 
 @pytest.fixture

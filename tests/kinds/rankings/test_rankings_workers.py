@@ -11,14 +11,15 @@ from spark_cluster import Cluster
 import streameval
 from streameval import InputError, RankingOptions
 from streameval.errors import OutsideError
-from streameval.remote import rankings_jobs, worker
+from streameval.queries import scattered
+from streameval.remote import worker
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """Rankings scattered over several files, and positives beside them."""
     monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
-    monkeypatch.setattr(rankings_jobs, "_PART_ROWS", 150)
+    monkeypatch.setattr(scattered, "_WORKER_ROWS", 150)
     rng = np.random.default_rng(3)
     query = rng.integers(-3, 90, 2_000)
     table = pa.table({"query": query, "name": [f"q{one}" for one in query], "doc": [f"d{i}" for i in range(2_000)],
@@ -75,7 +76,7 @@ class Losing(Cluster):
 
 @pytest.mark.parametrize("shares", [5, 21])
 def test_rows_that_are_lost_or_come_twice_are_noticed(runs, shares):
-    with pytest.raises(OutsideError, match=r"2,000 rows were sent, and [0-9,]+ were measured"):
+    with pytest.raises(OutsideError, match=r"2,000 rows were to be measured, and [0-9,]+ were"):
         streameval.exact(str(runs / "part-*.parquet"), label="label", per="query", engine=Losing(0, shares))
 
 
