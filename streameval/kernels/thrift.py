@@ -15,6 +15,7 @@ Bytes = UInt8Array
 
 _BOOL_TRUE, _BOOL_FALSE, _BYTE, I32, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 5, 7, 8, 9, 10, 12
 _DEEPEST = 32
+_DEEP = -2
 
 
 @kernel
@@ -91,9 +92,42 @@ def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
 
 @kernel
 def skip(raw: Bytes, at: int, kind: int) -> int:
-    """Position after a value. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
+    """Position after a value."""
     if kind not in (LIST, _SET, STRUCT):
         return _skip_scalar(raw, at, kind)
+    after = _skip_shallow(raw, at, kind)
+    return _skip_deep(raw, at, kind) if after == _DEEP else after
+
+
+@kernel
+def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
+    """The same of scalars in a list, in a struct or in a list of structs; `_DEEP` where there is more in it.
+
+    It needs no memory: a footer has millions of these.
+    """
+    left, inner = 1, STRUCT
+    if kind != STRUCT:
+        left, inner, at = list_head(raw, at)
+        if inner in (_BOOL_TRUE, _BOOL_FALSE):
+            inner = _BYTE
+        if inner in (LIST, _SET):
+            return _DEEP
+    while left > 0 and at >= 0:
+        left -= 1
+        if inner != STRUCT:
+            at = _skip_scalar(raw, at, inner)
+            continue
+        _, kind, at = field(raw, at, 0)
+        while kind > 0 and at >= 0:
+            if kind in (LIST, _SET, STRUCT):
+                return _DEEP
+            _, kind, at = field(raw, _skip_scalar(raw, at, kind), 0)
+    return at
+
+
+@kernel
+def _skip_deep(raw: Bytes, at: int, kind: int) -> int:
+    """The same of any. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
     # how many elements each open container still has (-1: a struct, which ends itself), and their type
     left, inner = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
     depth = -1

@@ -18,9 +18,10 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
+from streameval.parquet.facts import FooterBytes, RowGroups, read_row_groups
 from streameval.parquet.files import DataFile
-from streameval.parquet.layout import arrow_schema, read_columns, read_row_groups
-from streameval.parquet.schema import wide_type
+from streameval.parquet.layout import arrow_schema, read_columns, schema_bytes
+from streameval.parquet.schema import leaves_of_schema, wide_type
 from streameval.parquet.statistics import begin_of, bounds_of
 from streameval.parquet.writing import MAGIC
 from streameval.stores import store_of
@@ -95,33 +96,42 @@ def _footer(file: DataFile, state: State, raw: bytes, score: str | None) -> Foot
 
 
 def _read(file: DataFile, state: State, raw: bytes, score: str | None) -> Footer:
-    columns = read_columns(file.path, raw[:-8])
-    leaves = tuple(leaf for column in columns for leaf in column.leaves)
-    mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
-    schema = arrow_schema(file.path, raw[:-8])
-    rows: list[int] = []
-    bounds: list[tuple[Any, Any] | None] = []
-    places: list[tuple[int, int]] = []
-    indexed = False
-    for count, facts in read_row_groups(file.path, raw[:-8], leaves, state[0]):
-        indexed = indexed or bool(leaves and not rows and facts[0, kernels.INDEX_AT] > 0)
-        rows.append(count)
-        if score is not None:
-            chunk = facts[mine] if mine is not None and count else None
-            where = f"{file.path}: row group {len(rows) - 1}, column {score}"
-            bounds.append(None if chunk is None else bounds_of(chunk, raw, schema.field(score).type, where))
-            places.append((0, 0) if chunk is None else (begin_of(chunk), int(chunk[kernels.COMPRESSED])))
+    body = raw[:-8]
+    described = schema_bytes(body)
+    read_columns(file.path, described)
+    leaves = leaves_of_schema(described)
+    found = read_row_groups(FooterBytes(file.path, state[0], body, leaves), leaves.find(score))
+    schema = arrow_schema(file.path, described, found.key_values)
+    bounds, places = _of_score(file.path, body, schema, score, found) if score is not None else ((), ())
+    if found.fault is not None:
+        raise found.fault
     return Footer(
         file,
         *state,
         hashlib.sha256(raw).hexdigest(),
-        len(raw) - 8,
+        len(body),
         schema,
-        np.array(rows, dtype=np.int64),
-        indexed,
-        tuple(bounds),
-        tuple(places),
+        found.rows,
+        found.indexed,
+        bounds,
+        places,
     )
+
+
+def _of_score(
+    path: str, raw: bytes, schema: pa.Schema, score: str, found: RowGroups
+) -> tuple[tuple[tuple[Any, Any] | None, ...], tuple[tuple[int, int], ...]]:
+    """Statistics of the score, and where it lies, in each row group."""
+    bounds: list[tuple[Any, Any] | None] = [None] * found.rows.size
+    places = [(0, 0)] * found.rows.size
+    live = np.flatnonzero(found.rows).tolist() if found.of_leaf.size and score in schema.names else []
+    if live:
+        facts, kind = found.of_leaf[live], schema.field(score).type
+        known = bounds_of(facts, raw, kind, lambda i: f"{path}: row group {live[i]}, column {score}")
+        extents = zip(begin_of(facts).tolist(), facts[:, kernels.COMPRESSED].tolist(), strict=True)
+        for i, one, extent in zip(live, known, extents, strict=True):
+            bounds[i], places[i] = one, extent
+    return tuple(bounds), tuple(places)
 
 
 def _footer_bytes(path: str) -> tuple[State, bytes]:
