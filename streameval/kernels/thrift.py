@@ -110,7 +110,7 @@ def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
         left, inner, at = list_head(raw, at)
         if inner in (_BOOL_TRUE, _BOOL_FALSE):
             inner = _BYTE
-        if inner in (LIST, _SET):
+        if inner in (0, LIST, _SET):
             return _DEEP
     while left > 0 and at >= 0:
         left -= 1

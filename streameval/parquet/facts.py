@@ -116,9 +116,9 @@ def _fault(footer: FooterBytes, wrong: int, place: tuple[int, int], own: Int64Ar
     if wrong == check.NEGATIVE:
         return InputError(f"{where} claims {rows:,} rows")
     chunk, kind = facts[leaf], footer.leaves.levels[leaf, check.PHYSICAL]
-    size, values, begin = chunk[kernels.COMPRESSED], chunk[kernels.VALUES], begin_of(chunk)
+    size, values, begin = int(chunk[kernels.COMPRESSED]), chunk[kernels.VALUES], int(begin_of(chunk))
     said = {
-        check.OUTSIDE: f"claims bytes {begin:,}..{begin + int(size):,} of a file of {footer.size:,}",
+        check.OUTSIDE: f"claims bytes {begin:,}..{begin + size:,} of a file of {footer.size:,}",
         check.CROWDED: f"claims {rows:,} rows and {values:,} values in {size:,} bytes",
         check.UNCOUNTED: f"claims {chunk[kernels.NULLS]:,} nulls among {values:,} values",
         check.UNFIT: "its statistics are of other levels than those in the schema",
