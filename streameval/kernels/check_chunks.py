@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel
 from streameval.typing import Int64Array
 
 # what `check_chunks` finds wrong, and columns of the leaves that it is given
@@ -15,7 +15,7 @@ _MOST_PAGE_VALUES = 2**31 - 1
 _MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
 
 
-@kernel
+@borrowing_kernel
 def check_chunks(facts: Int64Array, own: Int64Array, leaves: Int64Array, first: int, size: int) -> tuple[int, int, int]:
     """Find the first row group, and column chunk in it, that the file cannot hold or that contradicts the schema.
 
@@ -44,7 +44,7 @@ def check_chunks(facts: Int64Array, own: Int64Array, leaves: Int64Array, first: 
     return SOUND, 0, 0
 
 
-@kernel
+@borrowing_kernel
 def _fault(chunk: Int64Array, leaf: Int64Array, rows: int, size: int) -> int:
     if chunk[kernels.FOREIGN]:
         return SOUND

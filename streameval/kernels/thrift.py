@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel, kernel
 from streameval.typing import UInt8Array
 
 Bytes = UInt8Array
@@ -18,9 +18,11 @@ _DEEPEST = 32
 _DEEP = -2
 
 
-@kernel
+@borrowing_kernel
 def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
     """Read a varint at `at`; the position after it, negative where it does not end in time, or in 64 bits."""
+    if 0 <= at < raw.size and raw[at] < 128:  # as nearly all
+        return np.uint64(raw[at]), at + 1
     value, shift = np.uint64(0), np.uint64(0)
     while 0 <= at < raw.size and shift < np.uint64(64):
         byte = np.uint64(raw[at])
@@ -32,7 +34,7 @@ def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
     return np.uint64(0), -1
 
 
-@kernel
+@borrowing_kernel
 def zigzag(raw: Bytes, at: int) -> tuple[np.int64, int]:
     """Read a signed number."""
     value, at = varint(raw, at)
@@ -40,7 +42,7 @@ def zigzag(raw: Bytes, at: int) -> tuple[np.int64, int]:
     return (half if value & np.uint64(1) == np.uint64(0) else -half - 1), at
 
 
-@kernel
+@borrowing_kernel
 def field(raw: Bytes, at: int, last: int) -> tuple[int, int, int]:
     """Read a field's header: its number, its type (0 ends the struct, -1 is damage), the position after it."""
     if not 0 <= at < raw.size:
@@ -55,7 +57,7 @@ def field(raw: Bytes, at: int, last: int) -> tuple[int, int, int]:
     return int(number), (kind if at > 0 else -1), at
 
 
-@kernel
+@borrowing_kernel
 def list_head(raw: Bytes, at: int) -> tuple[int, int, int]:
     """Read a list's header: how many, of which type, the position after it. No more than there are bytes left."""
     if not 0 <= at < raw.size:
@@ -71,7 +73,7 @@ def list_head(raw: Bytes, at: int) -> tuple[int, int, int]:
     return (count, kind, at) if count <= raw.size - at else (0, 0, -1)
 
 
-@kernel
+@borrowing_kernel
 def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
     """Position after a scalar; a boolean of a struct lies in its field's header, so it takes no bytes."""
     if kind in (_BOOL_TRUE, _BOOL_FALSE):
@@ -99,11 +101,11 @@ def skip(raw: Bytes, at: int, kind: int) -> int:
     return _skip_deep(raw, at, kind) if after == _DEEP else after
 
 
-@kernel
+@borrowing_kernel
 def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
     """The same of scalars in a list, in a struct or in a list of structs; `_DEEP` where there is more in it.
 
-    It needs no memory: a footer has millions of these.
+    It needs no memory: a footer has many of these.
     """
     left, inner = 1, STRUCT
     if kind != STRUCT:

@@ -50,20 +50,21 @@ def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
 
 def schema_bytes(raw: bytes) -> bytes:
     """The list of schema elements, as a footer holds it; empty where there is none."""
-    return span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
+    with interpreted(len(raw)):
+        return span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
 
 
 def key_values(raw: bytes) -> bytes:
     """The list of key-value pairs, as a footer holds it; empty where there is none."""
-    return span(raw, find_fields(raw, stop=0)[0], kernels.KEYS_AT)
+    with interpreted(len(raw)):
+        return span(raw, find_fields(raw, stop=0)[0], kernels.KEYS_AT)
 
 
 def find_fields(raw: bytes, stop: int = 4) -> tuple[Int64Array, bool]:
     """What `streameval.kernels.parquet.find_fields` finds from the beginning on, and what it returns."""
     found = np.full(kernels.N_FOUND, -1, dtype=np.int64)
-    with interpreted(len(raw)):
-        stopped = bool(kernels.find_fields(np.frombuffer(raw, np.uint8), 0, 0, stop, found))
-    if stopped and min(found[kernels.SCHEMA_AT], found[kernels.ALL_ROWS_AT]) < 0:
+    stopped = bool(kernels.find_fields(np.frombuffer(raw, np.uint8), 0, 0, stop, found))
+    if stopped and min(found[: kernels.GROUPS_AT].tolist()) < 0:
         return find_fields(raw, stop=0)  # they may follow
     return found, stopped
 

@@ -135,14 +135,14 @@ def begin_of(facts: Int64Array) -> Int64Array:
 
 
 def bounds_of(
-    facts: Int64Array, raw: bytes, kind: pa.DataType, where: Callable[[int], str]
+    facts: Int64Array, raw: bytes, physical: int, kind: pa.DataType, where: Callable[[int], str]
 ) -> list[tuple[Any, Any] | None]:
     """Read minimum and maximum of chunks of one column.
 
     Args:
         facts (int64 array, shape (chunks, N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
         raw: The footer that they were read from.
-        kind: Of the column.
+        physical, kind: Types of the column.
         where: The place of a chunk, for messages.
 
     Returns:
@@ -153,25 +153,20 @@ def bounds_of(
     Raises:
         InputError: Statistics of another length than the values.
     """
-    found: list[tuple[Any, Any] | None] = [None] * len(facts)
-    at = facts[:, [kernels.MIN_AT, kernels.MAX_AT]]
-    known = (facts[:, kernels.NULLS] == 0) & (at >= 0).all(axis=1)
-    for physical in NUMBERS.keys() & set(facts[known, kernels.TYPE].tolist()) if pa.types.is_primitive(kind) else ():
-        number = number_type(NUMBERS[physical], kind)
-        if not pa.types.is_integer(kind) and kind.bit_width != 8 * number.itemsize:
-            continue  # brought to another unit as it is read
-        mine = np.flatnonzero(known & (facts[:, kernels.TYPE] == physical))
-        sizes = facts[mine][:, [kernels.MIN_SIZE, kernels.MAX_SIZE]]
-        for i, end in np.argwhere(sizes != number.itemsize)[:1].tolist():
-            raise InputError(
-                f"{where(int(mine[i]))}: its statistics have {sizes[i, end]} bytes instead of {number.itemsize}",
-                RESTORE,
-            )
-        ends = np.frombuffer(raw, np.uint8)[at[mine][..., None] + np.arange(number.itemsize)].view(number)[..., 0]
-        # a NaN in the statistics says nothing about order (and equals nothing)
-        for i, low, high in zip(mine.tolist(), *ends.T.tolist(), strict=True):
-            found[i] = (low, high) if low == low and high == high else None
-    return found
+    number = number_type(NUMBERS[physical], kind) if physical in NUMBERS and pa.types.is_primitive(kind) else None
+    if number is None or not (pa.types.is_integer(kind) or kind.bit_width == 8 * number.itemsize):
+        return [None] * len(facts)  # no plain numbers, or brought to another unit as they are read
+    known, ends = np.empty(len(facts), np.bool_), np.zeros((len(facts), 2, number.itemsize), np.uint8)
+    wrong = int(kernels.bounds(np.frombuffer(raw, np.uint8), facts, physical, ends, known))
+    if wrong >= 0:
+        low, high = facts[wrong, [kernels.MIN_SIZE, kernels.MAX_SIZE]].tolist()
+        held = f"{where(wrong)}: its statistics have {high if low == number.itemsize else low} bytes"
+        raise InputError(f"{held} instead of {number.itemsize}", RESTORE)
+    # a NaN in the statistics says nothing about order (and equals nothing)
+    return [
+        (low, high) if told and low == low and high == high else None
+        for told, (low, high) in zip(known.tolist(), ends.view(number)[..., 0].tolist(), strict=True)
+    ]
 
 
 def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:
