@@ -7,7 +7,7 @@ where all is optimised together: the machine code is as fast, and comes in two t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numba
@@ -16,16 +16,21 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from streameval.kernels.cache import KernelCache
 from streameval.process.interrupts import held
 
+Options = Mapping[str, str | bool]
+
 
 def compiled(
-    function: Callable[..., Any], linked: Callable[..., Any], division: str, loaded: Callable[[], None]
+    function: Callable[..., Any],
+    linked: Callable[..., Any],
+    options: Mapping[str, str | bool],
+    loaded: Callable[[], None],
 ) -> Callable[..., Any]:
     """Compile `linked`, which is `function` with parts in what it calls; signals wait meanwhile.
 
     LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for. `loaded` is
     told where it was found on the disk.
     """
-    made = _jitted(linked, division)
+    made = _jitted(linked, options)
     if numba.config.DISABLE_JIT:
         return function
     made._cache, compile_for = KernelCache(function), made._compile_for_args
@@ -41,9 +46,9 @@ def compiled(
     return made  # type: ignore[no-any-return]
 
 
-def part(linked: Callable[..., Any], division: str) -> Any:
+def part(linked: Callable[..., Any], options: Options) -> Any:
     """Make a part of other kernels; each signature is lowered when one of them is compiled that needs it."""
-    made = _jitted(linked, division, no_cpython_wrapper=True)
+    made = _jitted(linked, {**options, "no_cpython_wrapper": True})
     if numba.config.DISABLE_JIT:
         return linked
     made._compiler.pipeline_class = _Lowered
@@ -74,8 +79,8 @@ def _linked(library: Any) -> None:
     library._finalized = True
 
 
-def _jitted(linked: Callable[..., Any], division: str, **options: bool) -> Any:
-    made: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model=division, **options)(linked)
+def _jitted(linked: Callable[..., Any], options: Options) -> Any:
+    made: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)
     if numba.config.DISABLE_JIT:
         return linked
     resolve = made.get_call_template

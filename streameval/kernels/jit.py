@@ -24,10 +24,10 @@ _STEP = 2e-6  # at most
 class Kernel(Generic[P, R]):
     """A function in nopython mode, free of the interpreter lock, cached on disk where that is possible."""
 
-    def __init__(self, function: Callable[P, R], division: str = "python") -> None:
+    def __init__(self, function: Callable[P, R], **options: str | bool) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._division = division
+        self._options = options
         self._compiled: Callable[P, R] | None = None
         self._part: Any = None
 
@@ -43,7 +43,7 @@ class Kernel(Generic[P, R]):
 
         with _LOCK:
             if self._compiled is None:
-                self._compiled = compiled(self.py_func, self._linked(), self._division, _loaded)
+                self._compiled = compiled(self.py_func, self._linked(), self._options, _loaded)
             return self._compiled
 
     def part(self) -> Any:
@@ -52,7 +52,7 @@ class Kernel(Generic[P, R]):
 
         with _LOCK:
             if self._part is None:
-                self._part = part(self._linked(), self._division)
+                self._part = part(self._linked(), self._options)
             return self._part
 
     def _linked(self) -> Callable[P, R]:
@@ -71,7 +71,15 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """The same, but x / 0 is infinite or NaN, as in numpy: with no error to check for, loops take several at once."""
-    return Kernel(function, "numpy")
+    return Kernel(function, error_model="numpy")
+
+
+def borrowing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """The same of a kernel that makes no array: those it is given are not counted as it hands them on.
+
+    Counting takes most of the time of kernels that read a few bytes each.
+    """
+    return Kernel(function, _nrt=False)
 
 
 class _Thread(threading.local):

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array, UInt8Array
 
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE = range(9)
@@ -20,22 +20,50 @@ N_FACTS = 21
 # columns of `statistics`, and of `column_index`
 STATED_NULLS, LOW_AT, LOW_SIZE, HIGH_AT, HIGH_SIZE = range(5)
 N_STATED = 5
-# columns of `row_group`
+# what `find_fields` finds
+SCHEMA_AT, SCHEMA_END, ALL_ROWS_AT, GROUPS_AT, GROUPS, KEYS_AT, KEYS_END = range(7)
+N_FOUND = 7
+# columns of `_row_group`
 ROWS, ORDINAL, COLUMNS = range(3)
 ABSENT = -(2**62)
 
 
 @kernel
-def find_field(raw: Bytes, wanted: int) -> tuple[int, int]:
-    """Where a field of the outermost struct begins and ends; (-1, -1) where there is none."""
-    last, kind, at = field(raw, 0, 0)
+def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) -> bool:
+    """Find the fields of a FileMetaData, from one of them on.
+
+    Args:
+        raw (uint8 array): FileMetaData.
+        at, last: Where to begin, and the number of the field before.
+        stop: 4 to end at the row groups: where they end is known once they are read, and to pass over them takes as
+            long. 0 to go on.
+        found (int64 array, shape (N_FOUND,)): Filled with where the schema begins and ends, where the number of rows
+            is, where the first row group begins, how many there are, where key-value pairs begin and end; of each field
+            the first. Those that are not found are left as they are: -1.
+
+    Returns:
+        bool: Whether it ended at the row groups.
+    """
+    last, kind, at = field(raw, at, last)
     while kind > 0 and at >= 0:
         begin = at
-        at = skip(raw, at, kind)
-        if last == wanted and at >= 0:
-            return begin, at
+        if last == 4 and found[GROUPS_AT] < 0:
+            count, inner, at = list_head(raw, begin)
+            after = at if stop == 4 and kind == LIST and inner == STRUCT else skip(raw, begin, kind)
+            if after >= 0:
+                found[GROUPS_AT], found[GROUPS] = at, count
+            if after == at and at >= 0 and stop == 4:
+                return True
+            at = after
+        else:
+            at = skip(raw, begin, kind)
+        slot = SCHEMA_AT if last == 2 else ALL_ROWS_AT if last == 3 else KEYS_AT if last == 5 else -1
+        if slot >= 0 and found[slot] < 0 and at >= 0:
+            found[slot] = begin
+            if slot != ALL_ROWS_AT:
+                found[slot + 1] = at
         last, kind, at = field(raw, at, last)
-    return -1, -1
+    return False
 
 
 @kernel
@@ -116,7 +144,7 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 
 
 @kernel
-def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
+def _row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read one RowGroup.
 
     Args:
@@ -149,30 +177,59 @@ def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int
 
 
 @kernel
-def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Array) -> int:
+def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
     Args:
         raw (uint8 array): FileMetaData.
-        groups, leaves (int64 arrays, strictly increasing): Indexes of row groups and of leaf columns.
+        at: Where a row group begins: number 0 here.
+        groups, leaves (int64 arrays, strictly increasing): Numbers of row groups, and indexes of leaf columns.
         out (int64 array, shape (groups, leaves, N_FACTS)): Filled with physical type, codec, values, uncompressed and
             compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
             index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
             another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
             in `raw` its path begins and ends; levels in the histograms of repetition and definition levels.
+        own (int64 array, shape (groups, 3)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks
+            of each row group.
 
     Returns:
-        int: 0, or -1 where the footer does not hold them.
+        int: Position after the last of them; -1 - i where `groups[i]` cannot be read, or lacks a column.
     """
-    at, _ = find_field(raw, 4)
-    count, inner, at = list_head(raw, at)
-    found, own = 0, np.empty(3, np.int64)
-    for i in range(count):
-        if found == groups.size or at < 0:
-            break
-        if groups[found] == i:
-            at = row_group(raw, at, leaves, out[found], own)
-            found += 1
-        else:
-            at = skip(raw, at, inner)
-    return 0 if found == groups.size and at >= 0 else -1
+    number = 0
+    for i in range(groups.size):
+        while number < groups[i] and at >= 0:
+            at = skip(raw, at, STRUCT)
+            number += 1
+        if at >= 0:
+            at = _row_group(raw, at, leaves, out[i], own[i])
+            number += 1
+        if at < 0:
+            return -1 - i
+    return at
+
+
+@kernel
+def bounds(raw: Bytes, facts: Int64Array, physical: int, ends: UInt8Array, known: BoolArray) -> int:
+    """Copy minimum and maximum of column chunks of one leaf.
+
+    Args:
+        raw (uint8 array): FileMetaData.
+        facts (int64 array, shape (chunks, N_FACTS)): See `chunk_facts`.
+        physical: Type of the leaf. A chunk of another is encrypted or in another file: nothing is known of it.
+        ends (uint8 array, shape (chunks, 2, bytes of a value)): Receives minimum and maximum.
+        known (bool array, shape (chunks,)): Receives whether both are there, and no value is null.
+
+    Returns:
+        int: -1, or the first chunk whose minimum or maximum is not of so many bytes.
+    """
+    width = ends.shape[2]
+    for i in range(facts.shape[0]):
+        low, high = facts[i, MIN_AT], facts[i, MAX_AT]
+        known[i] = facts[i, NULLS] == 0 and facts[i, TYPE] == physical and low >= 0 and high >= 0
+        if not known[i]:
+            continue
+        if facts[i, MIN_SIZE] != width or facts[i, MAX_SIZE] != width:
+            return i
+        for byte in range(width):
+            ends[i, 0, byte], ends[i, 1, byte] = raw[low + byte], raw[high + byte]
+    return -1

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel, kernel
 from streameval.typing import UInt8Array
 
 Bytes = UInt8Array
 
 _BOOL_TRUE, _BOOL_FALSE, _BYTE, I32, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 5, 7, 8, 9, 10, 12
 _DEEPEST = 32
+_DEEP = -2
 
 
-@kernel
+@borrowing_kernel
 def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
     """Read a varint at `at`; the position after it, negative where it does not end in time, or in 64 bits."""
+    if 0 <= at < raw.size and raw[at] < 128:  # as nearly all
+        return np.uint64(raw[at]), at + 1
     value, shift = np.uint64(0), np.uint64(0)
     while 0 <= at < raw.size and shift < np.uint64(64):
         byte = np.uint64(raw[at])
@@ -31,7 +34,7 @@ def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
     return np.uint64(0), -1
 
 
-@kernel
+@borrowing_kernel
 def zigzag(raw: Bytes, at: int) -> tuple[np.int64, int]:
     """Read a signed number."""
     value, at = varint(raw, at)
@@ -39,7 +42,7 @@ def zigzag(raw: Bytes, at: int) -> tuple[np.int64, int]:
     return (half if value & np.uint64(1) == np.uint64(0) else -half - 1), at
 
 
-@kernel
+@borrowing_kernel
 def field(raw: Bytes, at: int, last: int) -> tuple[int, int, int]:
     """Read a field's header: its number, its type (0 ends the struct, -1 is damage), the position after it."""
     if not 0 <= at < raw.size:
@@ -54,7 +57,7 @@ def field(raw: Bytes, at: int, last: int) -> tuple[int, int, int]:
     return int(number), (kind if at > 0 else -1), at
 
 
-@kernel
+@borrowing_kernel
 def list_head(raw: Bytes, at: int) -> tuple[int, int, int]:
     """Read a list's header: how many, of which type, the position after it. No more than there are bytes left."""
     if not 0 <= at < raw.size:
@@ -70,7 +73,7 @@ def list_head(raw: Bytes, at: int) -> tuple[int, int, int]:
     return (count, kind, at) if count <= raw.size - at else (0, 0, -1)
 
 
-@kernel
+@borrowing_kernel
 def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
     """Position after a scalar; a boolean of a struct lies in its field's header, so it takes no bytes."""
     if kind in (_BOOL_TRUE, _BOOL_FALSE):
@@ -91,9 +94,42 @@ def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
 
 @kernel
 def skip(raw: Bytes, at: int, kind: int) -> int:
-    """Position after a value. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
+    """Position after a value."""
     if kind not in (LIST, _SET, STRUCT):
         return _skip_scalar(raw, at, kind)
+    after = _skip_shallow(raw, at, kind)
+    return _skip_deep(raw, at, kind) if after == _DEEP else after
+
+
+@borrowing_kernel
+def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
+    """The same of scalars in a list, in a struct or in a list of structs; `_DEEP` where there is more in it.
+
+    It needs no memory: a footer has many of these.
+    """
+    left, inner = 1, STRUCT
+    if kind != STRUCT:
+        left, inner, at = list_head(raw, at)
+        if inner in (_BOOL_TRUE, _BOOL_FALSE):
+            inner = _BYTE
+        if inner in (0, LIST, _SET):
+            return _DEEP
+    while left > 0 and at >= 0:
+        left -= 1
+        if inner != STRUCT:
+            at = _skip_scalar(raw, at, inner)
+            continue
+        _, kind, at = field(raw, at, 0)
+        while kind > 0 and at >= 0:
+            if kind in (LIST, _SET, STRUCT):
+                return _DEEP
+            _, kind, at = field(raw, _skip_scalar(raw, at, kind), 0)
+    return at
+
+
+@kernel
+def _skip_deep(raw: Bytes, at: int, kind: int) -> int:
+    """The same of any. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
     # how many elements each open container still has (-1: a struct, which ends itself), and their type
     left, inner = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
     depth = -1

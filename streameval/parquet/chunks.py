@@ -13,7 +13,7 @@ from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.parquet.footers import Footer
-from streameval.parquet.layout import CORRUPT, read_columns
+from streameval.parquet.layout import CORRUPT, find_fields, read_columns, schema_bytes
 from streameval.parquet.schema import Leaf
 from streameval.parquet.statistics import Stated, begin_of
 from streameval.stores import store_of
@@ -65,7 +65,7 @@ class Chunk:
     @property
     def begin(self) -> int:
         """Its first byte."""
-        return begin_of(self.facts)
+        return int(begin_of(self.facts))
 
     @property
     def end(self) -> int:
@@ -189,10 +189,12 @@ class OpenFile:
     def _chunks(
         self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]
     ) -> list[list[list[Chunk]]]:
-        of_column = {column.name: column.leaves for column in read_columns(self.path, raw)}
+        of_column = {column.name: column.leaves for column in read_columns(self.path, schema_bytes(raw))}
         wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
-        if kernels.chunk_facts(np.frombuffer(raw, np.uint8), np.array(groups, dtype=np.int64), wanted, facts) < 0:
+        own, chosen = np.empty((len(groups), 3), dtype=np.int64), np.array(groups, dtype=np.int64)
+        at = int(find_fields(raw)[0][kernels.GROUPS_AT])
+        if kernels.chunk_facts(np.frombuffer(raw, np.uint8), at, chosen, wanted, facts, own) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
         slot = {int(index): i for i, index in enumerate(wanted)}
         return [

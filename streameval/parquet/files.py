@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -56,12 +57,23 @@ def list_files(
         raise InputError("no ranking was given")
     found = [file for one in sources for file in _expand(os.fspath(one), file_order)]
     seen: set[str] = set()
+    folders: dict[str, str] = {}
     for file in found:
-        real = file.path if is_remote(file.path) else os.path.realpath(file.path)
+        real = file.path if is_remote(file.path) else _real(file.path, folders)
         if real in seen:
             raise InputError(f"{file.path}: named twice in the ranking", "each file may be listed once")
         seen.add(real)
     return found
+
+
+def _real(path: str, folders: dict[str, str]) -> str:
+    """Where a local file is; `folders` are those whose place is known."""
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)
 
 
 def _expand(source: str, file_order: str | None) -> list[DataFile]:
@@ -107,7 +119,7 @@ def _is_data(name: str) -> bool:
 
 def _folder(path: str, file_order: str | None) -> list[DataFile]:
     _refuse_table_formats(path)
-    return _named(path, sorted(_walk(path, path)), file_order)
+    return _named(path, sorted(_walk(path)), file_order)
 
 
 def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
@@ -141,16 +153,16 @@ def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
     ]
 
 
-def _walk(folder: str, root: str) -> Iterator[str]:
+def _walk(folder: str, above: str = "") -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(("_", ".")):
                 continue
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
-                yield from _walk(entry.path, root)
+                yield from _walk(entry.path, f"{above}{entry.name}/")
             elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file():
-                yield Path(os.path.relpath(entry.path, root)).as_posix()
+                yield above + entry.name
 
 
 def _refuse_table_formats(folder: str) -> None:
@@ -200,6 +212,7 @@ def natural_key(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), part) if i % 2 else (1, 0, part) for i, part in enumerate(parts)]
 
 
+@lru_cache(maxsize=1024)
 def _hive_keys(folder: str) -> tuple[tuple[str, str | None], ...]:
     keys = [_HIVE.fullmatch(part) for part in Path(folder).parts]
     return tuple((unquote(key[1]), None if key[2] == HIVE_NULL else unquote(key[2])) for key in keys if key is not None)

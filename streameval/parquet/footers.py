@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.kernels import parquet as kernels
+from streameval.kernels.check_chunks import PHYSICAL
 from streameval.kernels.jit import interpreted
+from streameval.parquet.facts import FooterBytes, RowGroups, read_row_groups
 from streameval.parquet.files import DataFile
-from streameval.parquet.layout import arrow_schema, read_columns, read_row_groups
-from streameval.parquet.schema import wide_type
+from streameval.parquet.layout import arrow_schema, read_columns
+from streameval.parquet.schema import leaves_of_schema, wide_type
 from streameval.parquet.statistics import begin_of, bounds_of
 from streameval.parquet.writing import MAGIC
 from streameval.stores import store_of
@@ -28,6 +30,7 @@ from streameval.stores.store import LAST, State
 from streameval.typing import Int64Array
 
 _MAX_FOOTER = 1 << 30
+_MOST_FILES = 64  # whose footers one thread reads at a time
 
 
 @dataclass(frozen=True)
@@ -63,17 +66,36 @@ class Footer:
     limit: int = 1 << 30
 
 
-def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
+@dataclass(frozen=True)
+class Trust:
+    """How far files are believed; see `Footer`."""
+
+    verify: str = "on"
+    limit: int = 1 << 30
+
+
+def read_footers(files: Sequence[DataFile], score: str | None, threads: int, trust: Trust) -> tuple[Footer, ...]:
     """Read every footer, several at once.
 
     Raises:
         InputError: A file that is not a Parquet file, is truncated, or claims what its size cannot hold; named.
     """
+
+    def read(some: Sequence[DataFile]) -> list[Footer]:
+        found = ((file, *_footer_bytes(file.path)) for file in some)
+        return [_footer(file, state, raw, score, len(files), trust) for file, state, raw in found]
+
+    # files in lots, since it costs as much to hand one to a thread as to read a small footer
+    lot = max(1, min(_MOST_FILES, len(files) // (4 * threads)))
     with ThreadPoolExecutor(threads) as pool:
-        footers = list(pool.map(lambda file: read_footer(file, score), files))
+        lots = pool.map(read, [files[at : at + lot] for at in range(0, len(files), lot)])
+        footers = [footer for some in lots for footer in some]
     # one schema for all who share it: 100,000 copies would take gigabytes
     first = footers[0].schema
-    return [replace(footer, schema=first) if footer.schema.equals(first) else footer for footer in footers]
+    return tuple(
+        footer if footer.schema is first or not footer.schema.equals(first) else replace(footer, schema=first)
+        for footer in footers
+    )
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
@@ -84,44 +106,57 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
 def footer_within(path: str, content: bytes) -> Footer:
     """Read and check the footer of a file that is in memory."""
     size = len(content)
-    return _footer(
-        DataFile(path, path, ()), (size, 0), content[size - _ending_size(path, size, content[-LAST:]) :], None
-    )
+    raw = content[size - _ending_size(path, size, content[-LAST:]) :]
+    return _footer(DataFile(path, path, ()), (size, 0), raw, None)
 
 
-def _footer(file: DataFile, state: State, raw: bytes, score: str | None) -> Footer:
-    with interpreted(len(raw)):
-        return _read(file, state, raw, score)
+def _footer(file: DataFile, state: State, raw: bytes, score: str | None, of: int = 1, trust: Trust = Trust()) -> Footer:
+    """Read one of so many footers."""
+    with interpreted(len(raw) * of):
+        return _read(file, state, raw, score, trust)
 
 
-def _read(file: DataFile, state: State, raw: bytes, score: str | None) -> Footer:
-    columns = read_columns(file.path, raw[:-8])
-    leaves = tuple(leaf for column in columns for leaf in column.leaves)
-    mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
-    schema = arrow_schema(file.path, raw[:-8])
-    rows: list[int] = []
-    bounds: list[tuple[Any, Any] | None] = []
-    places: list[tuple[int, int]] = []
-    indexed = False
-    for count, facts in read_row_groups(file.path, raw[:-8], leaves, state[0]):
-        indexed = indexed or bool(leaves and not rows and facts[0, kernels.INDEX_AT] > 0)
-        rows.append(count)
-        if score is not None:
-            chunk = facts[mine] if mine is not None and count else None
-            where = f"{file.path}: row group {len(rows) - 1}, column {score}"
-            bounds.append(None if chunk is None else bounds_of(chunk, raw, schema.field(score).type, where))
-            places.append((0, 0) if chunk is None else (begin_of(chunk), int(chunk[kernels.COMPRESSED])))
+def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Trust) -> Footer:
+    footer = FooterBytes.of(file.path, state[0], raw[:-8])
+    read_columns(file.path, footer.schema)
+    leaves = leaves_of_schema(footer.schema)
+    mine = leaves.find(score)
+    found = read_row_groups(footer, leaves, mine)
+    schema = arrow_schema(file.path, footer.schema, found.key_values)
+    bounds: Sequence[tuple[Any, Any] | None] = () if score is None else (None,) * found.rows.size
+    places: Sequence[tuple[int, int]] = () if score is None else ((0, 0),) * found.rows.size
+    if score is not None and mine is not None and score in schema.names:
+        physical = int(leaves.levels[mine, PHYSICAL])
+        bounds, places = _of_score(footer, found, physical, schema.field(score).type, score)
+    if found.fault is not None:
+        raise found.fault
     return Footer(
         file,
         *state,
         hashlib.sha256(raw).hexdigest(),
-        len(raw) - 8,
+        len(footer.raw),
         schema,
-        np.array(rows, dtype=np.int64),
-        indexed,
+        found.rows,
+        found.indexed,
         tuple(bounds),
         tuple(places),
+        trust.verify,
+        trust.limit,
     )
+
+
+def _of_score(
+    footer: FooterBytes, found: RowGroups, physical: int, kind: pa.DataType, score: str
+) -> tuple[tuple[tuple[Any, Any] | None, ...], tuple[tuple[int, int], ...]]:
+    """Statistics of the score, and where it lies, in each row group."""
+    live = np.flatnonzero(found.rows).tolist()
+    facts = found.of_leaf if len(live) == found.rows.size else found.of_leaf[live]
+    told = bounds_of(facts, footer.raw, physical, kind, lambda i: f"{footer.path}: row group {live[i]}, column {score}")
+    extents = zip(begin_of(facts).tolist(), facts[:, kernels.COMPRESSED].tolist(), strict=True)
+    if len(live) == found.rows.size:
+        return tuple(told), tuple(extents)
+    bounds, places = dict(zip(live, told, strict=True)), dict(zip(live, extents, strict=True))
+    return tuple(map(bounds.get, range(found.rows.size))), tuple(places.get(i, (0, 0)) for i in range(found.rows.size))
 
 
 def _footer_bytes(path: str) -> tuple[State, bytes]:
@@ -152,7 +187,7 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
     first = footers[0]
     expected = _wide(first.schema)
     for footer in footers[1:]:
-        if footer.schema.equals(first.schema):
+        if footer.schema is first.schema or footer.schema.equals(first.schema):
             continue
         found = _wide(footer.schema)
         for name in [*expected, *found]:

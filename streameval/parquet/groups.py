@@ -22,7 +22,7 @@ from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer
-from streameval.parquet.layout import read_columns
+from streameval.parquet.layout import read_columns, schema_bytes
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
@@ -172,7 +172,7 @@ class _Renewed:
 
 def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace], columns: Sequence[str], raw: bytes) -> bytes:
     first = checked[0].chunk
-    own = {column.name: column for column in read_columns(first.footer.file.path, raw)}
+    own = {column.name: column for column in read_columns(first.footer.file.path, schema_bytes(raw))}
     chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
     uncompressed = sum(one.uncompressed for one in checked)
     group = row_group(chunks, uncompressed, first.n_rows)

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import length_hint
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.parquet import thrift
 from streameval.parquet.thrift import Fields
+from streameval.typing import Int64Array
 
 _TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 10
 _SCALE, _PRECISION = 7, 8
@@ -87,6 +89,37 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
     if length_hint(walk):
         raise ValueError("it has elements that belong to no column")
     return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class SchemaLeaves:
+    """All leaf columns of a schema.
+
+    Attributes:
+        names: Dotted paths.
+        index: int64 array, shape (leaves,): 0, 1, ….
+        levels (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level.
+    """
+
+    names: tuple[str, ...]
+    index: Int64Array
+    levels: Int64Array
+
+    def find(self, name: str | None) -> int | None:
+        """The first leaf of some name; None where there is none."""
+        return self.names.index(name) if name in self.names else None
+
+
+@lru_cache(maxsize=64)
+def leaves_of_schema(schema: bytes) -> SchemaLeaves:
+    """All leaf columns; see `columns_of`."""
+    leaves = [leaf for column in columns_of(schema) for leaf in column.leaves]
+    levels = [(leaf.physical, leaf.max_rep, leaf.max_def) for leaf in leaves]
+    return SchemaLeaves(
+        tuple(".".join(leaf.path) for leaf in leaves),
+        np.arange(len(leaves), dtype=np.int64),
+        np.array(levels, dtype=np.int64).reshape(-1, 3),
+    )
 
 
 def schema_for(columns: Sequence[Column]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,42 +124,49 @@ def of_header(page: memoryview, rows: tuple[int, int], header: Int64Array) -> li
     return [*found, Stated.read("the statistics in its page header", rows, page, told)] if told.max() >= 0 else found
 
 
-def begin_of(facts: Int64Array) -> int:
-    """First byte of a chunk; some writers have the data begin at the dictionary, some put 0 where there is none."""
-    data, dictionary = int(facts[kernels.DATA_AT]), int(facts[kernels.DICTIONARY_AT])
-    return min(data, dictionary) if dictionary > 0 else data
-
-
-def bounds_of(facts: Int64Array, raw: bytes, kind: pa.DataType, where: str) -> tuple[Any, Any] | None:
-    """Read minimum and maximum of a chunk.
+def begin_of(facts: Int64Array) -> Int64Array:
+    """First byte of chunks; some writers have the data begin at the dictionary, some put 0 where there is none.
 
     Args:
-        facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
+        facts (int64 array, shape (..., N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
+    """
+    data, dictionary = facts[..., kernels.DATA_AT], facts[..., kernels.DICTIONARY_AT]
+    return np.where(dictionary > 0, np.minimum(data, dictionary), data)
+
+
+def bounds_of(
+    facts: Int64Array, raw: bytes, physical: int, kind: pa.DataType, where: Callable[[int], str]
+) -> list[tuple[Any, Any] | None]:
+    """Read minimum and maximum of chunks of one column.
+
+    Args:
+        facts (int64 array, shape (chunks, N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
         raw: The footer that they were read from.
-        kind: Of the column.
-        where: The place, for messages.
+        physical, kind: Types of the column.
+        where: The place of a chunk, for messages.
 
     Returns:
-        (number, number) or None: As stored, so that dates and times are integers. None where the footer does not say,
-            for a type whose statistics are no plain numbers, and where there are nulls or they are not counted.
+        list of ((number, number) or None): As stored, so that dates and times are integers. None where the footer does
+            not say, for a type whose statistics are no plain numbers, and where there are nulls or they are not
+            counted.
 
     Raises:
         InputError: Statistics of another length than the values.
     """
-    number = NUMBERS.get(int(facts[kernels.TYPE]))
-    known = facts[kernels.NULLS] == 0 and min(facts[kernels.MIN_AT], facts[kernels.MAX_AT]) >= 0
-    if number is None or not known or not pa.types.is_primitive(kind):
-        return None
-    if not pa.types.is_integer(kind) and kind.bit_width != 8 * np.dtype(number).itemsize:
-        return None  # brought to another unit as it is read
-    ends = []
-    for at, size in ((kernels.MIN_AT, kernels.MIN_SIZE), (kernels.MAX_AT, kernels.MAX_SIZE)):
-        ends.append(
-            number_of(raw[int(facts[at]) : int(facts[at] + facts[size])], number, kind, f"{where}: its statistics")
-        )
-    low, high = ends
+    number = number_type(NUMBERS[physical], kind) if physical in NUMBERS and pa.types.is_primitive(kind) else None
+    if number is None or not (pa.types.is_integer(kind) or kind.bit_width == 8 * number.itemsize):
+        return [None] * len(facts)  # no plain numbers, or brought to another unit as they are read
+    known, ends = np.empty(len(facts), np.bool_), np.zeros((len(facts), 2, number.itemsize), np.uint8)
+    wrong = int(kernels.bounds(np.frombuffer(raw, np.uint8), facts, physical, ends, known))
+    if wrong >= 0:
+        low, high = facts[wrong, [kernels.MIN_SIZE, kernels.MAX_SIZE]].tolist()
+        held = f"{where(wrong)}: its statistics have {high if low == number.itemsize else low} bytes"
+        raise InputError(f"{held} instead of {number.itemsize}", RESTORE)
     # a NaN in the statistics says nothing about order (and equals nothing)
-    return (low, high) if low == low and high == high else None
+    return [
+        (low, high) if told and low == low and high == high else None
+        for told, (low, high) in zip(known.tolist(), ends.view(number)[..., 0].tolist(), strict=True)
+    ]
 
 
 def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:

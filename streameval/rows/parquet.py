@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import pyarrow as pa
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
-from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
+from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.parts import Part
 from streameval.progress import Progress, silent
 from streameval.rows import ColumnBounds, Rows, Taken, WholeReader
@@ -61,12 +61,11 @@ class ParquetRows(Rows):
     def footers(self) -> tuple[Footer, ...]:
         """Footers of all files, read once; an `InputError` for a damaged file, or files whose partition keys differ."""
         limit = int(self.options.memory * 1e9 / self.readers)
-        read = read_footers(self.files, self.options.score, self.readers)
-        footers = tuple(replace(footer, verify=self.options.verify, limit=limit) for footer in read)
-        keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
-        for footer, own in zip(footers, keys, strict=True):
-            if own != keys[0]:
-                raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
+        footers = read_footers(self.files, self.options.score, self.readers, Trust(self.options.verify, limit))
+        first = [key for key, _ in self.files[0].keys]
+        for file in self.files:
+            if (own := [key for key, _ in file.keys]) != first:
+                raise InputError(f"{file.path}: partition keys {own}, but {first} elsewhere")
         return footers
 
     @cached_property

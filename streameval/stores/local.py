@@ -74,11 +74,14 @@ class LocalStore:
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
         """Read the end of a file."""
-        with open(path, "rb") as stream:
-            state = _state(os.fstat(stream.fileno()))
-            stream.seek(max(0, state[0] - LAST))
-            stream.seek(max(0, state[0] - need(state[0], stream.read())))
-            return state, stream.read()
+        handle = system.open_for_reading(path)
+        try:
+            state = _state(os.fstat(handle))
+            last = system.read_at(handle, LAST, max(0, state[0] - LAST))
+            size = min(need(state[0], last), state[0])
+            return state, system.read_at(handle, size, state[0] - size)
+        finally:
+            os.close(handle)
 
     def state(self, path: str) -> State:
         """Size, and time of change."""

@@ -9,7 +9,7 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import page_index, parquet
 from streameval.kernels.page_header import count_rows, page_header
 from streameval.kernels.page_index import choose_pages, column_index, offset_index, places
-from streameval.kernels.parquet import ABSENT, chunk_facts, find_field
+from streameval.kernels.parquet import ABSENT, chunk_facts, find_fields
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
@@ -44,10 +44,33 @@ def test_structs_are_read_as_they_were_written(fields):
     assert {k: v for k, (_, v) in read.items() if not isinstance(v, tuple | dict)} == {
         k: v for k, (_, v) in fields.items() if not isinstance(v, tuple | dict)
     }
-    for number in fields:
-        begin, stop = find_field(as_array(raw), number)
-        assert 0 < begin <= stop < len(raw)
-    assert find_field(as_array(raw), 301) == (-1, -1)
+
+
+def found_in(raw, stop):
+    found = np.full(parquet.N_FOUND, -1)
+    stopped = find_fields(as_array(raw), 0, 0, stop, found)
+    return found.tolist(), stopped
+
+
+@QUICK
+@given(st.binary(max_size=9), st.lists(st.binary(max_size=20), max_size=20), strangers)
+def test_the_fields_of_a_footer_are_found(schema, keys, more):
+    lists = {number: (LIST, (BINARY, values)) for number, values in ((2, [schema]), (5, keys))}
+    groups = {4: (LIST, (STRUCT, [{3: (I64, i)} for i in range(20)]))}
+    raw = thrift.write_struct({1: (I32, 2), 3: (I64, 190)} | lists | groups | more)
+    (begin, end, rows_at, at, count, *none), stopped = found_in(raw, 4)
+    assert (stopped, none, raw[begin:end]) == (True, [-1, -1], thrift.write_list(BINARY, [schema]))
+    assert (thrift.read_zigzag(raw, rows_at)[0], thrift.read_struct(raw, at)[0]) == (190, {3: (I64, 0)})
+    assert count == 20
+    found, stopped = found_in(raw, 0)
+    assert (found[:5], stopped) == ([begin, end, rows_at, at, count], False)
+    assert raw[found[5] : found[6]] == thrift.write_list(BINARY, keys)
+    for _ in range(20):
+        _, at = thrift.read_struct(raw, at)
+    rest = np.full(parquet.N_FOUND, -1)
+    assert not find_fields(as_array(raw), at, 4, 4, rest)
+    assert rest.tolist() == [-1] * 5 + found[5:]
+    assert found_in(thrift.write_struct(more), 4) == ([-1] * 7, False)
 
 
 @QUICK
@@ -143,7 +166,11 @@ def test_column_chunks(n_groups, n_leaves, data):
     g = sorted(data.draw(st.sets(st.integers(0, n_groups - 1), min_size=1)))
     leaves = sorted(data.draw(st.sets(st.integers(0, n_leaves - 1), min_size=1)))
     out = np.zeros((len(g), len(leaves), parquet.N_FACTS), np.int64)
-    assert chunk_facts(raw, np.array(g), np.array(leaves), out) == 0
+    own = np.zeros((n_groups + 1, 3), np.int64)
+    at = found_in(raw.tobytes(), 4)[0][parquet.GROUPS_AT]
+    end = chunk_facts(raw, at, np.array(g), np.array(leaves), out, own)
+    assert end > at
+    assert own[: len(g)].tolist() == [[2, ABSENT, n_leaves]] * len(g)
     wanted = [[made[i][j][0] for j in leaves] for i in g]
     for group in wanted:
         for facts in group:
@@ -156,7 +183,7 @@ def test_column_chunks(n_groups, n_leaves, data):
         path = raw[facts[parquet.PATH_AT] : facts[parquet.PATH_END]].tobytes()
         assert path == thrift.write_list(BINARY, [b"a"])
     room = np.zeros((9, len(leaves), parquet.N_FACTS), np.int64)
-    assert chunk_facts(raw, np.array([*g, n_groups]), np.array(leaves), room) == -1
+    assert chunk_facts(raw, at, np.array([*g, n_groups]), np.array(leaves), room, own) == -1 - len(g)
 
 
 @settings(max_examples=300, deadline=None)
@@ -166,9 +193,9 @@ def test_any_bytes_are_survived(raw):
     assert offset_index(raw, np.zeros((5, 3), np.int64)) >= -1
     assert column_index(raw, np.zeros((2, parquet.N_STATED), np.int64)) in (0, -1)
     assert page_header(raw, np.zeros(headers.N_HEADER, np.int64)) <= raw.size
-    assert find_field(raw, 1)[1] <= raw.size
+    assert max(found_in(raw.tobytes(), 0)[0]) <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
-    assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)
+    assert chunk_facts(raw, 0, np.array([0]), np.array([0]), out, np.zeros((1, 3), np.int64)) >= -1
     assert count_rows(raw, 3, 50) <= 50
     place = np.zeros(1, np.int64)
     assert find_texts(raw, 1, np.array([9]), place, place.copy()) <= raw.size

@@ -1,0 +1,66 @@
+"""What a Parquet footer says of column chunks, held against the file's size and the schema."""
+
+from __future__ import annotations
+
+from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import borrowing_kernel
+from streameval.typing import Int64Array
+
+# what `check_chunks` finds wrong, and columns of the leaves that it is given
+SOUND, LACKING, MISNUMBERED, NEGATIVE, OUTSIDE, CROWDED, UNCOUNTED, UNFIT, OTHER_TYPE = range(9)
+PHYSICAL, MAX_REP, MAX_DEF = range(3)
+# a data page takes at least this many bytes and says how many values it holds in 31 bits
+_LEAST_PAGE_BYTES = 12
+_MOST_PAGE_VALUES = 2**31 - 1
+_MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
+
+
+@borrowing_kernel
+def check_chunks(facts: Int64Array, own: Int64Array, leaves: Int64Array, first: int, size: int) -> tuple[int, int, int]:
+    """Find the first row group, and column chunk in it, that the file cannot hold or that contradicts the schema.
+
+    Args:
+        facts, own (int64 arrays): Of all leaf columns: see `chunk_facts`.
+        leaves (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level of each.
+        first: Number of the first row group.
+        size: Bytes of the file.
+
+    Returns:
+        int: What is wrong; `SOUND` where nothing is.
+        int, int: Row group, counted from the first one given, and leaf column.
+    """
+    for group in range(own.shape[0]):
+        rows, ordinal = own[group, kernels.ROWS], own[group, kernels.ORDINAL]
+        if own[group, kernels.COLUMNS] != leaves.shape[0]:
+            return LACKING, group, 0
+        if ordinal != kernels.ABSENT and ordinal != first + group and first + group < _MOST_ORDINAL:
+            return MISNUMBERED, group, 0
+        if rows < 0:
+            return NEGATIVE, group, 0
+        for leaf in range(leaves.shape[0] if rows > 0 else 0):
+            found = _fault(facts[group, leaf], leaves[leaf], rows, size)
+            if found != SOUND:
+                return found, group, leaf
+    return SOUND, 0, 0
+
+
+@borrowing_kernel
+def _fault(chunk: Int64Array, leaf: Int64Array, rows: int, size: int) -> int:
+    if chunk[kernels.FOREIGN]:
+        return SOUND
+    compressed, values, nulls = chunk[kernels.COMPRESSED], chunk[kernels.VALUES], chunk[kernels.NULLS]
+    start, dictionary = chunk[kernels.DATA_AT], chunk[kernels.DICTIONARY_AT]
+    if dictionary > 0:
+        start = min(start, dictionary)
+    if compressed < 0 or values < 0 or start < 0 or compressed > size - start:
+        return OUTSIDE
+    if values < rows or (leaf[MAX_REP] == 0 and values != rows):
+        return CROWDED
+    if (values - 1) // _MOST_PAGE_VALUES >= compressed // _LEAST_PAGE_BYTES:
+        return CROWDED
+    if nulls != kernels.ABSENT and (nulls < 0 or nulls > values):
+        return UNCOUNTED
+    repetitions, definitions = chunk[kernels.REPETITIONS], chunk[kernels.DEFINITIONS]
+    if (repetitions > 0 and repetitions != leaf[MAX_REP] + 1) or (definitions > 0 and definitions != leaf[MAX_DEF] + 1):
+        return UNFIT
+    return SOUND if chunk[kernels.TYPE] == leaf[PHYSICAL] else OTHER_TYPE
