@@ -14,6 +14,7 @@ from streameval.errors import InputError
 from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.options import TaskOptions
+from streameval.methods import method_of
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -126,7 +127,7 @@ def make_tasks(
 
 def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
     """Row of an export with which each batch ends; none where there are no batches."""
-    if plan.parameters.get("batches", 1) == 1:
+    if "batch" not in plan.table.column_names or method_of(plan).batches == 1:
         return ()
     at = np.searchsorted(plan.ranks, shown.column("rank").to_numpy())
     last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])
