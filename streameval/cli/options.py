@@ -40,8 +40,8 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
 
 
 def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
-    """Read names that are separated by commas."""
-    return listed(tokens[0].value)
+    """Read names that are separated by commas, or given one after another."""
+    return tuple(one for token in tokens for one in listed(token.value))
 
 
 Whole = Annotated[int, Parameter(converter=whole)]

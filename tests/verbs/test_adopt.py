@@ -78,7 +78,7 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
     elif design == "strata":
         taken = np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1 for s, w, k in
                                 ((0, 500, 200), (500, 4500, 200), (5000, 5000, 10))])  # fmt: skip
-        given |= {"strata": pa.table({"last_rank": [500, 5000, N], "drawn": [200, 200, 10]})}
+        given |= {"sample_size": pa.table({"last_rank": [500, 5000, N], "drawn": [200, 200, 10]})}
     else:
         taken = rank[rng.random(N) < probability]
     labels = table(truth, taken)

@@ -26,7 +26,7 @@ def sql(
     query: str | None = None,
     /,
     *,
-    out: Path | None = None,
+    out: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     overwrite: Switch = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     macros: str | None = None,

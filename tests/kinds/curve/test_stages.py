@@ -147,7 +147,10 @@ def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
 def test_bad_input_of_a_judge_is_one_line(capsys):
     asked()
     capsys.readouterr()
-    assert "its judge has to answer before anybody labels" in told(capsys, "select", "s", "--export", "tasks.csv")
+    assert "its judge has to answer before anybody labels" in told(capsys, "select", "s")
+    assert run(["select", "s", "--export", "again.csv"]) == 0
+    assert "again.csv for the judge, who answers before anybody labels" in capsys.readouterr().out
+    assert Path("again.csv").read_bytes() == Path("judge.csv").read_bytes()
     assert "its judge has to answer before anybody labels" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
                          ("odd.csv", "odd.csv: column 'label' has 1.4 in row 1. Hint: a judge says")):  # fmt: skip

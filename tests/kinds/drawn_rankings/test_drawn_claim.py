@@ -8,6 +8,7 @@ import streameval
 from streameval import RankingOptions
 from streameval.cli import run
 from streameval.kinds.drawn_rankings.says import remarks, sample_sentence
+from streameval.study import Study
 
 FIRST = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")
 COMPLETE = "recall, average precision and nDCG if the table of positives is right and complete."
@@ -15,10 +16,15 @@ COMPLETE = "recall, average precision and nDCG if the table of positives is righ
 
 @pytest.fixture
 def every(tmp_path):
-    """A study of all 60 rankings of 10 items, down to item 10 and bounded at 1; its items, and all positives."""
+    """A study of all 60 rankings of 10 items, down to item 10 and, as plans of old, bounded at 1; items, positives."""
     table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
                       "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
-    streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=[1, 10], seed=1)
+    plan, study = (
+        streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=10, seed=1),
+        Study(tmp_path / "st"),
+    )
+    with study.planning():
+        study.save_plan(plan.with_notes(cutoffs=[1]))
     chosen = streameval.select(tmp_path / "st", ranking=table).table
     return tmp_path / "st", chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
 
