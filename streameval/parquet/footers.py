@@ -46,7 +46,7 @@ class Footer:
         indexed: Whether it seems to have a page index; a column or row group may still be without.
         score_bounds (tuple of ((min, max) or None), one per row group): Statistics of the score column; None where the
             file has none, or nulls. Empty where the order has no score.
-        score_bytes (tuple of (first byte, bytes), one per row group): Where the score column lies; empty where the
+        score_bytes (int64 array, shape (row groups, 2)): First byte and bytes of the score column; empty where the
             order has no score.
         verify ({"on", "off"}): Whether checksums of pages, and statistics, are held against what is read.
         limit: Bytes that one reader may take beyond what it returns.
@@ -61,9 +61,9 @@ class Footer:
     row_group_rows: Int64Array
     indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
-    score_bytes: tuple[tuple[int, int], ...] = ()
-    verify: str = "on"
-    limit: int = 1 << 30
+    score_bytes: Int64Array
+    verify: str
+    limit: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Tr
     found = read_row_groups(footer, leaves, mine)
     schema = arrow_schema(file.path, footer.schema, found.key_values)
     bounds: Sequence[tuple[Any, Any] | None] = () if score is None else (None,) * found.rows.size
-    places: Sequence[tuple[int, int]] = () if score is None else ((0, 0),) * found.rows.size
+    places = np.zeros((0 if score is None else found.rows.size, 2), np.int64)
     if score is not None and mine is not None and score in schema.names:
         physical = int(leaves.levels[mine, PHYSICAL])
         bounds, places = _of_score(footer, found, physical, schema.field(score).type, score)
@@ -139,7 +139,7 @@ def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Tr
         found.rows,
         found.indexed,
         tuple(bounds),
-        tuple(places),
+        places,
         trust.verify,
         trust.limit,
     )
@@ -147,16 +147,20 @@ def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Tr
 
 def _of_score(
     footer: FooterBytes, found: RowGroups, physical: int, kind: pa.DataType, score: str
-) -> tuple[tuple[tuple[Any, Any] | None, ...], tuple[tuple[int, int], ...]]:
+) -> tuple[Sequence[tuple[Any, Any] | None], Int64Array]:
     """Statistics of the score, and where it lies, in each row group."""
+    places = np.stack([begin_of(found.of_leaf), found.of_leaf[:, kernels.COMPRESSED]], axis=1)
     live = np.flatnonzero(found.rows).tolist()
-    facts = found.of_leaf if len(live) == found.rows.size else found.of_leaf[live]
-    told = bounds_of(facts, footer.raw, physical, kind, lambda i: f"{footer.path}: row group {live[i]}, column {score}")
-    extents = zip(begin_of(facts).tolist(), facts[:, kernels.COMPRESSED].tolist(), strict=True)
     if len(live) == found.rows.size:
-        return tuple(told), tuple(extents)
-    bounds, places = dict(zip(live, told, strict=True)), dict(zip(live, extents, strict=True))
-    return tuple(map(bounds.get, range(found.rows.size))), tuple(places.get(i, (0, 0)) for i in range(found.rows.size))
+        return bounds_of(found.of_leaf, footer.raw, physical, kind, lambda i: _place(footer, i, score)), places
+    places[found.rows == 0] = 0
+    told = bounds_of(found.of_leaf[live], footer.raw, physical, kind, lambda i: _place(footer, live[i], score))
+    of_live = dict(zip(live, told, strict=True))
+    return [of_live.get(group) for group in range(found.rows.size)], places
+
+
+def _place(footer: FooterBytes, group: int, score: str) -> str:
+    return f"{footer.path}: row group {group}, column {score}"
 
 
 def _footer_bytes(path: str) -> tuple[State, bytes]:

@@ -49,7 +49,8 @@ class RowGroup(Unit):
 
     @property
     def _score_place(self) -> tuple[int, int]:
-        return self.footer.score_bytes[self.index] if self.footer.score_bytes else (0, 0)
+        known = self.footer.score_bytes
+        return (int(known[self.index, 0]), int(known[self.index, 1])) if known.size else (0, 0)
 
     @property
     def file(self) -> str:
