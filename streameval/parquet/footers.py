@@ -118,11 +118,12 @@ def _footer(file: DataFile, state: State, raw: bytes, score: str | None, of: int
 
 def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Trust) -> Footer:
     footer = FooterBytes.of(file.path, state[0], raw[:-8])
-    read_columns(file.path, footer.schema)
-    leaves = leaves_of_schema(footer.schema)
+    described = footer.schema
+    read_columns(file.path, described)
+    leaves = leaves_of_schema(described)
     mine = leaves.find(score)
     found = read_row_groups(footer, leaves, mine)
-    schema = arrow_schema(file.path, footer.schema, found.key_values)
+    schema = arrow_schema(file.path, described, found.key_values)
     bounds: Sequence[tuple[Any, Any] | None] = () if score is None else (None,) * found.rows.size
     places = np.zeros((0 if score is None else found.rows.size, 2), np.int64)
     if score is not None and mine is not None and score in schema.names:
