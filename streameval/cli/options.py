@@ -103,10 +103,15 @@ def in_panel(kind: Any, panel: Group | None) -> Any:
 
 def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) -> type[AnyFlags]:
     """Give a class flags: by name their type, default and help."""
-    declared = [(name, kind, field(default=default, metadata={"help": help}))
+    declared = [(name, _as_typed(kind, default), field(default=default, metadata={"help": help}))
                 for name, (kind, default, help) in made.items()]  # fmt: skip
     itself = {"__module__": cls.__module__, "__doc__": cls.__doc__}
     return make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, namespace=itself)
+
+
+def _as_typed(kind: Any, default: Any) -> Any:
+    """Type of a flag whose default is shown as a person would type it."""
+    return Annotated[kind, Parameter(show_default=",".join)] if isinstance(default, tuple) else kind
 
 
 def flag_type(hint: Any) -> Any:

@@ -101,7 +101,7 @@ def _read(
         of_leaf.append(facts[:sound, leaf].copy() if leaf is not None else own[:sound, :0])
         indexed = indexed or bool(not first and sound and n_leaves and facts[0, 0, kernels.INDEX_AT] > 0)
         if chosen.size and (wrong or at < 0):
-            place = _Place(footer, leaves, first + sound, column)
+            place = _ChunkPlace(footer, leaves, first + sound, column)
             fault = place.fault(wrong or check.LACKING, own[sound], facts[sound])
             break
     if len(rows) > 1:
@@ -118,7 +118,7 @@ def _wrong_total(footer: FooterBytes, rows: Int64Array) -> InputError | None:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ChunkPlace:
     footer: FooterBytes
     leaves: SchemaLeaves
     group: int
@@ -135,11 +135,20 @@ class _Place:
             return InputError(f"{where} claims {rows:,} rows")
         chunk, kind = facts[self.leaf], self.leaves.levels[self.leaf, check.PHYSICAL]
         size, values, begin = int(chunk[kernels.COMPRESSED]), chunk[kernels.VALUES], int(begin_of(chunk))
-        said = {
-            check.OUTSIDE: f"claims bytes {begin:,}..{begin + size:,} of a file of {self.footer.size:,}",
-            check.CROWDED: f"claims {rows:,} rows and {values:,} values in {size:,} bytes",
-            check.UNCOUNTED: f"claims {chunk[kernels.NULLS]:,} nulls among {values:,} values",
-            check.UNFIT: "its statistics are of other levels than those in the schema",
-            check.OTHER_TYPE: f"has physical type {chunk[kernels.TYPE]}, but {kind} in the schema",
+        where = f"{where}, column {self.leaves.names[self.leaf]}"
+        faults = {
+            check.OUTSIDE: InputError(
+                f"{where}: claims bytes {begin:,}..{begin + size:,} of a file of {self.footer.size:,}", CORRUPT
+            ),
+            check.CROWDED: InputError(
+                f"{where}: claims {rows:,} rows and {values:,} values in {size:,} bytes", CORRUPT
+            ),
+            check.UNCOUNTED: InputError(
+                f"{where}: claims {chunk[kernels.NULLS]:,} nulls among {values:,} values", CORRUPT
+            ),
+            check.UNFIT: InputError(f"{where}: its statistics are of other levels than those in the schema", CORRUPT),
+            check.OTHER_TYPE: InputError(
+                f"{where}: has physical type {chunk[kernels.TYPE]}, but {kind} in the schema", CORRUPT
+            ),
         }
-        return InputError(f"{where}, column {self.leaves.names[self.leaf]}: {said[wrong]}", CORRUPT)
+        return faults[wrong]

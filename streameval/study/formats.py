@@ -34,7 +34,10 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
     header = read_json(path, hint)
     found, made = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
     if found < FORMAT:
-        raise StudyError(f"{path}: {made} wrote it, in an earlier format than is read now", _way_out(path))
+        again = f"evaluate {shlex.quote(str(path.parent))}" if (path.parent / "plan.json").exists() else ""
+        raise StudyError(f"{path}: {made} wrote it, in an earlier format than is read now",
+                         f"run `streameval {again}`: it keeps every label" if again else
+                         "run `streameval exact` again, into this folder")  # fmt: skip
     if found > FORMAT:
         raise StudyError(f"{path}: {made} wrote format {found}, and this version reads format {FORMAT}",
                          f"use {made}, or {hint}")  # fmt: skip
@@ -44,13 +47,6 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
 def read_kind(path: Path) -> str:
     """Name of the kind of study that a plan.json or evaluation.json of any format is of; errors as of `read_json`."""
     return _kind(read_json(path, ""))
-
-
-def _way_out(path: Path) -> str:
-    """What makes results of an earlier format again."""
-    if (path.parent / "plan.json").exists():
-        return f"run `streameval evaluate {shlex.quote(str(path.parent))}`: it keeps every label"
-    return "run `streameval exact` again, into this folder"
 
 
 def _kind(header: Mapping[str, Any]) -> str:

@@ -115,6 +115,7 @@ def _day_of(study: str) -> tuple[date, str]:
     day, _, folder = study.partition("=")
     named = _DAY.fullmatch(day) is not None and bool(folder)
     folder = folder if named else study
+    atomic.refuse_address(Path(folder), "studies and results are read on this machine")
     parts = _DAY.findall(day if named else os.path.abspath(folder))
     try:
         if parts:

@@ -326,8 +326,8 @@ def test_damaged_studies_are_named(ranking, tmp_path, capsys):
     streameval.evaluate(study, labels=labels)
     (study / "votes" / "zero.parquet").write_bytes(b"")
     assert "zero.parquet: cannot be read" in refused(capsys, "evaluate", study)
-    (study / "evaluation.json").write_text("{}")
-    assert "cannot be read" in refused(capsys, "report", study)
+    (study / "evaluation.json").write_text("[]")
+    assert "evaluation.json: cannot be read" in refused(capsys, "report", study)
     (study / "plan.json").write_text("[]")
     assert "plan.json: cannot be read" in refused(capsys, "select", study)
 

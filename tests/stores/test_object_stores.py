@@ -353,9 +353,11 @@ def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
         assert body == (tmp_path / "study" / file["name"]).read_bytes()
     lake.reset()
     assert run([*evaluate, "--misses", "0"]) == 0
+    assert run(["publish", study, place]) == 0
     assert not [path for method, path, _ in lake.requests if method == "PUT"]
     lake.reset()
     assert run([*evaluate, "--misses", "5"]) == 0
+    assert run(["publish", study, place]) == 0
     changes = [(method, path.split("?")[0]) for method, path, _ in lake.requests if method in ("PUT", "DELETE")]
     assert changes[0] == ("DELETE", "/lake/reports/today/manifest.json")
 

@@ -36,8 +36,8 @@ def runs(tmp_path, monkeypatch):
     {"per": "name,query", "options": RankingOptions("score")},
     {"per": "query", "options": RankingOptions("row")},
     {"per": "name"},
-    {"per": "query", "item": "doc", "ties": "trec_eval", "options": RankingOptions("score")},
-    {"per": "query", "item": "doc", "positives": "qrels", "options": RankingOptions("score")},
+    {"per": "query", "key": "doc", "ties": "trec_eval", "options": RankingOptions("score")},
+    {"per": "query", "key": "doc", "positives": "qrels", "options": RankingOptions("score")},
 ], ids=["score", "names", "whole numbers", "stored", "trec_eval", "positives"])  # fmt: skip
 def test_workers_find_what_this_process_finds(runs, options, monkeypatch):
     monkeypatch.chdir(runs)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a fixture)
+from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a fixture)
 
 import streameval
 from streameval.counting import kept_bits
