@@ -271,9 +271,9 @@ def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
 
 
 def test_commas_that_part_no_thousands_are_refused(home, capsys):
-    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--rankings", "50"]
+    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user"]
     for text in ("1,10", "1,0000", ",1", "10,"):
-        assert run([*plan, "--at", text]) == 2
+        assert run([*plan, "--rankings", text]) == 2
         assert f"'{text}' is not a whole number" in capsys.readouterr().err
     assert run(["plan", "runs.parquet", "--study", "one", "--budget", "1,000"]) == 0
 
@@ -301,7 +301,7 @@ def test_what_does_not_go_with_per_is_named(home, capsys):
     with pytest.raises(InputError, match="has no option 'rankngs'"):
         streameval.plan("runs.parquet", "st", per="user", rankngs=3)
     assert run(["plan", "--per", "--help"]) == 0
-    assert "How many items of each to label" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+    assert "whose means are bounded together" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
 
 
 def test_the_normal_interval_stays_where_the_metric_can_be(home):
