@@ -102,7 +102,7 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
     add_file("streameval.methods", "prefix", METHOD)
     folder, truth, _ = ranking
     study = tmp_path / "study"
-    shown = " ".join(command("plan", "--help").replace("│", " ").split())
+    shown = " ".join(command("plan", "--method", "prefix", "--help").replace("│", " ").split())
     assert "loguniform, paula, prefix, stratified or uniform;" in shown
     assert "Method: prefix ─" in shown
     assert "--every INT Label every so manyth rank beyond the first (default 10)." in shown
