@@ -102,12 +102,13 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
     add_file("streameval.methods", "prefix", METHOD)
     folder, truth, _ = ranking
     study = tmp_path / "study"
-    shown = " ".join(command("plan", "--method", "prefix", "--help").replace("│", " ").split())
+    shown, others = (" ".join(command("plan", "--method", name, "--help").replace("│", " ").split())
+                     for name in ("prefix", "paula"))  # fmt: skip
     assert "loguniform, paula, prefix, stratified or uniform;" in shown
     assert "Method: prefix ─" in shown
     assert "--every INT Label every so manyth rank beyond the first (default 10)." in shown
     assert "[choices: kept, left]" in shown
-    assert "(default 0.08; paula: 0.0812 at epsilon .03)" in shown
+    assert "(default 0.08; paula: 0.0812 at epsilon .03)" in others
     made = command(
         "plan", folder, "--study", study, "--method", "prefix", "--every", "1_000", "--edge", "left", "--json"
     )
