@@ -101,7 +101,7 @@ def _read(
         of_leaf.append(facts[:sound, leaf].copy() if leaf is not None else own[:sound, :0])
         indexed = indexed or bool(not first and sound and n_leaves and facts[0, 0, kernels.INDEX_AT] > 0)
         if chosen.size and (wrong or at < 0):
-            place = _ChunkPlace(footer, leaves, first + sound, column)
+            place = _CheckedChunk(footer, leaves, first + sound, column)
             fault = place.fault(wrong or check.LACKING, own[sound], facts[sound])
             break
     if len(rows) > 1:
@@ -118,7 +118,7 @@ def _wrong_total(footer: FooterBytes, rows: Int64Array) -> InputError | None:
 
 
 @dataclass(frozen=True)
-class _ChunkPlace:
+class _CheckedChunk:
     footer: FooterBytes
     leaves: SchemaLeaves
     group: int

@@ -66,7 +66,7 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     drawn: dict[str, Any] = {"on": ",".join(plan.draw_by) or None, **_judge(plan)}
     if labels:
         unseen = "no" if plan.labels_seen_by_model else "yes"
-        drawn |= {"reuse": labels["labels"], "label": labels.get("label")}
+        drawn |= {"reuse": labels["labels"], "on": drawn.pop("on"), "label": labels.get("label")}
         drawn |= {"labels_unseen_by_model": unseen}
     return _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
 
