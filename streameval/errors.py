@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree; the command line turns each branch into an exit status.
+"""What can go wrong, as a tree; each branch has its exit status.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Row groups of which most rows are wanted: decoded whole, batch by batch, which is quicker than page by page."""
+"""Row groups of which many rows are wanted: decoded whole, batch by batch, which is quicker than page by page."""
 
 from __future__ import annotations
 
