@@ -149,10 +149,10 @@ def _by_size(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     for digits, (count, without) in enumerate(sums.sizes.tolist()):
         if count:
             first, last = (10 ** (digits - 1), 10**digits - 1) if digits else (0, 0)
-            known = count - without
-            own = {f"mean_{_column(*name)}": sums.of_size(digits, m) / known if known else None
+            positive = count - without
+            row = {f"mean_{_column(*name)}": sums.of_size(digits, m) / positive if positive else None
                    for m, name in enumerate(names) if name[0] != "roc_auc"}  # fmt: skip
-            rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **own})
+            rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **row})
     return pa.Table.from_pylist(rows)
 
 
