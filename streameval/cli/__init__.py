@@ -76,15 +76,15 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if heard:  # libraries turn an interruption into errors of their own
             return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
-        known = error if isinstance(error, StreamevalError) else outside_trouble(error)
-        if known is None and isinstance(error, OSError):
-            known = unusable_path(error)
-        if known is not None:
-            return _fail(arguments, type(known).__name__, _named(arguments, known), known.exit_status)
+        trouble = error if isinstance(error, StreamevalError) else outside_trouble(error)
+        if trouble is None and isinstance(error, OSError):
+            trouble = unusable_path(error)
+        if trouble is not None:
+            return _fail(arguments, type(trouble).__name__, _named(arguments, trouble), trouble.exit_status)
         trace = without_secrets("".join(traceback.format_exception(error)), arguments)
         print("" if LOG.as_json else trace, file=sys.stderr, end="")
-        said = f"{type(error).__name__}: {error} (please report this)"
-        return _fail(arguments, "defect", said, EXIT_DEFECT, traceback=trace)
+        message = f"{type(error).__name__}: {error} (please report this)"
+        return _fail(arguments, "defect", message, EXIT_DEFECT, traceback=trace)
     status = outcome if isinstance(outcome, int) else EXIT_DONE
     level: Level = "warning" if status in (EXIT_FAILS, EXIT_INCONCLUSIVE) else "info"
     LOG.write("done", level, verb=next(iter(arguments), None), seconds=_since(began), exit_status=status)
@@ -110,10 +110,10 @@ def _no_reader() -> int:
 
 def _refuse_empty(arguments: list[str]) -> None:
     """Refuse an empty argument, usually a shell variable that was not set: as a path it would be the current folder."""
-    for before, one in pairwise(["", *arguments]):
-        unset = one.startswith("--") and one.endswith("=")
-        if not one or unset:
-            option = one[:-1] if unset else before
+    for before, argument in pairwise(["", *arguments]):
+        unset = argument.startswith("--") and argument.endswith("=")
+        if not argument or unset:
+            option = argument[:-1] if unset else before
             name = option if option.startswith("--") else "an argument"
             raise InputError(f"{name} is empty", "is a shell variable not set?")
 

@@ -44,10 +44,10 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
         lines.append(f"Would read {read['row_groups']:,} row groups of {read['files']:,} files: {_what(read)}.")
     if read["pages"] and read["whole_chunks"]:
         lines.append(f"{read['whole_chunks']:,} of these column chunks have no page index and are read whole.")
-    for one in facts["labels"]:
-        size = "a query" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f} MB"
-        rows = "" if one["rows"] is None else f", {one['rows']:,} rows"
-        lines.append(f"Would read {one['source']} ({size}{rows}).")
+    for table in facts["labels"]:
+        size = "a query" if table["bytes"] is None else f"{table['bytes'] / 1e6:,.1f} MB"
+        rows = "" if table["rows"] is None else f", {table['rows']:,} rows"
+        lines.append(f"Would read {table['source']} ({size}{rows}).")
     writes = facts["would_write"]
     return [*lines, f"Would write {', '.join(writes)}." if writes else "Would write nothing."]
 

@@ -37,7 +37,7 @@ def options_in(hint: str) -> Iterator[tuple[str, str | None]]:
     >>> [*options_in("give --key, or plan again with --seed 3")]
     [('--key', None), ('--seed', 'plan')]
     """
-    named = [(found.start(), found[1] or found[2]) for found in _NAMED.finditer(hint)]
+    named = [(match.start(), match[1] or match[2]) for match in _NAMED.finditer(hint)]
     for option in _OPTION.finditer(hint):
         yield option[0], next((verb for start, verb in reversed(named) if start < option.start()), None)
 
@@ -52,11 +52,11 @@ def of_verb(app: App, verb: str, hint: str) -> str:
     if verb not in VERBS:
         return hint
     bare = dict.fromkeys(option for option, named in options_in(hint) if named is None)
-    own = flags(app, verb) if bare else set()
-    said = [
-        f"{option} is an option of {whose}" for option in bare if option not in own and (whose := _whose(app, option))
+    names = flags(app, verb) if bare else set()
+    notes = [
+        f"{option} is an option of {whose}" for option in bare if option not in names and (whose := _whose(app, option))
     ]
-    return f"{hint} ({'; '.join(said)})" if said else hint
+    return f"{hint} ({'; '.join(notes)})" if notes else hint
 
 
 def _whose(app: App, option: str) -> str:

@@ -23,22 +23,22 @@ _PANELS = {
 
 def owners() -> dict[str, dict[str, Field[Any]]]:
     """Give every parameter that is an option by name, with the methods that have it and how they declare it."""
-    found: dict[str, dict[str, Field[Any]]] = {}
+    by_name: dict[str, dict[str, Field[Any]]] = {}
     for name, method in METHODS.items():
-        for one in fields(cast(Any, method)):
-            if "help" in one.metadata:
-                found.setdefault(one.name, {})[name] = one
-    return found
+        for field in fields(cast(Any, method)):
+            if "help" in field.metadata:
+                by_name.setdefault(field.name, {})[name] = field
+    return by_name
 
 
 def _help(declared: Mapping[str, Field[Any]]) -> str:
     """What a parameter is, for each of the methods that have it."""
-    said = []
+    parts = []
     for text in dict.fromkeys(one.metadata["help"] for one in declared.values()):
         alike = {name: one for name, one in declared.items() if one.metadata["help"] == text}
         what = f"{text.removesuffix('.')}{_defaults(alike)}"
-        said.append(what if alike.keys() == declared.keys() else f"{', '.join(alike)}: {what[0].lower()}{what[1:]}")
-    return f"{'; '.join(said)}."
+        parts.append(what if alike.keys() == declared.keys() else f"{', '.join(alike)}: {what[0].lower()}{what[1:]}")
+    return f"{'; '.join(parts)}."
 
 
 def _defaults(declared: Mapping[str, Field[Any]]) -> str:
@@ -46,8 +46,8 @@ def _defaults(declared: Mapping[str, Field[Any]]) -> str:
     shown = {name: one.metadata["shown"] or ("" if one.default in (None, False) else f"{one.default}")
              for name, one in declared.items()}  # fmt: skip
     usual = next(iter(shown.values()))
-    said = [usual, *(f"{name}: {one}" for name, one in shown.items() if one != usual)]
-    return f" (default {'; '.join(filter(None, said))})" if any(shown.values()) else ""
+    parts = [usual, *(f"{name}: {one}" for name, one in shown.items() if one != usual)]
+    return f" (default {'; '.join(filter(None, parts))})" if any(shown.values()) else ""
 
 
 def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:

@@ -17,11 +17,11 @@ _WIDTH, _HEIGHT = 64, 10
 def shown(said: Iterable[Said]) -> list[str]:
     """Lines of what is said of results."""
     lines: list[str] = []
-    for one in said:
-        if isinstance(one, Columns):
-            lines += columns(one.head, one.rows)
+    for statement in said:
+        if isinstance(statement, Columns):
+            lines += columns(statement.head, statement.rows)
         else:
-            lines += picture(one.curve) if isinstance(one, Picture) else [one]
+            lines += picture(statement.curve) if isinstance(statement, Picture) else [statement]
     return lines
 
 

@@ -56,7 +56,7 @@ def _recipe(given: dict[str, Any]) -> str:
     """Flags that plan the same again."""
     from streameval.study.next_command import flags
 
-    said = {
+    values = {
         name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value for name, value in given.items()
     }
-    return shlex.join(flags(said))
+    return shlex.join(flags(values))

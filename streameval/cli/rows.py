@@ -26,18 +26,18 @@ STDOUT = Path("-")
 _SHOWN = 100  # rows on a terminal
 
 
-def as_table(found: pa.Table) -> list[str]:
+def as_table(table: pa.Table) -> list[str]:
     """Every row and column where the output is piped; on a terminal the first rows, and the columns that fit."""
-    if not found.num_columns:
+    if not table.num_columns:
         return []
-    rows = found.num_rows if not sys.stdout.isatty() else min(found.num_rows, _SHOWN)
-    cells = [[_cell(one) for one in column] for column in _values(found.slice(0, rows))]
-    wide = _fitting(found.column_names, cells) if sys.stdout.isatty() else found.num_columns
-    lines = columns(found.column_names[:wide], [list(row) for row in zip(*cells[:wide], strict=True)])
-    if rows < found.num_rows:
-        lines.append(f"... {found.num_rows - rows:,} more rows")
-    if wide < found.num_columns:
-        lines.append(f"... {found.num_columns - wide:,} more columns: {', '.join(found.column_names[wide:])}")
+    rows = table.num_rows if not sys.stdout.isatty() else min(table.num_rows, _SHOWN)
+    cells = [[_cell(one) for one in column] for column in _values(table.slice(0, rows))]
+    wide = _fitting(table.column_names, cells) if sys.stdout.isatty() else table.num_columns
+    lines = columns(table.column_names[:wide], [list(row) for row in zip(*cells[:wide], strict=True)])
+    if rows < table.num_rows:
+        lines.append(f"... {table.num_rows - rows:,} more rows")
+    if wide < table.num_columns:
+        lines.append(f"... {table.num_columns - wide:,} more columns: {', '.join(table.column_names[wide:])}")
     return lines
 
 
@@ -53,21 +53,21 @@ def _fitting(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
     return len(names)
 
 
-def as_json(found: pa.Table) -> list[dict[str, Any]]:
+def as_json(table: pa.Table) -> list[dict[str, Any]]:
     """One object a row; numbers are numbers, and what JSON has no word for is text."""
-    names = found.column_names
-    return [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*_values(found), strict=True)]
+    names = table.column_names
+    return [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*_values(table), strict=True)]
 
 
-def print_csv(found: pa.Table) -> None:
+def print_csv(table: pa.Table) -> None:
     """Print faithfully to a file or pipe; to a terminal without what it would obey."""
-    _write_csv(found, sys.stdout, printable if sys.stdout.isatty() else str)
+    _write_csv(table, sys.stdout, printable if sys.stdout.isatty() else str)
 
 
-def _write_csv(found: pa.Table, file: IO[str], shown: Callable[[str], str]) -> None:
+def _write_csv(table: pa.Table, file: IO[str], shown: Callable[[str], str]) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([shown(name) for name in found.column_names])
-    for row in zip(*_values(found), strict=True):
+    writer.writerow([shown(name) for name in table.column_names])
+    for row in zip(*_values(table), strict=True):
         cells = (json.dumps(finite(_plain(one))) if isinstance(one, dict | list) else _word(one) for one in row)
         writer.writerow(["" if one is None else shown(one) for one in cells])
 
@@ -78,7 +78,7 @@ def refuse_form(path: Path) -> None:
         raise InputError(f"{path}: its ending names no form of rows", "end it in .parquet or .csv; - prints CSV")
 
 
-def write(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
+def write(table: pa.Table, path: Path, existing: Existing = "kept") -> None:
     """Write one file (`atomic.write_out`), in the form of its ending; an `InputError` for a type that Parquet lacks."""
     import pyarrow as pa
 
@@ -86,22 +86,22 @@ def write(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
 
     if path.suffix == ".csv":
         text = io.StringIO()
-        _write_csv(found, text, str)
+        _write_csv(table, text, str)
         atomic.write_out({path: atomic.text(text.getvalue())}, existing)
         return
     try:
-        atomic.write_out({path: atomic.parquet(found, {})}, existing)
+        atomic.write_out({path: atomic.parquet(table, {})}, existing)
     except pa.ArrowNotImplementedError as error:
-        kinds = ", ".join(f"{field.name} {field.type}" for field in found.schema)
+        kinds = ", ".join(f"{field.name} {field.type}" for field in table.schema)
         raise InputError(f"Parquet cannot hold a type of these columns: {kinds}", "cast it: i::VARCHAR") from error
 
 
-def _values(found: pa.Table) -> list[list[Any]]:
+def _values(table: pa.Table) -> list[list[Any]]:
     """Columns as Python's values; an `InputError` for a value that Python lacks, such as the date infinity."""
     import pyarrow as pa
 
     values = []
-    for name, column in zip(found.column_names, found.columns, strict=True):
+    for name, column in zip(table.column_names, table.columns, strict=True):
         try:
             values.append(column.to_pylist())
         except (OverflowError, ValueError, ImportError, pa.ArrowException) as error:

@@ -70,9 +70,9 @@ class Kind:
         strangers = sorted(set(given) - self.accepts(verb))
         owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
                   for name in strangers}  # fmt: skip
-        if known := [name for name in strangers if owners[name]]:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in known)
-            whose = " or ".join(dict.fromkeys(about for name in known for about in owners[name]))
+        if names := [name for name in strangers if owners[name]]:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+            whose = " or ".join(dict.fromkeys(about for name in names for about in owners[name]))
             raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
 
     def accepts(self, verb: str) -> set[str]:
@@ -126,9 +126,9 @@ class Kind:
         taken = take_in(folder, plan, labels, asked[0], asked[1])
         tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
         summary = {**self._summary(plan, taken, asked[1], claim), **more, "votes": folder.labels.state()}
-        found = self._result(summary, tables)
-        self.save(folder, plan, found)
-        return found
+        results = self._result(summary, tables)
+        self.save(folder, plan, results)
+        return results
 
     def measured(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
@@ -302,9 +302,9 @@ def kind_of(folder: Path) -> Kind:
             break
     else:
         return named("curve")
-    known = [info.name for info in pkgutil.iter_modules(__path__)]
-    if name not in known:
-        raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, known))
+    kinds = [info.name for info in pkgutil.iter_modules(__path__)]
+    if name not in kinds:
+        raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
     return named(name)
 
 
@@ -313,5 +313,5 @@ def database_of(study: str | os.PathLike[str]) -> Database:
     from streameval.study import Study
 
     folder, kind = Study(Path(study)), kind_of(Path(study))
-    found = kind.read(folder)
-    return kind.database(folder, folder.plan() if folder.exists else None, found)
+    results = kind.read(folder)
+    return kind.database(folder, folder.plan() if folder.exists else None, results)

@@ -108,10 +108,10 @@ def _equal_pairs(item: Int64Array, value: FloatArray) -> Int64Array:
 def _each(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Array) -> dict[str, dict[str, Any]]:
     names = pc.fill_null(spoken.column("annotator"), "").combine_chunks().dictionary_encode()
     who = names.indices.to_numpy()
-    known = names.dictionary.to_pylist()
-    votes = np.bincount(who, minlength=len(known))
-    pairs = np.bincount(who, weights=others, minlength=len(known)).astype(np.int64)
-    same = np.bincount(who, weights=equal, minlength=len(known)).astype(np.int64)
+    annotators = names.dictionary.to_pylist()
+    votes = np.bincount(who, minlength=len(annotators))
+    pairs = np.bincount(who, weights=others, minlength=len(annotators)).astype(np.int64)
+    same = np.bincount(who, weights=equal, minlength=len(annotators)).astype(np.int64)
     people = {
         name: {
             "votes": int(votes[i]),
@@ -119,7 +119,7 @@ def _each(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Arra
             "pairs": int(pairs[i]),
             "percent": float(same[i] / pairs[i]) if pairs[i] else math.nan,
         }
-        for i, name in enumerate(known)
+        for i, name in enumerate(annotators)
     }
     skipped = rows.filter(pc.equal(rows.column("fate"), "skipped")).column("annotator").to_pylist()
     for name in skipped:
@@ -135,11 +135,11 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
     """Count repeated tasks that got the same answer, and control items that got the right one."""
     if extra is None:
         return
-    said = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=pa.array(["vote", "outranked"])),
-                               pc.is_valid(rows.column("rank"))))  # fmt: skip
+    answers = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=pa.array(["vote", "outranked"])),
+                                  pc.is_valid(rows.column("rank"))))  # fmt: skip
     first = {
         (voter, rank): value
-        for voter, rank, value in zip(*(said.column(n).to_pylist() for n in ("voter", "rank", "value")), strict=True)
+        for voter, rank, value in zip(*(answers.column(n).to_pylist() for n in ("voter", "rank", "value")), strict=True)
     }
     expected = dict(zip(extra.column("se_task").to_pylist(), extra.column("expected").to_pylist(), strict=True))
     asked = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["repeat", "control"])))
@@ -151,11 +151,11 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
             right = first[row["voter"], row["rank"]]
         else:
             continue
-        one = annotators.setdefault(name, _nothing())
+        counts = annotators.setdefault(name, _nothing())
         key = "controls" if row["fate"] == "control" else "repeats"
         mark = "controls_right" if row["fate"] == "control" else "repeats_equal"
-        one[key] = one.get(key, 0) + 1
-        one[mark] = one.get(mark, 0) + int(row["value"] == right)
+        counts[key] = counts.get(key, 0) + 1
+        counts[mark] = counts.get(mark, 0) + int(row["value"] == right)
 
 
 def _finite(value: Any) -> Any:

@@ -80,8 +80,8 @@ def whose(rows: pa.Table, counts: VoteCounts, label: Int8Array, rank: Int64Array
     if len(sources) < 2 and not disputed:
         return TRUTH, "", 0.0
     rate = math.ceil(max((one.rate for one in disputed), default=0.0) * 1000 - 1e-9) / 1000
-    said = _said(disputed, disputes)
-    return ANNOTATORS, f"{_parties(sources, people)}; {said}{'' if disputed else _way_out(sources)}", rate
+    clause = _said(disputed, disputes)
+    return ANNOTATORS, f"{_parties(sources, people)}; {clause}{'' if disputed else _way_out(sources)}", rate
 
 
 def _parties(sources: Sequence[Source], people: Agreement) -> str:
@@ -151,8 +151,8 @@ def _overruled(rows: pa.Table, least: float) -> Dispute:
                    .select(["rank", "voter", "value"]) for fate in ("superseded", "vote"))  # fmt: skip
     both = early.join(last, "rank", join_type="inner", right_suffix="_last")
     both = both.filter(pc.invert(pc.fill_null(pc.equal(both.column("voter"), both.column("voter_last")), False)))
-    said, later = (pc.greater_equal(both.column(name), least) for name in ("value", "value_last"))
-    differ = pc.sum(pc.xor(said, later)).as_py() or 0
+    earlier, later = (pc.greater_equal(both.column(name), least) for name in ("value", "value_last"))
+    differ = pc.sum(pc.xor(earlier, later)).as_py() or 0
     return Dispute(differ, both.num_rows, "answers that others replaced", _rate(differ, both.num_rows))
 
 
@@ -170,10 +170,10 @@ def _repeats(people: Agreement) -> list[Dispute]:
 def _outranked(rows: pa.Table, source: Source, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
     """Answers of a source, where a more preferred one decided."""
     of_it = pc.is_in(rows.column("origin"), value_set=pa.array(source.origins))
-    own = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), of_it))
-    decided = label[np.searchsorted(rank, own.column("rank").to_numpy())]
-    said = own.column("value").to_numpy().astype(np.float64) >= least
-    wrong = {value: said[decided == value] != bool(value) for value in (0, 1)}
+    answers = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), of_it))
+    decided = label[np.searchsorted(rank, answers.column("rank").to_numpy())]
+    positive = answers.column("value").to_numpy().astype(np.float64) >= least
+    wrong = {value: positive[decided == value] != bool(value) for value in (0, 1)}
     rates = {value: float(one.mean()) if one.size else 0.0 for value, one in wrong.items()}
     among = " (most often on negatives)" if rates[0] > rates[1] else " (most often on positives)"
     differ, of = (int(sum(one)) for one in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))

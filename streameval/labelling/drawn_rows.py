@@ -89,10 +89,10 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
             if name not in there:
                 raise InputError(f"{opened.name}: no column '{name}'", f"it needs {names[0]} and {names[1]}")
         cells = ", ".join(f"TRY_CAST({given(there[name])} AS DOUBLE) AS {name}" for name in names)
-        found = connection.sql(f"SELECT {cells} FROM se_given ORDER BY {ROW}").to_arrow_table()
-    if not found.num_rows or any(found.column(name).null_count for name in names):
+        table = connection.sql(f"SELECT {cells} FROM se_given ORDER BY {ROW}").to_arrow_table()
+    if not table.num_rows or any(table.column(name).null_count for name in names):
         raise InputError(f"{opened.name}: {names[0]} and {names[1]} have to be numbers in every row")
-    first, second = (np.asarray(found.column(name).to_numpy()) for name in names)
+    first, second = (np.asarray(table.column(name).to_numpy()) for name in names)
     return first, second
 
 
@@ -122,9 +122,9 @@ class _DrawnReading:
         ranks = table.column("rank").to_numpy(zero_copy_only=False)
         wrong = np.flatnonzero(~((ranks >= 1) & (ranks <= self.listed.n_items)))
         if wrong.size:
-            said = table.column("rank")[int(wrong[0])].as_py()
+            value = table.column("rank")[int(wrong[0])].as_py()
             raise InputError(
-                f"{self.name}: row {table.column('row')[int(wrong[0])].as_py():,} has rank {said}, outside "
+                f"{self.name}: row {table.column('row')[int(wrong[0])].as_py():,} has rank {value}, outside "
                 f"1..{self.listed.n_items:,}",
                 "is this label table about another ranking?",
             )
@@ -146,11 +146,11 @@ class _DrawnReading:
             theirs = [sql.known_key(quote(name), kinds[name]) for name in names]
             join = " AND ".join(f"se_wanted.key{i} = {key}" for i, key in enumerate(theirs))
             shown = ", ".join(map(quote, names))
-            found = self.connection.sql(
+            matches = self.connection.sql(
                 f"SELECT row, {_PLACE}::BIGINT AS rank, {shown} FROM se_batch JOIN se_wanted ON {join}"
             ).to_arrow_table()
-            rows.append(found.select(["row", "rank"]))
-            keys.append(found.drop_columns(["row"]))
+            rows.append(matches.select(["row", "rank"]))
+            keys.append(matches.drop_columns(["row"]))
         table = pa.concat_tables(rows).sort_by([("row", "ascending"), ("rank", "ascending")])
         self._refuse_unmatched(table)
         return table, pa.concat_tables(keys).sort_by("rank")

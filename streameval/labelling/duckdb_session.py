@@ -74,9 +74,9 @@ def unique_names(names: Sequence[str], first: int = 2, taken: Collection[str] = 
     >>> unique_names(["a", "b", "A"])
     ['a', 'b', 'A_2']
     """
-    known, unique = set(taken), list[str]()
+    used, unique = set(taken), list[str]()
     for name in names:
         numbered = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(first)))
-        unique.append(next(one for one in numbered if one.lower() not in known))
-        known.add(unique[-1].lower())
+        unique.append(next(one for one in numbered if one.lower() not in used))
+        used.add(unique[-1].lower())
     return unique

@@ -71,20 +71,20 @@ def given_twice(rows: pa.Table) -> list[Twice]:
     Args:
         rows: With `fate`, as `streameval.labelling.fates` gives them.
     """
-    said = _said(rows)
+    by_hand = _said(rows)
     files: dict[int, list[Hand]] = {}
-    for hand in said:
+    for hand in by_hand:
         files.setdefault(hand.given, []).append(hand)
-    found: list[Twice] = []
+    twice: list[Twice] = []
     # those that name nobody first, then as they came, so that the one that tells more stays
     for given in sorted(files, key=lambda one: (all(hand.annotator for hand in files[one]), one)):
-        gone = {given, *(one.given for one in found)}
-        kept = {hand: answers for hand, answers in said.items() if hand.given not in gone}
-        there = [next((other for other in kept if _again(said, hand, other)), None) for hand in files[given]]
-        count = sum(len(said[hand]) for hand in files[given])
+        gone = {given, *(one.given for one in twice)}
+        kept = {hand: answers for hand, answers in by_hand.items() if hand.given not in gone}
+        there = [next((other for other in kept if _again(by_hand, hand, other)), None) for hand in files[given]]
+        count = sum(len(by_hand[hand]) for hand in files[given])
         if count >= LEAST and None not in there:
-            found.append(Twice(given, tuple(sorted({hand.given for hand in there if hand})), count))
-    return found
+            twice.append(Twice(given, tuple(sorted({hand.given for hand in there if hand})), count))
+    return twice
 
 
 def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
@@ -94,11 +94,11 @@ def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
         rows: As for `given_twice`.
         without: Numbers of files that are known to be given twice.
     """
-    said = {
+    by_file = {
         hand.given: answers for hand, answers in _said(rows).items() if hand.voter == "" and hand.given not in without
     }
     items: dict[int, set[int]] = {}
-    for given, answers in said.items():
+    for given, answers in by_file.items():
         for rank, _ in answers:
             items.setdefault(rank, set()).add(given)
     shared = {rank: files for rank, files in items.items() if len(files) > 1}
@@ -110,18 +110,18 @@ def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
 def _said(rows: pa.Table) -> dict[Hand, set[tuple[int, float]]]:
     """What everybody answered in every file."""
     answers = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=_ANSWERED), pc.is_valid(rows.column("rank"))))
-    said: dict[Hand, set[tuple[int, float]]] = {}
+    by_hand: dict[Hand, set[tuple[int, float]]] = {}
     names = ("given", "voter", "annotator", "source", "rank", "value")
     for *hand, rank, value in zip(*(answers.column(name).to_pylist() for name in names), strict=True):
-        said.setdefault(Hand(*hand), set()).add((rank, value))
-    return said
+        by_hand.setdefault(Hand(*hand), set()).add((rank, value))
+    return by_hand
 
 
-def _again(said: Answers, one: Hand, other: Hand) -> bool:
+def _again(by_hand: Answers, hand: Hand, other: Hand) -> bool:
     """Whether another hand gave all these answers too, and yet both count."""
-    if one.voter is not None and one.voter == other.voter:  # the same annotator's: they count once
+    if hand.voter is not None and hand.voter == other.voter:  # the same annotator's: they count once
         return False
-    if None not in (one.source, other.source) and one.source != other.source:
+    if None not in (hand.source, other.source) and hand.source != other.source:
         return False
-    strangers = None not in (one.annotator, other.annotator) and one.annotator != other.annotator
-    return said[one] == said[other] if strangers else said[one] <= said[other]
+    strangers = None not in (hand.annotator, other.annotator) and hand.annotator != other.annotator
+    return by_hand[hand] == by_hand[other] if strangers else by_hand[hand] <= by_hand[other]

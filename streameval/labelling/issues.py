@@ -106,5 +106,5 @@ def place_of(issue: Mapping[str, Any]) -> str:
         where.append(f"{issue['source']} row {issue['row']:,}")
     if issue["line"] is not None:
         where.append(f"line {issue['line']:,}")
-    said = f" '{issue['value'][:40]}'" if issue["value"] is not None else ""
-    return f"{issue['kind']}{said} at {', '.join(where)}"
+    value = f" '{issue['value'][:40]}'" if issue["value"] is not None else ""
+    return f"{issue['kind']}{value} at {', '.join(where)}"

@@ -65,8 +65,8 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
         one_line_errors(name_of(source)),
     ):
         opened = open_source(connection, source)
-        own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
-        for batch in _joined(connection, own, keys, opened.name):
+        fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
+        for batch in _joined(connection, fields, keys, opened.name):
             _place(batch, out, opened.name)
     missing = int(np.sum(out == MISSING))
     if missing:

@@ -55,8 +55,8 @@ def shared_keys(connection: Connection, selection: pa.Table | None, types: Mappi
     """
     table = selection.drop_columns([n for n in OURS if n in selection.column_names]) if selection else pa.table({})
     names = []
-    for theirs, own in shared_names(types, table.column_names):
-        connection.register("se_column", table.select([own]).rename_columns(["se_own"]))
+    for theirs, name in shared_names(types, table.column_names):
+        connection.register("se_column", table.select([name]).rename_columns(["se_own"]))
         kind = connection.execute("DESCRIBE se_column").fetchall()[0][1]
         key = sql.known_key("se_own", kind)
         ((distinct, matches),) = connection.execute(
@@ -86,9 +86,9 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
 
 def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
     """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise."""
-    if (own := listed_name(key, plan.key_columns)) is not None:
+    if (name := listed_name(key, plan.key_columns)) is not None:
         return (
-            f"`select --columns` left out '{own}': `streameval select STUDY` again, with or without --columns, has it"
+            f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
         )
     again = ",".join([*(one for one in have if one != "score"), key])
     return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
@@ -115,13 +115,13 @@ def _by_items(
     have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
     names: list[str] = []
     for key in columns.keys:
-        own = listed_name(key, have)
-        if own is None:
+        column = listed_name(key, have)
+        if column is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
                 "run `streameval select` first" if selection is None else _where_it_is(plan, key, have),
             )
-        names.append(own)
+        names.append(column)
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     keys = [sql.known_key(quote(n), kinds[n]) for n in names]
@@ -157,8 +157,8 @@ def shortened(columns: SourceColumns, known: Sequence[str]) -> str:
 
 def refuse_shortened(connection: Connection, columns: SourceColumns, rows: str, name: str) -> None:
     """Refuse a source because of the rows of which `rows` is true: rounded keys would join other items."""
-    said = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in columns.keys)
-    ((first, count),) = connection.execute(f"SELECT any_value({said}), count(*) FROM se_given WHERE {rows}").fetchall()
+    text = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in columns.keys)
+    ((first, count),) = connection.execute(f"SELECT any_value({text}), count(*) FROM se_given WHERE {rows}").fetchall()
     raise InputError(
         f"{name}: {', '.join(columns.keys)} '{first[:40]}' lost its last digits, in {count:,} rows",
         "a spreadsheet shortened these numbers: give the column as it was, formatted as text there",

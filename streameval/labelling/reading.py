@@ -52,14 +52,14 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
         known = items or Items()
-        own = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
-        reading = _VoteReading(connection, opened, plan, own)
+        fields = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
+        reading = _VoteReading(connection, opened, plan, fields)
         table, counts = reading.run(known)
         content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
-    found = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
-    return replace(found, place=place_of(source))
+    votes = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
+    return replace(votes, place=place_of(source))
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,9 @@ class _VoteReading:
         late = "false"
         if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
             late = f"(({state}) IN ('answer', 'skip') AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
-        said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
+        cell = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
         votes = self.connection.sql(
-            f"""SELECT rank::BIGINT AS rank, ({value})::DOUBLE AS value, {state} AS state, left({said}, 200) AS said,
+            f"""SELECT rank::BIGINT AS rank, ({value})::DOUBLE AS value, {state} AS state, left({cell}, 200) AS said,
                 {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
                 row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
                 FROM se_hits ORDER BY row"""
@@ -184,9 +184,9 @@ class _VoteReading:
         return dict(counted)
 
     def _unknown(self, unknown: str) -> pa.Table:
-        said = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
+        key = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
         strangers = self.connection.sql(
-            f"SELECT left({said}, 200) AS said, {ROW}::BIGINT AS row FROM se_given WHERE {unknown} LIMIT {LISTED}"
+            f"SELECT left({key}, 200) AS said, {ROW}::BIGINT AS row FROM se_given WHERE {unknown} LIMIT {LISTED}"
         ).to_arrow_table()
         return _rows("unknown", strangers, self.columns.ours)
 

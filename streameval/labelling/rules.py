@@ -138,9 +138,9 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
     value = rows.column("value")
     odd = pc.fill_null(_is_odd(value, rule), False)
     for number in pc.unique(rows.column("given").filter(odd)):
-        own = pc.equal(rows.column("given"), number)
-        strange = rows.filter(pc.and_(own, odd))
-        answers = len(value.filter(own).drop_null())
+        mask = pc.equal(rows.column("given"), number)
+        strange = rows.filter(pc.and_(mask, odd))
+        answers = len(value.filter(mask).drop_null())
         kinds = pc.count_distinct(strange.column("value")).as_py()
         if kinds > 1 or strange.num_rows == answers or 1 < strange.num_rows > _TYPING_ERRORS * answers:
             first = strange.slice(0, 1).to_pylist()[0]

@@ -87,9 +87,9 @@ def _disagreeing(connection: Connection, names: tuple[str, str], join: str, know
     )
     wrong = {}
     while batch := rows.fetchmany(10_000):
-        for row, item, said in batch:
-            if row not in known and not agree(item, said):
-                wrong[row] = f"row {row:,} has {names[0]} '{_short(said)}', its item '{_short(item)}'"
+        for row, item, cell in batch:
+            if row not in known and not agree(item, cell):
+                wrong[row] = f"row {row:,} has {names[0]} '{_short(cell)}', its item '{_short(item)}'"
     return wrong
 
 
@@ -114,13 +114,13 @@ def agree(item: str, said: str) -> bool:
     return whole == part or (len(part) >= _CUT and whole.startswith(part))
 
 
-def _as_date(item: str, said: str) -> bool:
+def _as_date(item: str, text: str) -> bool:
     """Whether what a spreadsheet takes for a date came back as one: `MAR1` as `1-Mar`, `March 2001` as `Mar-01`."""
     if not _TAKEN_FOR_DATE.fullmatch(item):
         return False
-    month = _MONTH.fullmatch(said)
+    month = _MONTH.fullmatch(text)
     short = month is not None and item[:3].casefold() == month[1].casefold() and item.endswith(month[2])
-    return short or bool(_DATE.fullmatch(said))
+    return short or bool(_DATE.fullmatch(text))
 
 
 def _letters(text: str) -> str:
@@ -128,9 +128,9 @@ def _letters(text: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFKC", html.unescape(text)).casefold() if one.isalnum())
 
 
-def _same_number(item: str, said: str) -> bool:
+def _same_number(item: str, text: str) -> bool:
     try:
-        mine, theirs = (float(one.strip().lstrip("'").replace(",", ".")) for one in (item, said))
+        mine, theirs = (float(one.strip().lstrip("'").replace(",", ".")) for one in (item, text))
     except ValueError:
         return False
     return mine == theirs or (abs(mine) >= 1e11 and abs(mine - theirs) <= _ROUNDED * abs(mine))

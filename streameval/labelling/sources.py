@@ -57,18 +57,18 @@ def sources_of(rows: pa.Table, labelled: Int64Array) -> list[Source]:
     ranks = _by_origin(voted, "rank")
     declared = {origin for origin, named in _by_origin(voted, "source").items() if named != {(None,)}}
     groups = (tuple(name for name in one if name in ranks) for one in _groups(rows))
-    found = [
+    sources = [
         Source(names, len(set().union(*(ranks[name] for name in names))), not declared.isdisjoint(names))
         for names in groups
         if names
     ]
-    return sorted(found, key=lambda one: (-one.labels, one.name))
+    return sorted(sources, key=lambda one: (-one.labels, one.name))
 
 
 def _groups(rows: pa.Table) -> list[list[str]]:
     """Every origin of answers, with those that are of the same source, in the order in which they came."""
-    known = pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank")))
-    answers = rows.filter(known)
+    answered = pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank")))
+    answers = rows.filter(answered)
     people = _by_origin(answers, "voter")
     named = {one: who for one, who in people.items() if all(voter and chr(31) not in voter for (voter,) in who)}
     unnamed = [one for one, who in people.items() if who == {("",)}]
@@ -92,16 +92,16 @@ def _teams(named: dict[str, set[tuple[Any, ...]]]) -> list[list[str]]:
 def _parts_of_one(answers: pa.Table, files: Sequence[str]) -> bool:
     """Whether files share no item, or one holds all that the other says."""
     first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
-    said = {origin: answers for origin, answers in _by_origin(first, "rank", "value").items() if origin in files}
-    items = {origin: {rank for rank, _ in answers} for origin, answers in said.items()}
+    votes = {origin: answers for origin, answers in _by_origin(first, "rank", "value").items() if origin in files}
+    items = {origin: {rank for rank, _ in answers} for origin, answers in votes.items()}
     return all(
-        items[a].isdisjoint(items[b]) or said[a] <= said[b] or said[b] <= said[a] for a, b in combinations(said, 2)
+        items[a].isdisjoint(items[b]) or votes[a] <= votes[b] or votes[b] <= votes[a] for a, b in combinations(votes, 2)
     )
 
 
 def _by_origin(table: pa.Table, *names: str) -> dict[str, set[tuple[Any, ...]]]:
     """What some columns hold together, in the rows of every origin."""
-    found: dict[str, set[tuple[Any, ...]]] = {}
+    groups: dict[str, set[tuple[Any, ...]]] = {}
     for origin, *values in zip(*(table.column(name).to_pylist() for name in ("origin", *names)), strict=True):
-        found.setdefault(origin, set()).add(tuple(values))
-    return found
+        groups.setdefault(origin, set()).add(tuple(values))
+    return groups

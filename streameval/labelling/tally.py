@@ -77,8 +77,8 @@ def tally(
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
     people = agreement(rows, extra)
-    said = whose(rows, counts, label, plan.ranks, people, chosen)
-    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
+    meaning = whose(rows, counts, label, plan.ranks, people, chosen)
+    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *meaning)
     return Tallied(labels, rows, issues_of(labels, rows, strangers), people, answered)
 
 

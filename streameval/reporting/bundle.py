@@ -12,12 +12,12 @@ from streameval.kernels.cache import CacheFiles
 
 def bundle() -> str:
     """Vega, Vega-Lite and its embedder as one script: to put it together takes longer than to evaluate a study."""
-    own = os.path.join(os.path.dirname(__file__), "__pycache__")
+    of_package = os.path.join(os.path.dirname(__file__), "__pycache__")
     of_user = os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "streameval")
-    places = [CacheFiles(folder, "vega", version("vl-convert-python")) for folder in (own, of_user)]
+    places = [CacheFiles(folder, "vega", version("vl-convert-python")) for folder in (of_package, of_user)]
     for place in places:
-        if isinstance(known := place.load("bundle"), str):
-            return known
+        if isinstance(cached := place.load("bundle"), str):
+            return cached
     import vl_convert
 
     # the library's stub asks for an argument that it does not need

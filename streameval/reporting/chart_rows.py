@@ -51,8 +51,8 @@ def by_recall(curve: Curve) -> ChartRows:
     if not curve.proves:
         return _estimates(curve, "recall", "precision")
     shares = [Fraction(i, _RECALLS) for i in range(_RECALLS + 1)]
-    found = [curve.at_target(interpolated_precision, PlugIn.interpolated_precision, recall) for recall in shares]
-    rows = zip(shares, found, strict=True)
+    precisions = [curve.at_target(interpolated_precision, PlugIn.interpolated_precision, recall) for recall in shares]
+    rows = zip(shares, precisions, strict=True)
     return [_row("recall", float(recall), *bounds) for recall, bounds in rows if not np.isnan(bounds.lower)]
 
 
@@ -64,8 +64,8 @@ def by_false_positive_rate(curve: Curve) -> ChartRows:
     """
     if not curve.proves:
         return _estimates(curve, "rate", "recall")
-    known = curve.known(thinned(curve.n_items, curve.grid))
-    recalls, rates = bounds_at(known, "recall"), bounds_at(known, "false_positive_rate")
+    samples = curve.known(thinned(curve.n_items, curve.grid))
+    recalls, rates = bounds_at(samples, "recall"), bounds_at(samples, "false_positive_rate")
     if any(np.isnan(side).any() for side in (*recalls, *rates)):
         return []
     rate = np.unique(np.concatenate([np.linspace(0, 1, 101), np.geomspace(1e-4, 1, 100)]))
@@ -96,18 +96,18 @@ def by_yield(curve: Curve) -> ChartRows:
     extremes = curve.extremes()[0]
     if extremes.early.total < 1:
         return []
-    found = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
-    low, high = (_precision_of(walk, found) for walk in (extremes.late, extremes.early))
-    estimate = np.full(found.size, np.nan)
+    positives = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
+    low, high = (_precision_of(walk, positives) for walk in (extremes.late, extremes.early))
+    estimate = np.full(positives.size, np.nan)
     if curve.plug_in is not None:
-        reached = found <= curve.plug_in.found
-        estimate[reached] = found[reached] / curve.plug_in.ranks_of(found[reached])
-    return _bounded("found", found, low, estimate, high)
+        reached = positives <= curve.plug_in.found
+        estimate[reached] = positives[reached] / curve.plug_in.ranks_of(positives[reached])
+    return _bounded("found", positives, low, estimate, high)
 
 
-def _precision_of(walk: Walk, found: FloatArray) -> FloatArray:
+def _precision_of(walk: Walk, positives: FloatArray) -> FloatArray:
     """Precision at the j-th positive; 0 where there is none."""
-    return found / (found + walk.before(found))
+    return positives / (positives + walk.before(positives))
 
 
 def labels_spent(ranks: Int64Array, n_items: int) -> ChartRows:
@@ -121,8 +121,8 @@ def labels_spent(ranks: Int64Array, n_items: int) -> ChartRows:
 
 def local_shares(labels: pa.Table, n_items: int) -> ChartRows:
     """Share of positives among the labels of each eighth of a decade of ranks: `rank`, `share`, `labels`."""
-    known = labels.filter(labels.column("label").is_valid())
-    ranks, label = known.column("rank").to_numpy(), known.column("label").to_numpy()
+    labelled = labels.filter(labels.column("label").is_valid())
+    ranks, label = labelled.column("rank").to_numpy(), labelled.column("label").to_numpy()
     edges = np.unique(np.rint(10 ** np.arange(0, np.log10(max(n_items, 2)) + 0.125, 0.125)).astype(np.int64))
     at = np.searchsorted(edges, ranks, side="right") - 1
     count, positive = np.bincount(at, minlength=edges.size), np.bincount(at, weights=label, minlength=edges.size)

@@ -46,27 +46,27 @@ def _established(found: Comparison) -> str:
         )
     rank = found.curves.column("rank").to_numpy()
     higher = np.array([one or "" for one in found.curves.column("higher").to_pylist()])
-    said = []
+    sentences = []
     for name, side in (("a", found.a), ("b", found.b)):
         at = rank[higher == name]
         if at.size:
             where = (
                 f"at {at.size:,} of {rank.size:,} cutoffs compared, from the first {at[0]:,} to the first {at[-1]:,}"
             )
-            said.append(f"{name} ({side.name}) is more precise {where}.")
-    if not said:
+            sentences.append(f"{name} ({side.name}) is more precise {where}.")
+    if not sentences:
         return "No difference in precision is established at any cutoff."
-    return f"Established: {' '.join(said)} {_ABOUT}"
+    return f"Established: {' '.join(sentences)} {_ABOUT}"
 
 
 def _of_one_list(found: Comparison) -> str:
-    excluded, one = found.excluded, "Both are of the same list"
+    excluded, opening = found.excluded, "Both are of the same list"
     if not excluded and found.agree:
-        return f"{one}, so there is no difference to find; their bounds agree at every cutoff."
+        return f"{opening}, so there is no difference to find; their bounds agree at every cutoff."
     says = f"their bounds exclude each other at {excluded:,} of {found.curves.num_rows:,} cutoffs"
     if not found.alike:
-        return f"{one}, yet {says}."
-    return f"{one}, so there is no difference to find, yet {says}: their labels disagree, or a band has failed."
+        return f"{opening}, yet {says}."
+    return f"{opening}, so there is no difference to find, yet {says}: their labels disagree, or a band has failed."
 
 
 def _rules(found: Comparison) -> str:
@@ -82,8 +82,8 @@ def _rules(found: Comparison) -> str:
 def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
-    said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists}){found.claim.condition}."
-    return f"{said} {found.claim.caution}".rstrip()
+    sentence = f"{meaning[0].upper()}{meaning[1:]} ({found.lists}){found.claim.condition}."
+    return f"{sentence} {found.claim.caution}".rstrip()
 
 
 def _short(value: float | None) -> float | None:

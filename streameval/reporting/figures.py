@@ -100,8 +100,8 @@ def slice_figures(study: ReportedStudy) -> list[Figure]:
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
     return [
         Figure(f"slice-{at}", short(each.name), f"{each.curve.n_items:,} items, {each.labelled:,} labels.",
-               band_chart(own, rank_axis(1, last), "precision", 120, top))
-        for at, (each, own) in enumerate(zip(slices, rows, strict=True))
+               band_chart(points, rank_axis(1, last), "precision", 120, top))
+        for at, (each, points) in enumerate(zip(slices, rows, strict=True))
     ]  # fmt: skip
 
 

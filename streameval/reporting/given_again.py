@@ -40,8 +40,8 @@ def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
     """What may have come in twice, and what counts for nothing because it names nobody."""
     lines = []
     if twice := found["given_twice"]:
-        own = {one["source"] for one in twice}
-        others = [f"another {name}" if name in own else name for one in twice for name in one["others"]]
+        names = {one["source"] for one in twice}
+        others = [f"another {name}" if name in names else name for one in twice for name in one["others"]]
         answers = sum(one["answers"] for one in twice)
         lines.append(
             f"All {answers:,} answers of {_listed(one['source'] for one in twice)} are in {_listed(others)} too. "

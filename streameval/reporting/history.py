@@ -69,7 +69,7 @@ def news(history: History) -> list[str]:
     if not history.added:
         return ["Nothing was added: the history has these days and these labels."]
     fresh = [row for row in history.rows if row["day"] in history.added]
-    said = [
+    lines = [
         f"{row['day']} counts with {_labels(row)} labels: its bounds allow for whatever the missing ones say. Give the "
         "study again when more are in."
         for row in fresh
@@ -77,26 +77,26 @@ def news(history: History) -> list[str]:
     ]
     below = [str(row["day"]) for row in fresh if row["outcome"] == "fail"]
     if below:
-        said.append(f"Proven to be below {history.settings.precision} on that day alone: {', '.join(below)}.")
+        lines.append(f"Proven to be below {history.settings.precision} on that day alone: {', '.join(below)}.")
     if history.falls:
-        said.append(f"New: a fall, established on {', '.join(map(str, history.falls))}.")
-    return said
+        lines.append(f"New: a fall, established on {', '.join(map(str, history.falls))}.")
+    return lines
 
 
 def _changes(history: History) -> list[str]:
     """Every change that was named, with the days of its two runs."""
-    said, since = [], None
+    lines, since = [], None
     for row in history.rows:
         since = since or row["run_since"]
         if row["change"] is not None:
-            said.append(
+            lines.append(
                 f"Established on {row['day']}: mean precision {history.settings.place} "
                 f"{_VERBS[row['change']]} from between {row['before_lower']:.4f} and {row['before_upper']:.4f} "
                 f"(since {since}) to between {row['after_lower']:.4f} and {row['after_upper']:.4f} "
                 f"(since {row['run_since']})."
             )
         since = row["run_since"]
-    return said or ["No change of mean precision is established."]
+    return lines or ["No change of mean precision is established."]
 
 
 _VERBS = {"fall": "fell", "rise": "rose"}
@@ -122,8 +122,8 @@ def figure(history: History) -> Spec:
     """Draw the precision of every day with its bounds, and over them those of the run that it belongs to."""
     rows: list[dict[str, Any]] = []
     for row in history.rows:
-        known = ("precision_lower", "precision", "precision_upper", "run_lower", "run_upper")
-        rounded = {key: None if row[key] is None or row[key] != row[key] else round(row[key], 5) for key in known}
+        columns = ("precision_lower", "precision", "precision_upper", "run_lower", "run_upper")
+        rounded = {key: None if row[key] is None or row[key] != row[key] else round(row[key], 5) for key in columns}
         rows.append({"day": f"{row['day']}T00:00:00", "change": row["change"], **rounded})
     x = {"field": "day", "type": "temporal", "title": None, "axis": {"format": "%-d %b %Y", "labelOverlap": True}}
     scale = {"scale": {"zero": False}, "title": "precision", "axis": {"orient": "right"}}

@@ -34,16 +34,16 @@ def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
 
 def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Words that are negative for being none of those named as positive: a typing error may be among them."""
-    for one in sources:
-        shown = [f"{short(word)} ({rows:,})" for word, rows in one["read_as_negative"].items()]
+    for source in sources:
+        shown = [f"{short(word)} ({rows:,})" for word, rows in source["read_as_negative"].items()]
         more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
         if shown:
-            yield f"Read as negative in {one['source']}: {', '.join([*shown[:_SHOWN], *more])}."
+            yield f"Read as negative in {source['source']}: {', '.join([*shown[:_SHOWN], *more])}."
 
 
 def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Rows about items that nobody planned."""
     fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
-    for one in sources:
-        if rows := one["unplanned"]:
-            yield f"{number_of(rows, 'row')} of {one['source']} {fate[rows == 1]}."
+    for source in sources:
+        if rows := source["unplanned"]:
+            yield f"{number_of(rows, 'row')} of {source['source']} {fate[rows == 1]}."

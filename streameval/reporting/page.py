@@ -90,14 +90,14 @@ def _heading(shown: Sequence[ReportedStudy]) -> str:
 def _subject(study: ReportedStudy, several: bool) -> str:
     """What was evaluated: how many items in which order, and how many labels by which method."""
     curve, plan = study.evaluation.curve, study.plan
-    said = [f"{study.name}: "] if several else []
-    said += [number_of(curve.n_items, "item"), _order(plan), ". "]
+    parts = [f"{study.name}: "] if several else []
+    parts += [number_of(curve.n_items, "item"), _order(plan), ". "]
     if plan is None:
-        return f"<p class='soft'>{escaped(''.join(said))}Every item has a label.</p>"
+        return f"<p class='soft'>{escaped(''.join(parts))}Every item has a label.</p>"
     missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
-    said += [f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"]
-    said += [f", {missing:,} of them missing." if missing else "."]
-    return f"<p class='soft'>{escaped(''.join(said))}</p>"
+    parts += [f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"]
+    parts += [f", {missing:,} of them missing." if missing else "."]
+    return f"<p class='soft'>{escaped(''.join(parts))}</p>"
 
 
 def _order(plan: Plan | None) -> str:
@@ -134,7 +134,7 @@ def _section(figure: Figure, more: str = "") -> str:
 
 def _slices(study: ReportedStudy, small: Sequence[Figure]) -> str:
     """Small charts of the slices side by side, and a table of all of them."""
-    said = (
+    caption = (
         "Precision by rank within each slice, the largest first, on the same axes. What is claimed about the slices "
         "holds for all of them together."
     )
@@ -148,7 +148,7 @@ def _slices(study: ReportedStudy, small: Sequence[Figure]) -> str:
         for each in small
     )
     by = escaped(study.evaluation.summary.get("by", ""))
-    head = f"<section><h2>Slices by {by}</h2><p class='soft'>{said}</p><div class='small'>{charts}</div>{rest}"
+    head = f"<section><h2>Slices by {by}</h2><p class='soft'>{caption}</p><div class='small'>{charts}</div>{rest}"
     return f"{head}{tables.slices(study.evaluation.slices)}</section>"
 
 
@@ -166,12 +166,12 @@ def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> str:
 def _details(study: ReportedStudy, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{escaped(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (
+    sentences = (
         half_width_sentence(study.evaluation),
         estimate_sentence(study.evaluation.curve.basis),
         *study.evaluation.curve.findings,
     )
-    parts += [f"<p>{escaped(sentence)}</p>" for sentence in said if sentence]
+    parts += [f"<p>{escaped(sentence)}</p>" for sentence in sentences if sentence]
     parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study.evaluation.summary["account"])]
     if study.items is not None:
         parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]

@@ -76,8 +76,8 @@ def _estimates(curve: Curve, ranks: Int64Array) -> dict[str, Any]:
     """Estimated yield at the first of some ranks, as far as it is known, and misses; nothing without estimates."""
     if curve.plug_in is None:
         return {}
-    known = curve.plug_in.curve.at(ranks)
-    short = np.array([float(f"{value:.{_DIGITS}g}") for value in known[~np.isnan(known)].tolist()])
+    yields = curve.plug_in.curve.at(ranks)
+    short = np.array([float(f"{value:.{_DIGITS}g}") for value in yields[~np.isnan(yields)].tolist()])
     missed = curve.plug_in.misses
     return {"yield": _runs(short, "values"), "missed": None if np.isnan(missed) else missed}
 

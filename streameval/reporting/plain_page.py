@@ -25,11 +25,11 @@ def plain_page(name: str, found: Result, told: Told) -> str:
 
 def provenance(summary: Mapping[str, Any]) -> str:
     """What results were made from."""
-    said = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
-    said |= {"judge": summary["judge"]} if summary.get("judge") else {}
-    said |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
-    said |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
-    return table(["", ""], [[name, printable(str(value))] for name, value in said.items()])
+    facts = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    facts |= {"judge": summary["judge"]} if summary.get("judge") else {}
+    facts |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
+    facts |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
+    return table(["", ""], [[name, printable(str(value))] for name, value in facts.items()])
 
 
 def number(value: float | int | None) -> str:

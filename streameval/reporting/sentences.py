@@ -63,8 +63,8 @@ def page_verdict(found: Evaluation) -> str:
     if claim.coverage == "exact":
         tied = found.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
-        said = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
-        return f"{said} That took {labels}. {claim.caution}".rstrip()
+        sentence = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
+        return f"{sentence} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)

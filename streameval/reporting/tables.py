@@ -88,10 +88,10 @@ def slices(results: Sequence[SliceResult]) -> str:
     rows = []
     for result in results:
         size = result.curve.n_items
-        known = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
-        whole = known["precision_at", str(size)]
-        area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
-        deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
+        by_name = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
+        whole = by_name["precision_at", str(size)]
+        area = by_name.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
+        deepest = by_name.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
             short(result.name), f"{size:,}", f"{result.labelled:,} of {result.planned:,}", _range(whole), _range(area),
             "unknown" if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
@@ -129,10 +129,10 @@ def assumptions(study: ReportedStudy) -> str:
     rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
     if not rows:
         return ""
-    said = (
+    caption = (
         "<p class='soft'>A.1 and A.2 of the PAULA paper, tested on these labels; small p-values speak against them.</p>"
     )
-    return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
+    return caption + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
 
 
 def provenance(study: ReportedStudy) -> str:

@@ -64,22 +64,22 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
     units = ranking.rows.units(column)
     total, done = sum(unit.rows for unit in units), 0
     codes = mapped_bytes(folder / "slices", total)
-    known: dict[str | None, int] = {}
+    code_of: dict[str | None, int] = {}
     counts = np.zeros(MOST_SLICES, np.int64)
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
-        for unit, names, own in in_order(pool, lambda unit: _read(unit, column, where), units, 2 * threads):
-            table = _codes_of(names, known, f"{where}: column '{column}'")
-            mine = table[own]
+        for unit, names, indices in in_order(pool, lambda unit: _read(unit, column, where), units, 2 * threads):
+            table = _codes_of(names, code_of, f"{where}: column '{column}'")
+            mine = table[indices]
             codes[unit.first_position : unit.first_position + unit.rows] = mine
             counts += np.bincount(mine, minlength=MOST_SLICES)
             done += unit.rows
             progress(done, total)
     ranking.rows.check_unchanged()
-    if None in known and NONE in known:
+    if None in code_of and NONE in code_of:
         what = f"{where}: column '{column}' has items without a value, and others of the value '{NONE}'"
         raise InputError(what, "rename it")
-    return _largest_first([NONE if name is None else name for name in known], counts[: len(known)], codes)
+    return _largest_first([NONE if name is None else name for name in code_of], counts[: len(code_of)], codes)
 
 
 def _check_type(where: str, kind: pa.DataType, column: str) -> None:
@@ -99,12 +99,12 @@ def _read(unit: Unit, column: str, where: str) -> tuple[Unit, list[str | None], 
         values = pa.concat_arrays(values.cast(pa.large_string()).chunks)
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    own = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
-    used = np.flatnonzero(np.bincount(own))  # a dictionary may name what no row has, and far too much of it
+    indices = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
+    used = np.flatnonzero(np.bincount(indices))  # a dictionary may name what no row has, and far too much of it
     if used.size > MOST_SLICES:
         raise _too_many(f"{where}: column '{column}'")
     named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
-    return unit, [*named, None] if values.indices.null_count else named, np.searchsorted(used, own)
+    return unit, [*named, None] if values.indices.null_count else named, np.searchsorted(used, indices)
 
 
 def _too_many(what: str) -> InputError:
@@ -113,14 +113,14 @@ def _too_many(what: str) -> InputError:
     )
 
 
-def _codes_of(names: list[str | None], known: dict[str | None, int], what: str) -> UInt8Array:
+def _codes_of(names: list[str | None], code_of: dict[str | None, int], what: str) -> UInt8Array:
     """Code of each name; new ones are numbered on, as far as there may be."""
     for name in names:
-        if name not in known:
-            if len(known) == MOST_SLICES:
+        if name not in code_of:
+            if len(code_of) == MOST_SLICES:
                 raise _too_many(what)
-            known[name] = len(known)
-    return np.array([known[name] for name in names], np.uint8)
+            code_of[name] = len(code_of)
+    return np.array([code_of[name] for name in names], np.uint8)
 
 
 def _largest_first(names: Sequence[str], counts: Int64Array, codes: UInt8Array) -> Slices:

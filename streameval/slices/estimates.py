@@ -38,16 +38,16 @@ def with_list_rates(
     cutoffs, inside = counted
     middle = (np.concatenate([[0], cutoffs[:-1]]) + cutoffs + 1) / 2
     gap, rates = pool.gap_of(middle), pool.rates()
-    found = {}
+    estimated = {}
     for at, (part, (name, curve)) in enumerate(zip(parts, curves.items(), strict=True)):
         if curve.estimated is None:
-            own = part.labels(labels)
-            rank, label = own.rank[own.known], own.label[own.known]
+            part_labels = part.labels(labels)
+            rank, label = part_labels.rank[part_labels.known], part_labels.label[part_labels.known]
             ends, some = np.unique(inside[:, at], return_index=True)
             some, ends = some[ends > 0], ends[ends > 0]
             curve = replace(curve, estimated=joined(ends, rates[gap[some]], rank, label))
-        found[name] = curve
-    return found
+        estimated[name] = curve
+    return estimated
 
 
 def list_estimate(
@@ -55,11 +55,11 @@ def list_estimate(
 ) -> YieldEstimate | None:
     """Add up the estimates of all slices; None where one has none. Arguments are those of `with_list_rates`."""
     plugs = [curve.plug_in for curve in curves.values()]
-    own = [plug.curve for plug in plugs if plug is not None]
-    if len(own) < len(parts):
+    yields = [plug.curve for plug in plugs if plug is not None]
+    if len(yields) < len(parts):
         return None
     cutoffs, inside = counted
-    sums = np.sum([estimate.at(inside[:, at]) for at, estimate in enumerate(own)], axis=0)
+    sums = np.sum([estimate.at(inside[:, at]) for at, estimate in enumerate(yields)], axis=0)
     rank, label = labels.rank[labels.known], labels.label[labels.known]
     at = np.searchsorted(rank, cutoffs, side="right")
     positives = np.concatenate([[0], np.cumsum(label)])[at]
@@ -69,32 +69,32 @@ def list_estimate(
         estimate = YieldEstimate(np.concatenate([[0], cutoffs]), np.concatenate([[0.0], sums]))
     else:
         estimate = joined(cutoffs, np.clip(rate, 0, 1), rank, label)
-    return replace(estimate, weight=_weights(parts, own, labels, counted))
+    return replace(estimate, weight=_weights(parts, yields, labels, counted))
 
 
 def _whole_pool(parts: Sequence[SlicePlan], labels: Labels) -> PooledLabels:
     odds = np.zeros(labels.rank.size)
     for part in parts:
-        method, known = method_of(part.plan), labels.known[part.rows]
+        method, mask = method_of(part.plan), labels.known[part.rows]
         if isinstance(method, DrawsAtRandom):
-            odds[part.rows] = odds_of(method.weights(part.plan), known)
+            odds[part.rows] = odds_of(method.weights(part.plan), mask)
     return PooledLabels.of(labels.rank, labels.label, odds)
 
 
 def _weights(
-    parts: Sequence[SlicePlan], own: Sequence[YieldEstimate], labels: Labels, counted: tuple[Int64Array, Int64Array]
+    parts: Sequence[SlicePlan], yields: Sequence[YieldEstimate], labels: Labels, counted: tuple[Int64Array, Int64Array]
 ) -> FloatArray:
     """Items that each label stands for: of its slice, and of slices that took the rates of the list."""
     weight = np.zeros(labels.rank.size)
     cutoffs, inside = counted
     middle = (np.concatenate([[0], cutoffs[:-1]]) + cutoffs + 1) / 2
-    for at, (part, estimate) in enumerate(zip(parts, own, strict=True)):
+    for at, (part, estimate) in enumerate(zip(parts, yields, strict=True)):
         if estimate.weight is not None:
             weight[part.rows] += estimate.weight
             continue
-        known = labels.known[part.rows]
-        weight[part.rows] += known
-        pool, taken = _whole_pool(parts, labels), np.searchsorted(part.plan.ranks[known], inside[:, at], side="right")
+        mask = labels.known[part.rows]
+        weight[part.rows] += mask
+        pool, taken = _whole_pool(parts, labels), np.searchsorted(part.plan.ranks[mask], inside[:, at], side="right")
         items = np.diff(inside[:, at] - taken, prepend=0).astype(np.float64)
         gaps = np.bincount(pool.gap_of(middle), items, pool.rank.size + 1).astype(np.float64)
         weight[np.searchsorted(labels.rank, pool.rank)] += pool.stand_for(gaps, pool.rates())

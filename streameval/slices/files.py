@@ -56,11 +56,11 @@ class SliceResult:
 
 def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
     """Find a slice by its name; an `InputError` where there is none."""
-    known = {result.name: result for result in slices}
-    if name not in known:
-        hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
+    by_name = {result.name: result for result in slices}
+    if name not in by_name:
+        hint = did_you_mean(name, list(by_name)) if by_name else "slices are planned with --by COL"
         raise InputError(f"there is no slice '{name}'", hint)
-    return known[name]
+    return by_name[name]
 
 
 def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
@@ -73,8 +73,8 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
         [result.metrics for result in slices],
     ))  # fmt: skip
     return {
-        name: pa.concat_tables(own, promote_options="default").combine_chunks()
-        for name, own in zip(SLICES, parts, strict=True)
+        name: pa.concat_tables(pieces, promote_options="default").combine_chunks()
+        for name, pieces in zip(SLICES, parts, strict=True)
     }
 
 
@@ -88,12 +88,12 @@ def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]])
     if not facts:
         return ()
     tables = [file.table for file in files]
-    found = []
+    results = []
     for entry in facts:
         envelope, shown, metrics = (
             table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
         curve = stored_curve(entry, envelope, shown)
         counts = (entry["planned"], entry["labelled"], entry["positive"])
-        found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
-    return tuple(found)
+        results.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
+    return tuple(results)

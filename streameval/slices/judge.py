@@ -67,17 +67,17 @@ def _as_stored(
     threads = os.cpu_count() or 1
 
     def count(unit: Unit) -> tuple[Unit, slice, Int64Array, UInt8Array]:
-        said = judge.said(unit.read([judge.column]).column(0), unit.place)
+        answers = judge.said(unit.read([judge.column]).column(0), unit.place)
         first, last = unit.first_position, unit.first_position + unit.rows
         some = slice(np.searchsorted(ends, first, "right"), np.searchsorted(ends, last) + 1)
         edges = np.concatenate([[0], np.minimum(ends[some], last) - first])
-        own = ranks[np.searchsorted(ranks, first, "right") : np.searchsorted(ranks, last, "right")]
-        return unit, some, judge.counted(said, edges), judge.codes_of(said[own - 1 - first])
+        wanted = ranks[np.searchsorted(ranks, first, "right") : np.searchsorted(ranks, last, "right")]
+        return unit, some, judge.counted(answers, edges), judge.codes_of(answers[wanted - 1 - first])
 
     at = 0
     with ThreadPoolExecutor(threads) as pool:
-        for unit, some, own, drawn in in_order(pool, count, units, 2 * threads):
-            counts[some] += own
+        for unit, some, unit_counts, drawn in in_order(pool, count, units, 2 * threads):
+            counts[some] += unit_counts
             classes[at : at + drawn.size] = drawn
             at, done = at + drawn.size, done + unit.rows
             progress(done, total)
@@ -96,9 +96,9 @@ def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> S
         return unit, judge.codes(unit.read([judge.column]).column(0), unit.place)
 
     with ThreadPoolExecutor(threads) as pool:
-        for unit, own in in_order(pool, classes_of, units, 2 * threads):
-            codes[unit.first_position : unit.first_position + unit.rows] = own
-            counts += np.bincount(own, minlength=judge.classes)
+        for unit, classes in in_order(pool, classes_of, units, 2 * threads):
+            codes[unit.first_position : unit.first_position + unit.rows] = classes
+            counts += np.bincount(classes, minlength=judge.classes)
             done += unit.rows
             progress(done, total)
     ranking.rows.check_unchanged()

@@ -63,12 +63,12 @@ def _as_stored(slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array
     ends = np.cumsum([ranks.size for ranks in wanted]).astype(np.int64)
     at = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     flat = np.concatenate([np.empty(0, np.int64), *wanted])
-    found, seen = np.zeros(flat.size, np.int64), np.zeros(len(slices.names), np.int64)
+    positions, seen = np.zeros(flat.size, np.int64), np.zeros(len(slices.names), np.int64)
     counts = np.zeros((cutoffs.size, len(slices.names)), np.int64)
     for first, codes in slices.blocks():
-        find_in_order(codes, first, seen, flat, at, ends, found)
+        find_in_order(codes, first, seen, flat, at, ends, positions)
         count_between(codes, first, cutoffs, counts)
-    return SlicePositions(np.split(found, ends[:-1]), np.cumsum(counts, axis=0))
+    return SlicePositions(np.split(positions, ends[:-1]), np.cumsum(counts, axis=0))
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,15 @@ def _by_score(
         scanned = _SliceScan(**of_scan, slices=slices, code=code)
         located.append(locate(scanned, wanted[code], limit_bytes, "last", progress))
     words, places = _marks(scan, located)
-    at, found = places[0], dict(zip(searched, places[1:], strict=True))
-    own = [found.get(code, np.empty(0, np.int64)) for code in range(len(wanted))]
+    at, by_code = places[0], dict(zip(searched, places[1:], strict=True))
+    marks = [by_code.get(code, np.empty(0, np.int64)) for code in range(len(wanted))]
     ends = np.append(at, words.shape[1])  # the last is for items after all marks
-    edges = [np.union1d(ends, of_slice) for of_slice in own]
+    edges = [np.union1d(ends, of_slice) for of_slice in marks]
     rank, inside = _count(scan, slices, words, edges, progress)
-    counted = [up_to[np.searchsorted(edge, mine)] for up_to, edge, mine in zip(inside, edges, own, strict=True)]
+    counted = [up_to[np.searchsorted(edge, mine)] for up_to, edge, mine in zip(inside, edges, marks, strict=True)]
     _check(counted, wanted, rank[at], cutoffs)
     counts = [up_to[np.searchsorted(edge, at)] for up_to, edge in zip(inside, edges, strict=True)]
-    return SlicePositions([rank[of_slice] for of_slice in own], np.stack(counts, axis=1))
+    return SlicePositions([rank[of_slice] for of_slice in marks], np.stack(counts, axis=1))
 
 
 def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[Int64Array]]:

@@ -112,13 +112,13 @@ def slice_results(
     made, curves = slice_plans(plan), list(known.values())
     if scores is not None:
         scored = slice_scores(plan.marks, [part.name for part in made], scores)
-        curves = [curve.with_score(own) for curve, own in zip(curves, scored, strict=True)]
-    found = []
+        curves = [curve.with_score(table) for curve, table in zip(curves, scored, strict=True)]
+    results = []
     for part, curve in zip(made, curves, strict=True):
-        own = part.labels(labels)
-        counts = (own.rank.size, int(own.known.sum()), int(np.sum(own.label == 1)))
-        found.append(SliceResult(part.name, *counts, curve, curve.table, metrics(curve)))
-    return tuple(found)
+        part_labels = part.labels(labels)
+        counts = (part_labels.rank.size, int(part_labels.known.sum()), int(np.sum(part_labels.label == 1)))
+        results.append(SliceResult(part.name, *counts, curve, curve.table, metrics(curve)))
+    return tuple(results)
 
 
 def refuse_misses(plan: Plan, misses: int) -> None:

@@ -81,8 +81,8 @@ def list_cutoffs(n_items: int) -> Int64Array:
     steps = int(np.ceil(np.log(max(n_items, 2)) / np.log(_RATIO)))
     grid = np.floor(_RATIO ** np.arange(steps)).astype(np.int64)
     powers = 10 ** np.arange(0, 16, dtype=np.int64)
-    found = np.unique(np.concatenate([np.arange(1, 101), grid, powers, [n_items]]))
-    return found[found <= n_items]
+    cutoffs = np.unique(np.concatenate([np.arange(1, 101), grid, powers, [n_items]]))
+    return cutoffs[cutoffs <= n_items]
 
 
 def join_plans(
@@ -101,8 +101,8 @@ def join_plans(
     """
     tables, notes = [], []
     for part, name, ranks in zip(slice_plans, names, rank, strict=True):
-        own = part.table.drop_columns(["rank"])
-        table = pa.table({"rank": ranks, **{key: own.column(key) for key in own.column_names}})
+        columns = part.table.drop_columns(["rank"])
+        table = pa.table({"rank": ranks, **{key: columns.column(key) for key in columns.column_names}})
         table = table.append_column("slice", pa.array([name] * ranks.size, pa.string()))
         tables.append(table.append_column("slice_rank", pa.array(part.ranks)))
         differ = {key: value for key, value in part.parameters.items() if value != parameters.get(key)}
@@ -115,17 +115,17 @@ def slice_plans(plan: Plan) -> list[SlicePlan]:
     """Slices of a plan, the largest first, each with its share of the confidence."""
     slices, method = plan.slices, method_of(plan)
     placed = _rows(plan.table.column("slice"), [entry.name for entry in slices])
-    own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
-    found = []
+    names = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
+    parts = []
     for entry, rows in zip(slices, placed, strict=True):
         taken = plan.table.take(pa.array(rows))
-        table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
+        table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in names}})
         parameters = {**plan.parameters, **entry.parameters}
         if method.confidence is not None:
             parameters["confidence"] = slice_confidence(method.confidence, len(slices))
         part = Plan(plan.method, parameters, entry.n_items, entry.seed, table, plan.ranking, entry.notes)
-        found.append(SlicePlan(entry.name, part, rows))
-    return found
+        parts.append(SlicePlan(entry.name, part, rows))
+    return parts
 
 
 def _rows(column: pa.ChunkedArray, names: Sequence[str]) -> list[Int64Array]:
@@ -174,9 +174,9 @@ def slice_scores(marks: pa.Table, names: Sequence[str], scores: pa.Table) -> lis
     """
     items = marks.filter(marks.column("is_item"))
     at = pc.index_in(items.column("rank"), value_set=scores.column("rank").combine_chunks())
-    known = items.filter(pc.is_valid(at))
-    found = pa.table({"rank": known.column("slice_rank"), "score": scores.column("score").take(at.drop_null())})
-    return [found.take(pa.array(rows)) for rows in _rows(known.column("slice"), names)]
+    scored = items.filter(pc.is_valid(at))
+    table = pa.table({"rank": scored.column("slice_rank"), "score": scores.column("score").take(at.drop_null())})
+    return [table.take(pa.array(rows)) for rows in _rows(scored.column("slice"), names)]
 
 
 def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_error: float) -> Curve:
@@ -221,11 +221,11 @@ def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:
     weakest = next(claim for claim in claims if claim.coverage == coverage)
     chance = any(claim.confidence is not None and claim.coverage != "exact" for claim in claims)
     assumes = list(dict.fromkeys(claim.assumes for claim in claims if claim.coverage != "exact"))
-    said = assumes[0] if len(assumes) == 1 else "of each slice what its own bounds assume"
+    assumption = assumes[0] if len(assumes) == 1 else "of each slice what its own bounds assume"
     if not chance:
-        return replace(weakest, assumes=said)
+        return replace(weakest, assumes=assumption)
     level = confidence if confidence is not None else 1 - sum(1 - (c.confidence or 1.0) for c in claims)
-    return replace(weakest, confidence=level, assumes=said)
+    return replace(weakest, confidence=level, assumes=assumption)
 
 
 def _findings(curves: Mapping[str, Curve]) -> tuple[str, ...]:

@@ -161,13 +161,13 @@ class Study:
     def selected(self, plan: Plan) -> Own | None:
         """Read what `save_selection` wrote; None where it is not all there, damaged, or of another plan."""
         try:
-            own = read_table(self.folder / "selection.parquet", _SELECT, rank=pa.int64(), se_task=pa.int64())
+            file = read_table(self.folder / "selection.parquet", _SELECT, rank=pa.int64(), se_task=pa.int64())
             whole = plan.ranking.get("score") is None or self.thresholds(plan) is not None
         except (FileNotFoundError, StudyError):
             return None
-        if own.facts.get("plan_id") != plan.plan_id or not whole:
+        if file.facts.get("plan_id") != plan.plan_id or not whole:
             return None
-        return own if np.array_equal(own.table.column("rank").to_numpy(), plan.ranks) else None
+        return file if np.array_equal(file.table.column("rank").to_numpy(), plan.ranks) else None
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`; a `StudyError` where they belong to another plan."""
@@ -181,21 +181,21 @@ class Study:
         path = self.folder / name
         if not path.exists():
             return None
-        own = read_table(path, _SELECT, rank=pa.int64())
-        if own.facts.get("plan_id") != plan.plan_id:
+        file = read_table(path, _SELECT, rank=pa.int64())
+        if file.facts.get("plan_id") != plan.plan_id:
             raise StudyError(f"{path}: belongs to another plan", _SELECT)
-        return own.table
+        return file.table
 
     def first_task(self, plan: Plan) -> int | None:
         """Least number of the tasks that people may have by now; None where nothing of this plan was selected."""
         path = self.folder / "selection.parquet"
         try:
-            own = read_table(path, _SELECT, se_task=pa.int64())
+            file = read_table(path, _SELECT, se_task=pa.int64())
         except (OSError, StudyError):
             return None  # it is made again, whatever it was
-        if own.facts.get("plan_id") not in plan.study_ids:
+        if file.facts.get("plan_id") not in plan.study_ids:
             return None
-        return min(own.table.column("se_task").to_pylist(), default=None)
+        return min(file.table.column("se_task").to_pylist(), default=None)
 
     @property
     def labels(self) -> LabelStore:

@@ -105,10 +105,10 @@ def alike(a: Side, b: Side) -> bool:
 
 def differences(a: Side, b: Side) -> pa.Table:
     """Every metric that both lists have, under the same argument, and precision at equal thresholds."""
-    own, others = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
-    theirs = {(row["metric"], row["argument"]): row for row in others.to_pylist()}
+    metrics_a, metrics_b = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
+    theirs = {(row["metric"], row["argument"]): row for row in metrics_b.to_pylist()}
     rows = []
-    for mine in own.to_pylist():
+    for mine in metrics_a.to_pylist():
         other = theirs.get((mine["metric"], mine["argument"]))
         if other is not None:
             rows.append(_row(mine["metric"], mine["argument"], Bounds.of_row(mine), Bounds.of_row(other)))
@@ -119,8 +119,8 @@ def _row(metric: str, argument: str, a: Bounds, b: Bounds) -> dict[str, Any]:
     """Difference of two metrics; a bound of it is open where a bound of either is."""
     gap = subtract(a, (b.upper, b.estimate, b.lower)).tolist()
     row = {"a": a.estimate, "b": b.estimate, **dict(zip(Bounds._fields, gap, strict=True))}
-    known = {key: None if math.isnan(value) else float(value) for key, value in row.items()}
-    return {"metric": metric, "argument": argument, **known}
+    values = {key: None if math.isnan(value) else float(value) for key, value in row.items()}
+    return {"metric": metric, "argument": argument, **values}
 
 
 def subtract(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -147,9 +147,9 @@ def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
     rows = []
     for threshold in sorted(thresholds, reverse=a.descending):
         precision = [_precision_from(side, threshold) for side in (a, b)]
-        known = [bounds for bounds in precision if bounds is not None]
-        if len(known) == 2:
-            rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), *known))
+        pair = [bounds for bounds in precision if bounds is not None]
+        if len(pair) == 2:
+            rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), *pair))
     return rows
 
 
@@ -169,10 +169,10 @@ def _precision_from(side: Side, threshold: float) -> Bounds | None:
     None where no item is known to be there. Items without a score come last; ranks whose score was not read say nothing
     of where the threshold lies.
     """
-    known = _scores(side.curve)
-    if known is None:
+    scores = _scores(side.curve)
+    if scores is None:
         return None
-    rank, score = known
+    rank, score = scores
     inside = score >= threshold if side.descending else score <= threshold
     if not inside.any():
         return None  # not even one item is known to be inside

@@ -32,14 +32,14 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
         FileNotFoundError, StudyError, OutsideError: As `read_json`; also a file of another format.
     """
     header = read_json(path, hint)
-    found, made = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
-    if found < FORMAT:
+    file_format, made = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
+    if file_format < FORMAT:
         again = f"evaluate {shlex.quote(str(path.parent))}" if (path.parent / "plan.json").exists() else ""
         raise StudyError(f"{path}: {made} wrote it, in an earlier format than is read now",
                          f"run `streameval {again}`: it keeps every label" if again else
                          "run `streameval exact` again, into this folder")  # fmt: skip
-    if found > FORMAT:
-        raise StudyError(f"{path}: {made} wrote format {found}, and this version reads format {FORMAT}",
+    if file_format > FORMAT:
+        raise StudyError(f"{path}: {made} wrote format {file_format}, and this version reads format {FORMAT}",
                          f"use {made}, or {hint}")  # fmt: skip
     return {**marked(_kind(header)), **header}
 

@@ -191,10 +191,10 @@ class History(Tabular):
         """Append a day, or put it in the place that it has: its level, and what is established of runs."""
         rows = self.rows
         at = next((index for index, row in enumerate(rows) if row["day"] == new.day), len(rows))
-        found = self.table.slice(0, at)
+        table = self.table.slice(0, at)
         for row in (new.as_row(), *rows[at + 1 :]):
-            found = self._judged(pa.concat_tables([found, pa.Table.from_pylist([row], schema=SCHEMA)]))
-        return replace(self, table=found, added=(*self.added, new.day))
+            table = self._judged(pa.concat_tables([table, pa.Table.from_pylist([row], schema=SCHEMA)]))
+        return replace(self, table=table, added=(*self.added, new.day))
 
     def _judged(self, table: pa.Table) -> pa.Table:
         """Fill in what the last day says of the precision to keep, and of runs."""
@@ -247,9 +247,9 @@ def read_history(path: Path) -> History | None:
         StudyError: A file that is no history, or was changed since.
     """
     try:
-        own = read_table(path, _HINT, day=pa.date32(), study=pa.string(), evaluation_id=pa.string(), rank=pa.int64())
+        file = read_table(path, _HINT, day=pa.date32(), study=pa.string(), evaluation_id=pa.string(), rank=pa.int64())
     except FileNotFoundError:
         return None
-    if "measure" not in own.facts.get("history", {}) or own.table.schema != SCHEMA:
+    if "measure" not in file.facts.get("history", {}) or file.table.schema != SCHEMA:
         raise StudyError(f"{path}: is no history of studies that this version writes", _HINT)
-    return History(Settings(**own.facts["history"]), own.table)
+    return History(Settings(**file.facts["history"]), file.table)

@@ -64,7 +64,7 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
     path = folder.folder / "judge_items.parquet"
     items = Items(read_table(path, "run `streameval select --export` again").table) if path.exists() else Items()
     asked = view(plan)
-    said = np.full(asked.ranks.size, np.nan)
+    answers = np.full(asked.ranks.size, np.nan)
     for source in sources:
         with copied(source) as place:
             votes = read_votes(place, asked, items, columns)
@@ -72,14 +72,14 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
         table = votes.table.filter(pa.array([state == "answer" for state in votes.table.column("state").to_pylist()]))
         _refuse_no_shares(votes, table)
         at, value = np.searchsorted(asked.ranks, table.column("rank").to_numpy()), table.column("value").to_numpy()
-        before = said[at]
-        said[at] = value
-        differ = np.flatnonzero((said[at] != value) | (~np.isnan(before) & (before != value)))
+        before = answers[at]
+        answers[at] = value
+        differ = np.flatnonzero((answers[at] != value) | (~np.isnan(before) & (before != value)))
         if differ.size:
             row = table.column("row")[int(differ[0])].as_py()
             raise InputError(f"{votes.source}: row {row:,} has a second answer to an item, and another one",
                              "give each item one answer")  # fmt: skip
-    return said
+    return answers
 
 
 def _refuse_no_shares(votes: Votes, answers: pa.Table) -> None:
@@ -109,9 +109,9 @@ def refuse_other_answers(folder: Study, plan: Plan, said: FloatArray) -> None:
         "have none now": then & ~now,
         "have another": then & now & (before != said),
     }
-    found = [f"{int(np.sum(items)):,} items {what}" for what, items in changes.items() if np.any(items)]
-    if found:
+    differences = [f"{int(np.sum(items)):,} items {what}" for what, items in changes.items() if np.any(items)]
+    if differences:
         raise StudyError(
-            f"{folder.folder}: its judge has answered already, and its answers are frozen: {', '.join(found)}",
+            f"{folder.folder}: its judge has answered already, and its answers are frozen: {', '.join(differences)}",
             "give the answers that were frozen; another judge is another study: plan into a new folder",
         )

@@ -77,16 +77,16 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
     """
     files = {one.facts["given"]: one for one in stored}
     twice = given_twice(rows)
-    found = nameless(rows, [one.given for one in twice])
+    unnamed = nameless(rows, [one.given for one in twice])
     return {
         "given_twice": [
             {"id": files[one.given].identity, "source": files[one.given].facts["source"],
              "others": [files[other].facts["source"] for other in one.others], "answers": one.answers}
             for one in twice
         ],
-        "nameless": found and {"sources": [files[one].facts["source"] for one in found.given],
-                               "ids": [files[one].identity for one in found.given],
-                               "items": found.items, "answers": found.lost},
+        "nameless": unnamed and {"sources": [files[one].facts["source"] for one in unnamed.given],
+                                 "ids": [files[one].identity for one in unnamed.given],
+                                 "items": unnamed.items, "answers": unnamed.lost},
     }  # fmt: skip
 
 

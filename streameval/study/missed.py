@@ -61,18 +61,18 @@ def rest_of(folder: Path, plan: Plan) -> Rest:
     """
     study = Study(folder)
     evaluation = study.evaluation()
-    claim, own = evaluation.curve.claim, study.plan() if study.exists else None
+    claim, rest_plan = evaluation.curve.claim, study.plan() if study.exists else None
     if not evaluation.curve.proves or claim.coverage == "conditional":
         raise StudyError(
             f"{folder}: its bounds hold with no stated probability", "label the rest by loguniform or uniform"
         )
-    if own is not None and own.ranking.get("fingerprint") == plan.ranking.get("fingerprint"):
+    if rest_plan is not None and rest_plan.ranking.get("fingerprint") == plan.ranking.get("fingerprint"):
         raise StudyError(
             f"{folder} is a study of the ranking itself", "misses are among the items that it never returned"
         )
     summary = evaluation.summary
     judging = Judging(label_error=float(summary.get("label_error", 0.0)), assume=summary.get("assume"))
-    return Rest(folder, own, evaluation, judging)
+    return Rest(folder, rest_plan, evaluation, judging)
 
 
 def refuse_overlap(study: Study, plan: Plan, rest: Rest) -> None:
@@ -109,16 +109,16 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
     share = 1 - level if curve.claim.coverage == "exact" or method_of(plan).level is None else (1 - level) / 2
     few, many, estimate = _misses(rest, 1 - share)
     claim = _claim(curve.claim, rest, level)
-    said = (
+    sentence = (
         f"Of {rest.evaluation.curve.n_items:,} items that were never returned, {few:,} to {many:,} are positive by the "
         f"labels of {rest.folder}: recall, F and all that counts them holds with the rest of the bounds at once"
     )
-    own, both = curve.claim.confidence, claim.confidence
+    study_confidence, both = curve.claim.confidence, claim.confidence
     told = curve.findings
     if both is not None:  # half of δ is an inner matter: one probability is told, that of it all
         told = tuple(Promise(both, one.says) if isinstance(one, Promise) else one for one in told)
-    said += "." if own is not None or both is None else f", with probability {both:g}."
-    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*told, said))
+    sentence += "." if study_confidence is not None or both is None else f", with probability {both:g}."
+    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*told, sentence))
 
 
 def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:
@@ -132,15 +132,15 @@ def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:
     return few, many, float(inside(rest.evaluation.curve.yield_at(curve.n_items).estimate, few, many))
 
 
-def _claim(own: Claim, rest: Rest, level: float) -> Claim:
+def _claim(claim: Claim, rest: Rest, level: float) -> Claim:
     """The claim of both together: the weaker one, under the assumptions of both."""
     other = rest.evaluation.curve.claim
     where = f"that the items of {rest.folder} are all that the ranking never returned"
-    alike = own.assumes == other.assumes == ASSUMES_THE_DRAW
-    each = own.assumes if rest.exact else f"{own.assumes}; of {rest.folder}: {other.assumes}"
+    alike = claim.assumes == other.assumes == ASSUMES_THE_DRAW
+    each = claim.assumes if rest.exact else f"{claim.assumes}; of {rest.folder}: {other.assumes}"
     assumes = f"{ASSUMES_BOTH_DRAWS if alike else each}; and {where}"
-    about, why = (own.about, own.why) if own.about != TRUTH else (other.about, other.why)
-    coverage, confidence = own.coverage, own.confidence
+    about, why = (claim.about, claim.why) if claim.about != TRUTH else (other.about, other.why)
+    coverage, confidence = claim.coverage, claim.confidence
     if not rest.exact and coverage != "none":
         coverage = "simultaneous" if coverage == "exact" else coverage
         confidence = level

@@ -37,8 +37,8 @@ def read_plan(folder: Path) -> Plan:
     path = folder / "plan.json"
     try:
         header = read_header(path, _RESTORE)
-        known = {key: header[key] for key in _PLAN_KEYS}
-        plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **known)
+        values = {key: header[key] for key in _PLAN_KEYS}
+        plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **values)
         _refuse_invented(plan)
     except FileNotFoundError as error:
         raise _without_plan(folder, error.filename) from error
@@ -73,26 +73,26 @@ def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]
         "judge_counts": ("judge_counts", "judge" in notes and judge.get("answered", True), {"items": pa.int64()}),
         "judge_sample": ("judge_sample", "sample" in judge or "reserve" in judge, _RANKS),
     }
-    found = {}
+    tables = {}
     for field, (name, there, columns) in wanted.items():
         if there:
-            own, former = (
+            file, former = (
                 read_table(folder / f"{name}.parquet", _RESTORE, **columns),
                 folder / "plans" / f"{name}.parquet",
             )
-            if own.facts.get("plan_id") != header["plan_id"] and former.exists():  # growing it was interrupted
-                own = read_table(former, _RESTORE, folder, **columns)
-            found[field] = own.table
-    return found
+            if file.facts.get("plan_id") != header["plan_id"] and former.exists():  # growing it was interrupted
+                file = read_table(former, _RESTORE, folder, **columns)
+            tables[field] = file.table
+    return tables
 
 
 def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
     """Planned ranks; those that plan.json is of, where growing the plan was interrupted before it was replaced."""
-    own = read_table(folder / "plan.parquet", _RESTORE, **_RANKS)
+    file = read_table(folder / "plan.parquet", _RESTORE, **_RANKS)
     former = folder / "plans" / f"{header['plan_id']}.parquet"
-    if own.facts.get("plan_id") != header["plan_id"] and former.exists():
-        own = read_table(former, _RESTORE, folder, **_RANKS)
-    return own.table
+    if file.facts.get("plan_id") != header["plan_id"] and former.exists():
+        file = read_table(former, _RESTORE, folder, **_RANKS)
+    return file.table
 
 
 def _refuse_invented(plan: Plan) -> None:
@@ -152,9 +152,9 @@ def difference(there: Plan, new: Plan) -> str:
     """Say what two plans differ in, as it was then and is now: the first few things, and how many more."""
     old, now = _described(there), _described(new)
     keys = [key for key in {**now, **old} if old.get(key) != now.get(key)]
-    said = [f"{_named(key, old.get(key))} then, {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
+    changes = [f"{_named(key, old.get(key))} then, {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
     more = [f"and {len(keys) - _DIFFERENCES:,} more"] if len(keys) > _DIFFERENCES else []
-    return "; ".join([*said, *more]) or "its ranks differ"
+    return "; ".join([*changes, *more]) or "its ranks differ"
 
 
 def _described(plan: Plan) -> dict[str, Any]:

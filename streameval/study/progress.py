@@ -102,14 +102,14 @@ def strata_of(plan: Plan, known: BoolArray) -> pa.Table:
     )
 
 
-def _source(one: Given, rows: pa.Table) -> dict[str, Any]:
-    own = rows.filter(pc.equal(rows.column("given"), one.facts["given"])).column("fate").to_pylist()
+def _source(source: Given, rows: pa.Table) -> dict[str, Any]:
+    fates = rows.filter(pc.equal(rows.column("given"), source.facts["given"])).column("fate").to_pylist()
     return {
-        "id": one.identity,
-        "source": one.facts["source"],
-        "rows": one.facts["rows"],
-        "votes": own.count("vote"),
-        "skips": own.count("skipped"),
-        "again": own.count("again"),
-        "unplanned": one.facts["unplanned"],
+        "id": source.identity,
+        "source": source.facts["source"],
+        "rows": source.facts["rows"],
+        "votes": fates.count("vote"),
+        "skips": fates.count("skipped"),
+        "again": fates.count("again"),
+        "unplanned": source.facts["unplanned"],
     }

@@ -73,11 +73,11 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
 
 def _judge(plan: Plan) -> dict[str, Any]:
     """Options of `plan` that give it its judge."""
-    said = plan.notes.get("judge")
-    if said is None:
+    judge = plan.notes.get("judge")
+    if judge is None:
         return {}
-    classes = {"judge_classes": ",".join(f"{one:g}" for one in said["thresholds"])}
-    return classes if plan.parameters.get("judge_sample") else {"judge": said["column"], **classes}
+    classes = {"judge_classes": ",".join(f"{one:g}" for one in judge["thresholds"])}
+    return classes if plan.parameters.get("judge_sample") else {"judge": judge["column"], **classes}
 
 
 def _asked(plan: Plan, study: str) -> list[str]:

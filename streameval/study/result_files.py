@@ -83,19 +83,19 @@ class Evaluation(Tabular):
     @property
     def labels(self) -> Labels:
         """What is known of each planned rank; of no rank where every item has a label."""
-        known = self.label_table
-        label = known.column("label").fill_null(-1).to_numpy().astype(np.int8)
-        votes, positive = (known.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
+        table = self.label_table
+        label = table.column("label").fill_null(-1).to_numpy().astype(np.int8)
+        votes, positive = (table.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
         account, claim = self.summary.get("account", {}), self.curve.claim
-        ranks = known.column("rank").to_numpy()
+        ranks = table.column("rank").to_numpy()
         return Labels(ranks, label, votes, positive, account, about=claim.about, why=claim.why)
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was evaluated, the claim, a picture and a few cutoffs."""
         account = self.summary.get("account", {})
-        said = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
-        said |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
-        return facts("Evaluation", said) + self.curve._repr_html_()
+        entries = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
+        entries |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
+        return facts("Evaluation", entries) + self.curve._repr_html_()
 
 
 def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:

@@ -68,11 +68,11 @@ class Reuse:
     @property
     def key(self) -> tuple[str, ...]:
         """Columns to draw by; labels are joined by the first."""
-        own = listed(self.on or "")
-        known = self.study.plan().key_columns if not own and self.study is not None else ()
-        if not (own or known):
+        on_columns = listed(self.on or "")
+        study_columns = self.study.plan().key_columns if not on_columns and self.study is not None else ()
+        if not (on_columns or study_columns):
             raise InputError("no column to draw by", "name one that tells items apart with --on")
-        return own or known
+        return on_columns or study_columns
 
     def refuse_unsaid(self) -> None:
         """Refuse labels of which it is not said whether the model has seen them: what bounds promise depends on it."""
@@ -125,25 +125,25 @@ def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
     """
     on = how.key[0]
     keys = ranking.fetch(plan.ranks, [on]).table
-    known = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
+    items = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
     source = how.reuse if how.study is None else _labels_of(how.study, on)
-    if how.study is not None and not set(source.column(on).to_pylist()) & set(known.column(on).to_pylist()):
+    if how.study is not None and not set(source.column(on).to_pylist()) & set(items.column(on).to_pylist()):
         return None
     with copied(source) as place:
-        votes = read_votes(place, plan, Items(known), LabelColumns(on, how.label or "label", study="any"))
+        votes = read_votes(place, plan, Items(items), LabelColumns(on, how.label or "label", study="any"))
     if place is not how.reuse:
         votes = votes.at(how.reuse)
-    said = votes.table.filter(pc.is_valid(votes.table.column("value")))
-    per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
+    answers = votes.table.filter(pc.is_valid(votes.table.column("value")))
+    per_item = answers.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
     mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())
     if mixed.size:
         rank = per_item.column("rank")[int(mixed[0])].as_py()
-        first = known.column(on)[int(np.searchsorted(plan.ranks, rank))].as_py()
+        first = items.column(on)[int(np.searchsorted(plan.ranks, rank))].as_py()
         raise InputError(
             f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {on} {first})",
             "reuse one label per item",
         )
-    return replace(votes, table=said)
+    return replace(votes, table=answers)
 
 
 def _labels_of(study: Study, on: str) -> pa.Table:

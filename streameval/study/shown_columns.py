@@ -70,14 +70,14 @@ def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bo
     column = _sortable(values)
     if column is None:
         return False
-    said = pc.is_valid(column)
-    known = pc.and_(said, pc.invert(pc.is_nan(column))) if pa.types.is_floating(column.type) else said
-    column, at = column.filter(known), np.flatnonzero(known.to_numpy(zero_copy_only=False))
+    valid = pc.is_valid(column)
+    mask = pc.and_(valid, pc.invert(pc.is_nan(column))) if pa.types.is_floating(column.type) else valid
+    column, at = column.filter(mask), np.flatnonzero(mask.to_numpy(zero_copy_only=False))
     if not len(column):
         return False
-    own, which = place[at], group[at]
+    places, which = place[at], group[at]
     _, which = np.unique(which, return_inverse=True)
-    a, b = _midranks(column, which), _midranks(pa.array(own), which)
+    a, b = _midranks(column, which), _midranks(pa.array(places), which)
     size = np.bincount(which)
     together, spread = float(a @ b), float(a @ a)
     chance = float(np.sum(_sums(a * a, which) * _sums(b * b, which) / np.maximum(size - 1, 1)))

@@ -44,9 +44,9 @@ def standard_error(pool: PooledLabels, labelled: Int64Array, rank: int) -> float
     if min(positives, upto - positives) < _LEAST:
         return float("nan")
     first = np.arange(0, pool.rank.size, _CELL)
-    odds, found = (np.add.reduceat(each, first) for each in (pool.odds, pool.odds * pool.value))
+    odds, hits = (np.add.reduceat(each, first) for each in (pool.odds, pool.odds * pool.value))
     n = odds**2 / np.add.reduceat(pool.odds**2, first)
-    q = (n * found / odds + _around(found) / _around(odds) + 0.5 * found.sum() / odds.sum()) / (n + 1.5)
+    q = (n * hits / odds + _around(hits) / _around(odds) + 0.5 * hits.sum() / odds.sum()) / (n + 1.5)
     ends = np.minimum(np.append(pool.rank[first[1:] - 1], np.iinfo(np.int64).max), rank)
     u = np.diff(ends - np.searchsorted(labelled, ends, side="right"), prepend=0)
     return float(np.sqrt(np.sum(u * (u / n + 1) * q * (1 - q))))

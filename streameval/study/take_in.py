@@ -148,13 +148,13 @@ def label_history(folder: Path, plan: Plan, stored: Sequence[Given]) -> list[dic
     """
     stage = _stages(folder, plan)
     history = []
-    for one in stored:
-        ranks = one.table.column("rank").drop_null().unique().to_numpy()
-        known = ranks[np.isin(ranks, plan.ranks)]
-        stages = np.unique(stage[np.searchsorted(plan.ranks, known)]).tolist()
-        columns = one.facts["columns"]
-        history.append({"place": one.facts["place"], "flags": flags_of(columns), "given": one.facts["given"],
-                        "stages": stages, "forgotten": list(one.facts["forgotten"])})  # fmt: skip
+    for source in stored:
+        ranks = source.table.column("rank").drop_null().unique().to_numpy()
+        planned = ranks[np.isin(ranks, plan.ranks)]
+        stages = np.unique(stage[np.searchsorted(plan.ranks, planned)]).tolist()
+        columns = source.facts["columns"]
+        history.append({"place": source.facts["place"], "flags": flags_of(columns), "given": source.facts["given"],
+                        "stages": stages, "forgotten": list(source.facts["forgotten"])})  # fmt: skip
     return history
 
 

@@ -78,8 +78,8 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     grown = "batch" in plan.table.column_names
     batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
     within = np.empty(count, dtype=np.uint64)
-    for one in np.unique(batch):
-        within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
+    for batch_number in np.unique(batch):
+        within[batch == batch_number] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == batch_number)))
     order = np.lexsort((within, batch))
     numbers = np.empty(count, dtype=np.int64)
     numbers[order] = np.arange(count) + (_own(plan, _FIRST) if first is None else first)
@@ -147,21 +147,21 @@ class _Extra:
 
         order = np.argsort(draws(np.uint64(self._plan.seed % 2**64) ^ _PLACES, shown.num_rows), kind="stable")
         chosen = shown.take(pa.array(order[:count]))
-        known = self._known("repeat", "rank")
+        task_of = self._known("repeat", "rank")
         ranks = chosen.column("rank").to_pylist()
-        new = [{"rank": rank, "kind": "repeat"} for rank in ranks if rank not in known]
-        known |= self._add(new, "rank")
-        numbers = pa.array([known[rank] for rank in ranks], pa.int64())
+        new = [{"rank": rank, "kind": "repeat"} for rank in ranks if rank not in task_of]
+        task_of |= self._add(new, "rank")
+        numbers = pa.array([task_of[rank] for rank in ranks], pa.int64())
         return chosen.drop_columns(["rank"]).set_column(0, "se_task", numbers)
 
     def controls(self, items: pa.Table) -> pa.Table:
         """Every control item once."""
-        known = self._known("control", "content")
+        task_of = self._known("control", "content")
         rows = zip(items.column("content").to_pylist(), items.column("expected").to_pylist(), strict=True)
         first = dict(reversed(list(rows)))
-        new = [{"kind": "control", "content": c, "expected": e} for c, e in first.items() if c not in known]
-        known |= self._add(new, "content")
-        numbers = pa.array([known[content] for content in items.column("content").to_pylist()], pa.int64())
+        new = [{"kind": "control", "content": c, "expected": e} for c, e in first.items() if c not in task_of]
+        task_of |= self._add(new, "content")
+        numbers = pa.array([task_of[content] for content in items.column("content").to_pylist()], pa.int64())
         once = np.unique(numbers.to_numpy(), return_index=True)[1]
         shown = items.drop_columns(["expected", "content"])
         return shown.add_column(0, "se_task", numbers).take(pa.array(once))

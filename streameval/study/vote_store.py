@@ -64,8 +64,8 @@ class LabelStore:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
         bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())
         files = {path.name: hashlib.sha256(body).hexdigest() for path, body in bodies}
-        said = json.dumps([files, self._forgotten()], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        text = json.dumps([files, self._forgotten()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.parquet"))
@@ -75,8 +75,8 @@ class LabelStore:
         stored = {}
         for path in self._paths():
             try:
-                own = read_table(path, _RESTORE, self.folder.parent)
-                stored[path.stem] = _given(path.stem, own.facts, conform(own.table))
+                file = read_table(path, _RESTORE, self.folder.parent)
+                stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
             except UNUSABLE as error:
                 raise unusable(path, error, _RESTORE) from error
         return stored
@@ -87,11 +87,11 @@ class LabelStore:
         there = _counted(stored, self._forgotten())
         new = {vote.identity: vote.table.num_rows for vote in votes}
         there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
-        known = {one.identity for one in there}
+        identities = {one.identity for one in there}
         return there + [
             _given(one.identity, {**one.facts(), "given": number}, one.table)
             for number, one in enumerate(_distinct(votes), _next(stored))
-            if one.identity not in known
+            if one.identity not in identities
         ]
 
     def add(self, votes: Sequence[Votes]) -> dict[str, bool]:
@@ -101,15 +101,15 @@ class LabelStore:
             dict of str to bool: By identity: whether it was new, or forgotten until now.
         """
         stored, forgotten = self._stored(), self._forgotten()
-        there = {one.identity for one in _counted(stored, forgotten)}
+        there = {source.identity for source in _counted(stored, forgotten)}
         files = {}
-        for number, one in enumerate(_distinct(votes), _next(stored)):
-            before = stored.get(one.identity)
+        for number, source in enumerate(_distinct(votes), _next(stored)):
+            before = stored.get(source.identity)
             # the same source says more to a plan that has grown since; what it said before is among it
-            if before is None or before.table.num_rows < one.table.num_rows:
+            if before is None or before.table.num_rows < source.table.num_rows:
                 place = number if before is None else before.facts["given"]
-                path = self.folder / f"{one.identity}.parquet"
-                files[path] = atomic.parquet(one.table, {**one.facts(), "given": place})
+                path = self.folder / f"{source.identity}.parquet"
+                files[path] = atomic.parquet(source.table, {**source.facts(), "given": place})
         kept = {identity: names for identity, names in forgotten.items() if identity not in {v.identity for v in votes}}
         if kept != forgotten:
             files[self.folder / "forgotten.json"] = atomic.json_object(kept)
@@ -140,21 +140,21 @@ class LabelStore:
     def _forget(self, name: str, stored: Mapping[str, Given], forgotten: dict[str, list[str]]) -> int:
         """Add what a name means to what is forgotten, and count its rows."""
         rows, met = 0, False
-        known: dict[str, None] = {}
+        names: dict[str, None] = {}
         self._check_one_file(_counted(stored, forgotten), name)
-        for one in stored.values():
-            origins = one.table.column("origin").to_pylist()
-            known |= dict.fromkeys([_short(one.facts["source"]), *origins])
-            whole = masked_source(name) in (one.identity, one.facts["source"], _short(one.facts["source"]))
+        for source in stored.values():
+            origins = source.table.column("origin").to_pylist()
+            names |= dict.fromkeys([_short(source.facts["source"]), *origins])
+            whole = masked_source(name) in (source.identity, source.facts["source"], _short(source.facts["source"]))
             if not whole and name not in origins:
                 continue
-            before = forgotten.get(one.identity, [])
+            before = forgotten.get(source.identity, [])
             counted = [] if _ALL in before else [origin for origin in origins if origin not in before]
-            forgotten[one.identity] = list(dict.fromkeys([*before, _ALL if whole else name]))
+            forgotten[source.identity] = list(dict.fromkeys([*before, _ALL if whole else name]))
             rows += len(counted) if whole else counted.count(name)
             met = True
         if not met:
-            raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, known))
+            raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, names))
         return rows
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
@@ -207,14 +207,14 @@ def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
     return Given(identity, whole, stored.cast(STORED))
 
 
-def _without(one: Given, names: Sequence[str]) -> Given | None:
+def _without(source: Given, names: Sequence[str]) -> Given | None:
     """Leave out what was forgotten; None where that is everything."""
     if not names:
-        return one
+        return source
     if _ALL in names:
         return None
-    kept = one.table.filter(pc.invert(pc.is_in(one.table.column("origin"), value_set=pa.array(names))))
-    return Given(one.identity, {**one.facts, "forgotten": [*names]}, kept)
+    kept = source.table.filter(pc.invert(pc.is_in(source.table.column("origin"), value_set=pa.array(names))))
+    return Given(source.identity, {**source.facts, "forgotten": [*names]}, kept)
 
 
 def _short(name: str) -> str:

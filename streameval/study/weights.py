@@ -50,7 +50,7 @@ def with_weights(labels: pa.Table, plan: Plan, curve: Curve) -> pa.Table:
     Args:
         curve: As it was made of these labels.
     """
-    known = None if curve.estimated is None else curve.estimated.weight
-    own = pa.nulls(labels.num_rows, pa.float64()) if known is None else pa.array(known)
+    estimated = None if curve.estimated is None else curve.estimated.weight
+    weights = pa.nulls(labels.num_rows, pa.float64()) if estimated is None else pa.array(estimated)
     drawn = pa.array(draw_weights(plan), from_pandas=True)
-    return labels.append_column("weight", own).append_column("draw_weight", drawn)
+    return labels.append_column("weight", weights).append_column("draw_weight", drawn)

@@ -104,11 +104,11 @@ def adopt(
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
         strata = _strata(method, how, rows, opened, asked.memory)
-        known = known_seed(folder, seed)
-        known = fresh_seed() if known is None else known
-        made = method.adopt(opened.n_items, known, rows.rank, strata, rows.probability)
-        said = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
-        made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": said})
+        plan_seed = known_seed(folder, seed)
+        plan_seed = fresh_seed() if plan_seed is None else plan_seed
+        made = method.adopt(opened.n_items, plan_seed, rows.rank, strata, rows.probability)
+        facts = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
+        made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
     votes = votes.at(labels) if place is not labels else votes
@@ -186,13 +186,13 @@ def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memor
 
 def _hold_against(sample_size: Any, came: int) -> None:
     """Refuse more or fewer rows than the items that were drawn."""
-    said = number(str(sample_size))
-    if said is None or said < 1 or said != int(said):
+    drawn = number(str(sample_size))
+    if drawn is None or drawn < 1 or drawn != int(drawn):
         raise InputError(f"sample size is {short(str(sample_size))}, not a whole number from 1", "--sample-size 2000")
-    if came != said:
-        more = "more" if came > said else "fewer"
+    if came != drawn:
+        more = "more" if came > drawn else "fewer"
         raise InputError(
-            f"{came:,} items came, {more} than the {int(said):,} that were drawn",
+            f"{came:,} items came, {more} than the {int(drawn):,} that were drawn",
             "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
         )
 
@@ -201,15 +201,15 @@ def _counted(strata: Strata, rows: DrawnRows) -> Strata:
     """Hold the ranges against the sample: as many of each as was said, and ends that are not those of draws."""
     there = np.bincount(np.searchsorted(strata.last, rows.rank), minlength=strata.last.size)
     first = np.concatenate([[0], strata.last[:-1]])
-    for start, last, said, came in zip(first, strata.last, strata.drawn, there, strict=True):
-        if said != came:
+    for start, last, drawn, came in zip(first, strata.last, strata.drawn, there, strict=True):
+        if drawn != came:
             raise InputError(
-                f"of ranks {start + 1:,} to {last:,} {said:,} were drawn, and {came:,} items came",
+                f"of ranks {start + 1:,} to {last:,} {drawn:,} were drawn, and {came:,} items came",
                 "items that were drawn and not labelled need a row with an empty label",
             )
-        if not 0 < said <= last - start:
+        if not 0 < drawn <= last - start:
             raise InputError(
-                f"{said:,} items cannot be drawn of ranks {start + 1:,} to {last:,}",
+                f"{drawn:,} items cannot be drawn of ranks {start + 1:,} to {last:,}",
                 "each range needs 1 or more, and has its width at most",
             )
     if of_ends(strata, rows.rank) < SIGNIFICANCE:

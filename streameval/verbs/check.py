@@ -120,8 +120,8 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     kind = kind_of(folder.folder)
     result = kind.read(folder)
     why = _why_not(result, kind.claim(result), about)
-    found = tuple(_checked(one, kind, result, why) for one in asked)
-    return Checks(found, kind.claim(result), kind.promised(result), why, _next(folder, result, found, why))
+    checks = tuple(_checked(one, kind, result, why) for one in asked)
+    return Checks(checks, kind.claim(result), kind.promised(result), why, _next(folder, result, checks, why))
 
 
 def _why_not(result: Any, claim: Claim, about: str | None) -> str:
@@ -163,8 +163,8 @@ def _refuse_impossible(question: Question, condition: Condition) -> None:
     metric = question.metric.removeprefix("mean_").removesuffix("_at")
     least = -1 if metric == "mcc" else 0
     if metric not in _COUNTS and not least <= condition.value <= 1:
-        said = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
-        raise InputError(said, "60% and 0.6 are one")
+        message = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
+        raise InputError(message, "60% and 0.6 are one")
 
 
 def _outcome(lower: float, upper: float, condition: Condition) -> Outcome:

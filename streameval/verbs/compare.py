@@ -43,5 +43,5 @@ def compare(
         for kind, path in zip(kinds, (a, b), strict=True):
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
-    found: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
-    return found
+    difference: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
+    return difference

@@ -62,13 +62,13 @@ def cost(
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     refuse_alpha_with_budget(given)
-    known = available()
+    methods = available()
     for key in given:
-        if not any(key in parameter_names(method) for method in known.values()):
+        if not any(key in parameter_names(method) for method in methods.values()):
             raise InputError(f"no method has a parameter '{key}'")
-    chosen = {name: create(name, _own(given, method)) for name, method in known.items()}
+    chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
     n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
-    found, refusals = [], []
+    rows, refusals = [], []
     for name, method in chosen.items():
         try:
             row = method.cost(n_items)
@@ -77,10 +77,10 @@ def cost(
             row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": str(error)}
         if price_per_label is not None and row["labels"] is not None:
             row["price"] = row["labels"] * price_per_label
-        found.append(row)
-    if len(refusals) == len(found):
+        rows.append(row)
+    if len(refusals) == len(rows):
         raise refusals[0]
-    return Costs(tuple(found), n_items)
+    return Costs(tuple(rows), n_items)
 
 
 def worth(
@@ -104,12 +104,12 @@ def worth(
 
     if not 1 <= adopted <= items:
         raise InputError(f"a sample of {adopted:,} items cannot be drawn of {items:,}")
-    found = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
+    sample = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
     ours = create("loguniform", {"budget": adopted, "confidence": confidence, "min_precision": min_precision})
     try:
-        return {**found, "loguniform": ours.cost(items)["accuracy"]}
+        return {**sample, "loguniform": ours.cost(items)["accuracy"]}
     except InputError:
-        return {**found, "loguniform": None}
+        return {**sample, "loguniform": None}
 
 
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:

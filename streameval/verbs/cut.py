@@ -83,7 +83,7 @@ def cut(
         first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
         chosen = first if first == last else counted_at(plan, threshold, ranking)
         at = curve.at([chosen]).to_pylist()[0]
-    found = Cut(
+    result = Cut(
         rank=chosen,
         score=threshold,
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
@@ -95,7 +95,7 @@ def cut(
         estimates=curve.basis,
         _ranking=ranking,
     )
-    return found if apply is None else apply_cut(found, apply)
+    return result if apply is None else apply_cut(result, apply)
 
 
 def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:

@@ -172,10 +172,10 @@ def exact(
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "words") as file:
         external = None if labels is None else (labels, on, folder)
         truth = _open(ranking, label, options, external, chosen)
-        found = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
+        evaluation = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
     if out is not None:
-        LABELLED_LIST.save(Study(Path(out)), None, found)
-    return found
+        LABELLED_LIST.save(Study(Path(out)), None, evaluation)
+    return evaluation
 
 
 def exact_per(

@@ -77,11 +77,11 @@ def monitor(
     atomic.make_folder(path.parent)
     with locks.one_at_a_time(path.parent):
         before = read_history(path)
-        found = _with_studies(_begun(given) if before is None else _same(path, before, given), days, allowed)
-        if found.added:
-            page = {path.with_suffix(".html"): atomic.text(render(found))}
-            atomic.write_all({**page, path: found.writer()})
-    return found
+        history = _with_studies(_begun(given) if before is None else _same(path, before, given), days, allowed)
+        if history.added:
+            page = {path.with_suffix(".html"): atomic.text(render(history))}
+            atomic.write_all({**page, path: history.writer()})
+    return history
 
 
 def _begun(given: Mapping[str, Any]) -> History:
@@ -225,10 +225,10 @@ def _more_answers(old: Mapping[str, Any], new: DayStudy) -> bool:
 def _asked(history: History, new: DayStudy, allow: Sequence[str]) -> Settings:
     """The settings, with the question of the first day, from which this one may differ in what is allowed."""
     question = new.question
-    known = [*question, _INCOMPLETE]
+    names = [*question, _INCOMPLETE]
     for name in allow:
-        if name not in known:
-            raise InputError(f"nothing that may be allowed is called '{name}'", did_you_mean(name, known))
+        if name not in names:
+            raise InputError(f"nothing that may be allowed is called '{name}'", did_you_mean(name, names))
     if not history.settings.question:
         return replace(history.settings, question=question)
     for name, value in question.items():

@@ -58,6 +58,6 @@ def plan(
             is there.
     """
     asked = described(options, parameters)
-    own = {"method": None if method == "loguniform" else method, "by": by, **parameters}
-    given = {name: value for name, value in own.items() if value is not None}
+    choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
+    given = {name: value for name, value in choices.items() if value is not None}
     return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)

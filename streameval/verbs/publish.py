@@ -52,9 +52,9 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     kind = kind_of(folder.folder)
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
-        found = kind.read(folder)
+        results = kind.read(folder)
         bodies = _bodies(folder.folder, published(folder))
-    return _copy(bodies, found.evaluation_id, found.summary["study"], place)
+    return _copy(bodies, results.evaluation_id, results.summary["study"], place)
 
 
 def published(folder: Study) -> list[str]:

@@ -38,11 +38,11 @@ def register(connection: Connection, study: str | os.PathLike[str], name: str) -
         StudyError: There are no results, or they are a mixed set.
     """
     check_name(name)
-    found = database_of(study)
+    database = database_of(study)
     with temporary_folder(FOLDER) as room:
-        path = room / file_name(study, found.identity)
-        found.write(str(path))
-        attach(connection, path, name, found.macros(name))
+        path = room / file_name(study, database.identity)
+        database.write(str(path))
+        attach(connection, path, name, database.macros(name))
 
 
 def registering(study: str | os.PathLike[str], name: str) -> list[str]:
@@ -53,7 +53,7 @@ def registering(study: str | os.PathLike[str], name: str) -> list[str]:
         StudyError: There are no results, or no study.duckdb.
     """
     check_name(name)
-    found, path = database_of(study), Path(study).resolve() / "study.duckdb"
+    database, path = database_of(study), Path(study).resolve() / "study.duckdb"
     if not path.exists():
         raise StudyError(f"{path}: no such file", "run `streameval evaluate` again")
-    return [attach_statement(path, name, "IF NOT EXISTS "), *found.macros(name)]
+    return [attach_statement(path, name, "IF NOT EXISTS "), *database.macros(name)]

@@ -53,8 +53,8 @@ def _drawn(studies: Sequence[str | os.PathLike[str]], items: Examples, path: Pat
     if len(studies) == 1 and items == "hidden":
         folder = Study(Path(studies[0]))
         kind = kind_of(folder.folder)
-        found, plan = kind.read(folder), folder.plan() if folder.exists else None
-        drawn = kind.page(folder.folder.resolve().name, plan, found)
+        results, plan = kind.read(folder), folder.plan() if folder.exists else None
+        drawn = kind.page(folder.folder.resolve().name, plan, results)
     else:
         drawn = page(_shown(studies, items))
     atomic.write_out({path: atomic.text(drawn)}, existing)

@@ -72,9 +72,9 @@ class Selection(Tabular):
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was fetched and written, and the first items."""
-        said = {"items": f"{self.table.num_rows:,}", "rows read": f"{self.fetched.rows_read:,}"}
-        said |= {"tasks": f"{self.tasks:,}", "files": ", ".join(map(str, self.files))} if self.files else {}
-        return facts("Selection", said) + head(self.table)
+        entries = {"items": f"{self.table.num_rows:,}", "rows read": f"{self.fetched.rows_read:,}"}
+        entries |= {"tasks": f"{self.tasks:,}", "files": ", ".join(map(str, self.files))} if self.files else {}
+        return facts("Selection", entries) + head(self.table)
 
 
 @takes(TaskOptions)
@@ -206,16 +206,16 @@ def forecast(
 
 def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched | None:
     """What `select` fetched for this plan before, our columns with it; None where columns are not among it."""
-    own = folder.selected(plan)
-    there = own.facts.get("columns") if own is not None else None
-    if own is None or not isinstance(there, list) or len(there) >= own.table.num_columns:
+    file = folder.selected(plan)
+    there = file.facts.get("columns") if file is not None else None
+    if file is None or not isinstance(there, list) or len(there) >= file.table.num_columns:
         return None
-    ours = own.table.num_columns - len(there)  # columns before the items'
+    ours = file.table.num_columns - len(there)  # columns before the items'
     place = {str(name): i for i, name in enumerate(there, ours)}
     if not place.keys() >= set(names):
         return None
-    table = own.table.select([*range(ours), *(place[name] for name in names)])
-    counts: Any = {name: int(own.facts.get(name, 0)) for name in _COUNTS}
+    table = file.table.select([*range(ours), *(place[name] for name in names)])
+    counts: Any = {name: int(file.facts.get(name, 0)) for name in _COUNTS}
     return Fetched(table, **counts)
 
 
@@ -224,12 +224,12 @@ def wanted_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | N
 
     A score that comes anyway is not among them. Raises `InputError` where a column is not there.
     """
-    known = opened.columns()
-    names = list(listed(columns)) if columns is not None else known
-    if strangers := sorted(set(names) - set(known)):
-        raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
-    own = "score" if plan.ranking.get("score") == "score" else None
-    return [name for name in dict.fromkeys([*names, *plan.key_columns]) if name != own]
+    all_columns = opened.columns()
+    names = list(listed(columns)) if columns is not None else all_columns
+    if strangers := sorted(set(names) - set(all_columns)):
+        raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], all_columns))
+    score = "score" if plan.ranking.get("score") == "score" else None
+    return [name for name in dict.fromkeys([*names, *plan.key_columns]) if name != score]
 
 
 def _shown(
@@ -252,8 +252,8 @@ def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:
 
     An item's own `weight` has another name too, as labels have a column of that name.
     """
-    own = [f"{name}_item" if name in ("weight", "draw_weight") else name for name in items.column_names]
-    table = items.rename_columns(own).add_column(1, "stratum", plan.table.column("stratum"))
+    names = [f"{name}_item" if name in ("weight", "draw_weight") else name for name in items.column_names]
+    table = items.rename_columns(names).add_column(1, "stratum", plan.table.column("stratum"))
     table = table.add_column(2, "draw_weight", pa.array(draw_weights(plan), from_pandas=True))
     at = 4 if plan.ranking.get("score") is not None else 3
     return table.add_column(at, "se_task", pa.array(task_numbers(plan, first)))

@@ -65,8 +65,8 @@ class Shown(Tabular):
     def table(self) -> pa.Table:
         """`measure`, and `lower`, `estimate`, `upper` float64; scores that are no numbers are null."""
         sides = zip(Bounds._fields, zip(*self.bounds.values(), strict=True), strict=True)
-        numbers = {side: [one if isinstance(one, int | float) else None for one in own] for side, own in sides}
-        columns = {side: pa.array(own, pa.float64(), from_pandas=True) for side, own in numbers.items()}
+        numbers = {side: [one if isinstance(one, int | float) else None for one in values] for side, values in sides}
+        columns = {side: pa.array(values, pa.float64(), from_pandas=True) for side, values in numbers.items()}
         return pa.table({"measure": list(self.bounds), **columns})
 
 
@@ -119,11 +119,11 @@ def _standing(study: str, folder: Study) -> Standing:
     name, kind = folder.folder.resolve().name, kind_of(folder.folder)
     plan = folder.plan() if folder.exists else None
     try:
-        found = kind.read(folder)
+        results = kind.read(folder)
         if plan is not None:
-            return kind.standing(study, name, plan, found)
-        head = f"{name}: {kind.headline(found)}"
-        return complete(study, head, kind.promised(found), found.summary["n_items"], kind.claim(found))
+            return kind.standing(study, name, plan, results)
+        head = f"{name}: {kind.headline(results)}"
+        return complete(study, head, kind.promised(results), results.summary["n_items"], kind.claim(results))
     except StudyError as error:
         if plan is None:
             raise
@@ -134,17 +134,17 @@ def _standing(study: str, folder: Study) -> Standing:
 
 
 def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    errors: dict[str, float | None] = {}
     for one in asked:
         if one.metric == "precision" and one.cutoff is not None and isinstance(result, Evaluation) and slice is None:
             rank = one.cutoff.rank_in(result.curve.n_items)
-            found |= {} if rank is None else {str(one): precision_error(result, rank)}
-    if not found:
+            errors |= {} if rank is None else {str(one): precision_error(result, rank)}
+    if not errors:
         raise InputError(
             "standard errors are those of precision after a number of items, and of no slice",
             "ask for precision@1000, say, or leave out --standard-error",
         )
-    return found
+    return errors
 
 
 def _plain(value: Any) -> Any:

@@ -123,20 +123,20 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
 
 def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Every method and variant: a name to show, the method, its parameters."""
-    known = available()
-    names = tuple(known) if methods is None else tuple(dict.fromkeys(listed(methods)))
+    by_name = available()
+    names = tuple(by_name) if methods is None else tuple(dict.fromkeys(listed(methods)))
     for name in names:
-        if name not in known:
-            raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
+        if name not in by_name:
+            raise InputError(f"there is no method '{name}'", did_you_mean(name, by_name))
     for key in given:
-        if not any(key in parameter_names(known[name]) for name in names):
+        if not any(key in parameter_names(by_name[name]) for name in names):
             raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
     variants: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
-        own = own_parameters(known[name], given)
-        for variant in known[name].variants:
-            fits = all(own.get(key, value) == value for key, value in variant.items())
-            if fits and (name, {**own, **variant}) not in [row[1:] for row in variants]:
+        parameters = own_parameters(by_name[name], given)
+        for variant in by_name[name].variants:
+            fits = all(parameters.get(key, value) == value for key, value in variant.items())
+            if fits and (name, {**parameters, **variant}) not in [row[1:] for row in variants]:
                 shown = " ".join([name, *map(str, variant.values())])
-                variants.append((shown, name, {**own, **variant}))
+                variants.append((shown, name, {**parameters, **variant}))
     return variants

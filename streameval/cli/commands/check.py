@@ -37,23 +37,23 @@ def check(
     """
     from streameval.verbs.check import check as verb
 
-    found = verb(study, conditions, about=about)
-    outcome = found.outcome
+    checks = verb(study, conditions, about=about)
+    outcome = checks.outcome
     cells = [
-        [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
+        [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in checks
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
     of_truth = "" if about is None else "This is a claim about the truth."
-    said = found.why or f"{found.promise} {of_truth}".rstrip()
+    sentence = checks.why or f"{checks.promise} {of_truth}".rstrip()
     if out is not None:
-        _append(out, f"{study}: {outcome}", [head, *cells], said)
-    result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
-                              "claim": found.claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
-    for one in found:
+        _append(out, f"{study}: {outcome}", [head, *cells], sentence)
+    result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in checks],
+                              "claim": checks.claim.as_dict(), "why": checks.why, "next": checks.next}  # fmt: skip
+    for one in checks:
         output.outcome("check", one.outcome == "pass", **one.as_dict())
-    following = [f"Next: {found.next}."] if found.next else []
+    following = [f"Next: {checks.next}."] if checks.next else []
     table = columns(head, cells) if cells else []
-    output.say(result, [*table, said, *following, "", outcome])
+    output.say(result, [*table, sentence, *following, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
 
 
@@ -61,14 +61,14 @@ def _number(value: float) -> str:
     return "unknown" if value != value else f"{value:.6g}"
 
 
-def _needed(one: Checked) -> str:
-    return "" if one.labels is None else f"about {one.labels:,} in all"
+def _needed(checked: Checked) -> str:
+    return "" if checked.labels is None else f"about {checked.labels:,} in all"
 
 
-def _append(path: Path, title: str, rows: list[list[str]], said: str) -> None:
+def _append(path: Path, title: str, rows: list[list[str]], sentence: str) -> None:
     """Add a table to a file of Markdown; what stands there stays."""
     cells = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
     table = [f"| {cells[0]} |", f"|{'---|' * len(rows[0])}", *(f"| {row} |" for row in cells[1:]), ""]
-    lines = [f"### {title}", "", *(table if len(rows) > 1 else []), said, ""]
+    lines = [f"### {title}", "", *(table if len(rows) > 1 else []), sentence, ""]
     with path.open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

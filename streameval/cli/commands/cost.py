@@ -39,12 +39,12 @@ def cost(
         raise InputError("a list or the number of its items is needed, not both", "cost ranking/, or cost --items 2e9")
     costs = verb(items if items is not None else list(ranking), options=flags.options(),
                  price_per_label=price_per_label, **parameters.given())  # fmt: skip
-    items, found = costs.n_items, costs.methods
+    items, rows = costs.n_items, costs.methods
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
-    lines = columns(head, [_cost_row(row, price_per_label) for row in found])
-    lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
-    lines += [line for row in found for line in _by_stage(row)]
-    result: dict[str, Any] = {"items": items, "methods": found}
+    lines = columns(head, [_cost_row(row, price_per_label) for row in rows])
+    lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
+    lines += [line for row in rows for line in _by_stage(row)]
+    result: dict[str, Any] = {"items": items, "methods": rows}
     if sample_size is not None:
         wanted = parameters.given()
         result["adopted"] = worth(items, sample_size, wanted.get("confidence"), wanted.get("min_precision"))
@@ -60,13 +60,13 @@ def _by_stage(row: dict[str, Any]) -> list[str]:
     return ["", f"{row['method']}, labels in all and half-width by stage: {'; '.join(shown)}"]
 
 
-def _worth(found: dict[str, Any]) -> list[str]:
+def _worth(sample: dict[str, Any]) -> list[str]:
     """What a sample that was drawn elsewhere is worth."""
-    widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in found["half_widths"])
-    ours = found["loguniform"]
+    widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in sample["half_widths"])
+    ours = sample["loguniform"]
     return [
-        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "
-        f"{found['begins']:,}.",
+        f"A uniform sample of {sample['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "
+        f"{sample['begins']:,}.",
         *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
     ]
 

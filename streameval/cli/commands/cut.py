@@ -48,14 +48,14 @@ def cut(
     """
     from streameval.verbs.cut import cut as verb
 
-    found = verb(study, cutoff, misses=misses, misses_from=misses_from, apply=apply)
+    result = verb(study, cutoff, misses=misses, misses_from=misses_from, apply=apply)
     if batch.dry_run:
-        _rehearse(found, out, order, output)
+        _rehearse(result, out, order, output)
         return
-    facts, lines = found.as_dict(), _proven(found, "The first" if out is None else "Kept: the first")
+    facts, lines = result.as_dict(), _proven(result, "The first" if out is None else "Kept: the first")
     with stage("cut", output) as told:
         if out is not None:
-            facts |= _written(found, out, order, output)
+            facts |= _written(result, out, order, output)
         told |= facts
     if out is not None:
         again = ", as before" if facts["already_there"] else f" ({len(facts['files'])} files)"
@@ -63,69 +63,69 @@ def cut(
     output.say(facts, lines)
 
 
-def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]:
+def _written(result: Cut, out: str, order: str, output: Output) -> dict[str, Any]:
     from streameval.study.cut_files import MANIFEST
 
     with progress("writing items", output) as bar:
-        made = found.write(out, order=order, progress=bar)
+        made = result.write(out, order=order, progress=bar)
     facts = {"rows": made.rows, "bytes": made.bytes, "files": list(made.files), "columns": list(made.columns)}
-    plan = found.plan
-    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
-    record(found.study, "cut", {**read, "evaluation_id": found.evaluation_id}, [f"{made.folder}/{MANIFEST}"], output)
+    plan = result.plan
+    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": result.rank}
+    record(result.study, "cut", {**read, "evaluation_id": result.evaluation_id}, [f"{made.folder}/{MANIFEST}"], output)
     return {"out": str(made.folder), **facts, "already_there": made.already_there}
 
 
-def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
+def _rehearse(result: Cut, out: str | None, order: str, output: Output) -> None:
     from streameval.parquet.account import Forecast
     from streameval.study.cut_files import forecast_cut
 
-    read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
-    facts = rehearsed({**of_plan(found.plan), "items": found.rank}, read, writes)
-    output.say(facts, [f"The first {found.rank:,} of {found.plan.n_items:,} items.", *lines_of(facts)])
+    read, writes = (Forecast(), []) if out is None else forecast_cut(result, out, order=order)
+    facts = rehearsed({**of_plan(result.plan), "items": result.rank}, read, writes)
+    output.say(facts, [f"The first {result.rank:,} of {result.plan.n_items:,} items.", *lines_of(facts)])
 
 
-def _proven(found: Cut, kept: str) -> list[str]:
+def _proven(result: Cut, kept: str) -> list[str]:
     """What is known of the items above the cutoff; of another list only how many they are."""
-    if found.proof is None:
-        return _known(found, kept)
-    place = found.asked["apply"]
+    if result.proof is None:
+        return _known(result, kept)
+    place = result.asked["apply"]
     return [
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
+        f"{kept} {result.rank:,} of {result.plan.n_items:,} items of {place}, those of score {result.score} or better.",
         f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
-        f"of that score or better in the list of {found.study}.",
+        f"of that score or better in the list of {result.study}.",
         "",
-        *_known(found.proof, "The first"),
+        *_known(result.proof, "The first"),
     ]
 
 
-def _known(found: Cut, kept: str) -> list[str]:
+def _known(result: Cut, kept: str) -> list[str]:
     from streameval.reporting.sentences import estimate_sentence, promise
     from streameval.types import TRUTH
 
     rows = [
-        [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
+        [name, *(_number(result.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
         for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
-        if name != "f1" or found.asked["cutoff"].startswith("max_f")
+        if name != "f1" or result.asked["cutoff"].startswith("max_f")
     ]
-    proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
-    whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
+    proven = math.floor(1000 * (result.holds["precision_lower"] or 0.0)) / 10
+    whose = "" if result.claim.about == TRUTH else f" by {result.claim.about}"
     return [
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. At least {proven:g} % of them are "
+        f"{kept} {result.rank:,} of {result.plan.n_items:,} items{_scores(result)}. At least {proven:g} % of them are "
         f"positive{whose}.",
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
-        f"{promise(found.claim)}.",
-        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
+        f"{promise(result.claim)}.",
+        *filter(None, [estimate_sentence(result.estimates), result.claim.caution]),
     ]
 
 
-def _scores(found: Cut) -> str:
+def _scores(result: Cut) -> str:
     """Which scores are kept; a cutoff that is no score may lie between items of one."""
-    least, down = ("at most", "up") if found.plan.ranking.get("ascending") else ("at least", "down")
-    kind, _, score = found.asked["cutoff"].partition(":")
+    least, down = ("at most", "up") if result.plan.ranking.get("ascending") else ("at least", "down")
+    kind, _, score = result.asked["cutoff"].partition(":")
     if kind == "score":
         return f", those with a score of {least} {score}"
-    return "" if found.score is None else f", {down} to a score of {found.score}"
+    return "" if result.score is None else f", {down} to a score of {result.score}"
 
 
 def _number(value: float | None, form: str) -> str:

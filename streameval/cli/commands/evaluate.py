@@ -56,18 +56,18 @@ def evaluate(
         return
     with Study(study).changing():
         with stage("evaluate", output) as told:
-            found = verb(study, labels=labels or [], **given)
-            sources = _sources(labels or [], found.summary["sources"])
+            evaluation = verb(study, labels=labels or [], **given)
+            sources = _sources(labels or [], evaluation.summary["sources"])
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
-            told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
-            told |= {key: found.summary[key] for key in ("half_width", "claim") if key in found.summary}
-        read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-        read |= {"positives": found.summary["pool"]} if "pool" in found.summary else {}
+            told |= {"evaluation_id": evaluation.evaluation_id, **evaluation.summary["account"]}
+            told |= {key: evaluation.summary[key] for key in ("half_width", "claim") if key in evaluation.summary}
+        read = {"study": evaluation.summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}
+        read |= {"positives": evaluation.summary["pool"]} if "pool" in evaluation.summary else {}
         record(study, "evaluate", read, [study / name for name in kind.files(Study(study).plan())], output)
-    result, said = kind.says(study, found)
+    result, statements = kind.says(study, evaluation)
     result["report"] = str(study / "report.html")
-    lines = [*shown(said), f"Report: {result['report']}"]
+    lines = [*shown(statements), f"Report: {result['report']}"]
     if following := result.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     output.say(result, lines)

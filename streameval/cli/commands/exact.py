@@ -56,13 +56,13 @@ def exact(
     from streameval.verbs.exact import exact as exact_list
 
     kind, verb = (named("labelled_list"), exact_list) if many == ManyFlags() else (named("rankings"), exact_per)
-    own = {"labels": labels, "on": on, "misses": misses, **many.changed()}
-    own |= {"window": window, "epsilon": None if epsilon == "0.03" else epsilon}
+    options = {"labels": labels, "on": on, "misses": misses, **many.changed()}
+    options |= {"window": window, "epsilon": None if epsilon == "0.03" else epsilon}
     if verb is exact_list:
-        lengths = tuple(_whole(text) for text in (own.pop("window") or "").split(",") if text.strip())
-        own["windows"] = Windows(lengths, tuple(text.strip() for text in epsilon.split(",")))
-        del own["epsilon"]
-    given = {name: value for name, value in own.items() if value not in (None, 0)}
+        lengths = tuple(_whole(text) for text in (options.pop("window") or "").split(",") if text.strip())
+        options["windows"] = Windows(lengths, tuple(text.strip() for text in epsilon.split(",")))
+        del options["epsilon"]
+    given = {name: value for name, value in options.items() if value not in (None, 0)}
     if batch.dry_run:
         if verb is exact_per:
             raise InputError("--per does not go with --dry-run", "leave it out")
@@ -70,9 +70,9 @@ def exact(
         return
     with stage("exact", output) as told:
         with progress("items", output) as bar:
-            found = verb(list(ranking), label=label, out=out, options=flags.options(), engine=engine.create(),
-                         progress=bar, **given)  # fmt: skip
-        summary = found.summary
+            evaluation = verb(list(ranking), label=label, out=out, options=flags.options(), engine=engine.create(),
+                              progress=bar, **given)  # fmt: skip
+        summary = evaluation.summary
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
     if out is not None:
         beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
@@ -80,8 +80,8 @@ def exact(
                 "labels": beside, **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in kind.files(None)], output)
     report = str(out / "report.html") if out else None
-    result, said = kind.says(out or Path(), found)
-    lines = [*shown(said), *([f"Report: {report}"] if out else [])]
+    result, statements = kind.says(out or Path(), evaluation)
+    lines = [*shown(statements), *([f"Report: {report}"] if out else [])]
     output.say({**result, "report": report}, lines)
 
 

@@ -34,15 +34,15 @@ def extrapolate(
     """
     if len(given) < 2:
         raise InputError("it is not said from what to extrapolate, and to what", _FORM)
-    wanted, known = Question.of(given[-1]), given[:-1]
+    wanted, basis = Question.of(given[-1]), given[:-1]
     to = _recall_of(wanted)
     if to is None or wanted.demand is not None:
         raise InputError(f"{given[-1]}: what is wanted is a precision at a recall", _FORM)
-    if len(known) == 1 and (Path(known[0]).exists() or "=" not in known[0]):
-        return _from_study(Path(known[0]), to, at, items, output)
+    if len(basis) == 1 and (Path(basis[0]).exists() or "=" not in basis[0]):
+        return _from_study(Path(basis[0]), to, at, items, output)
     if at is not None:
         raise InputError("at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
-    _from_point(_point(known), to, items, output)
+    _from_point(_point(basis), to, items, output)
 
 
 def _recall_of(measure: Question) -> float | None:
@@ -53,10 +53,10 @@ def _recall_of(measure: Question) -> float | None:
     return float(cutoff.value)
 
 
-def _point(known: Sequence[str]) -> tuple[float, float, float]:
+def _point(measurements: Sequence[str]) -> tuple[float, float, float]:
     """Precision, the recall that it was measured at, and prevalence."""
     values: dict[str, float] = {}
-    for text in known:
+    for text in measurements:
         name, _, value = text.rpartition("=")
         measure, measured = Question.of(name or text), number(value)
         recall = _recall_of(measure)
@@ -72,15 +72,15 @@ def _point(known: Sequence[str]) -> tuple[float, float, float]:
 def _from_point(point: tuple[float, float, float], to: float, items: int | None, output: Output) -> None:
     from streameval.curve.extrapolation import documents, extrapolate
 
-    found = extrapolate(*point, to)
-    answer, shape = float(found.precision), float(found.shape)
-    warnings = _warnings(bool(found.outside_model), bool(found.below_prevalence), bool(found.uncertain))
+    estimate = extrapolate(*point, to)
+    answer, shape = float(estimate.precision), float(estimate.shape)
+    warnings = _warnings(bool(estimate.outside_model), bool(estimate.below_prevalence), bool(estimate.uncertain))
     result: dict[str, Any] = {
         "precision": answer,
         "to": to,
         "beta": shape if shape >= 0 else None,
         "outside_model": shape < 0,
-        "below_prevalence": bool(found.below_prevalence),
+        "below_prevalence": bool(estimate.below_prevalence),
         "warnings": warnings,
     }
     lines = [f"Precision at recall {to:g}: {answer:.4f}"]
@@ -93,14 +93,14 @@ def _from_point(point: tuple[float, float, float], to: float, items: int | None,
 
 
 def _warnings(outside: bool, below: bool, uncertain: bool) -> list[str]:
-    said = []
+    warnings = []
     if outside:
-        said.append("Outside the paper's model: no real beta gives a precision so close to prevalence.")
+        warnings.append("Outside the paper's model: no real beta gives a precision so close to prevalence.")
     if below:
-        said.append("The answer is below prevalence, which no ranking better than chance has.")
+        warnings.append("The answer is below prevalence, which no ranking better than chance has.")
     if uncertain:
-        said.append("Recall or precision exceeds 0.99: that says little about other recalls.")
-    return said
+        warnings.append("Recall or precision exceeds 0.99: that says little about other recalls.")
+    return warnings
 
 
 def _from_study(study: Path, to: float, at: str | None, items: int | None, output: Output) -> None:

@@ -48,10 +48,10 @@ def _notebook(file: Traversable) -> str:
     """What a notebook is about, how it is opened, and its cells without what they printed."""
     cells = json.loads(_page(file))["cells"]
     text = ["".join(cell["source"]) for cell in cells]
-    said = [one if cell["cell_type"] == "markdown" else f"```python\n{one}\n```"
-            for cell, one in zip(cells, text, strict=True)]  # fmt: skip
+    parts = [one if cell["cell_type"] == "markdown" else f"```python\n{one}\n```"
+             for cell, one in zip(cells, text, strict=True)]  # fmt: skip
     how = f"A notebook, to be opened in Jupyter or an editor: `jupyter lab {shlex.quote(str(file))}`."
-    return "\n\n".join([said[0], how, *said[1:]])
+    return "\n\n".join([parts[0], how, *parts[1:]])
 
 
 def _drawn(text: str) -> str:

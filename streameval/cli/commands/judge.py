@@ -32,8 +32,8 @@ def judge(study: Path, /, *answers: str, columns: AnswerFlags = AnswerFlags(), o
     plan = verb(study, list(answers), **columns.given())
     counts = counts_of(plan)
     items, missing = sum(counts.values()), counts.get("no answer", 0)
-    said = ", ".join(f"{name}: {number:,}" for name, number in counts.items() if number)
-    lines = [f"The judge's answers are frozen ({items:,} items; {said})."]
+    summary = ", ".join(f"{name}: {number:,}" for name, number in counts.items() if number)
+    lines = [f"The judge's answers are frozen ({items:,} items; {summary})."]
     if missing:
         lines.append(f"{missing / items:.1%} of the items have no answer: they stay a class of their own for good.")
     following = f"streameval select {shlex.quote(str(study))} --export tasks.csv"

@@ -45,45 +45,45 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
             ],
         )  # fmt: skip
         return
-    found = verb(study)
-    output.event("labels", **found.account)
+    state = verb(study)
+    output.event("labels", **state.account)
     result: dict[str, Any] = {
         "study": str(study),
-        "account": dict(found.account),
-        "strata": found.strata.to_pylist(),
-        "sources": list(found.sources),
-        "agreement": dict(found.agreement),
-        **found.doubts,
-        "half_width": dict(found.half_width),
-        **found.judging,
+        "account": dict(state.account),
+        "strata": state.strata.to_pylist(),
+        "sources": list(state.sources),
+        "agreement": dict(state.agreement),
+        **state.doubts,
+        "half_width": dict(state.half_width),
+        **state.judging,
     }
-    output.say(result, _lines(study, found))
+    output.say(result, _lines(study, state))
 
 
-def _lines(study: Path, found: LabellingProgress) -> list[str]:
+def _lines(study: Path, state: LabellingProgress) -> list[str]:
     from streameval.reporting.given_again import doubt_lines
     from streameval.reporting.sentences import width_reached
 
-    account = found.account
+    account = state.account
     share = account["labelled"] / account["planned"] if account["planned"] else 1.0
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
              f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
              f"{account['superseded']:,} superseded."]  # fmt: skip
-    half = found.half_width
+    half = state.half_width
     if half and not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")
     elif half and half["coverage"] == "none":
         lines.append("No half-width: the labels so far give a picture, not bounds.")
     elif half:
         lines.append(width_reached(half))
-    return [*lines, *_strata(found), *_annotators(found), *doubt_lines(study, found.doubts), *_sources(found)]
+    return [*lines, *_strata(state), *_annotators(state), *doubt_lines(study, state.doubts), *_sources(state)]
 
 
-def _strata(found: LabellingProgress) -> list[str]:
-    rows = [row for row in found.strata.to_pylist() if row["labelled"] < row["planned"]]
-    done = found.strata.num_rows - len(rows)
-    own = found.strata.column_names[0]
-    head, many = (own, f"{own}s") if own != "stratum" else ("ranks of stratum", "strata")
+def _strata(state: LabellingProgress) -> list[str]:
+    rows = [row for row in state.strata.to_pylist() if row["labelled"] < row["planned"]]
+    done = state.strata.num_rows - len(rows)
+    column = state.strata.column_names[0]
+    head, many = (column, f"{column}s") if column != "stratum" else ("ranks of stratum", "strata")
     if not rows:
         return [f"All {done:,} {many} are complete."]
     cells = [[_name_of(row), f"{row['planned']:,}", f"{row['labelled']:,}"] for row in rows]
@@ -95,30 +95,30 @@ def _name_of(row: dict[str, Any]) -> str:
     return f"{row['first_rank']:,}–{row['last_rank']:,}" if "stratum" in row else short(str(next(iter(row.values()))))
 
 
-def _annotators(found: LabellingProgress) -> list[str]:
-    people = found.agreement["annotators"]
+def _annotators(state: LabellingProgress) -> list[str]:
+    people = state.agreement["annotators"]
     if not people:
         return []
     cells = [
-        [name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}", _percent(one["percent"]),
-         _of(one, "repeats_equal", "repeats"), _of(one, "controls_right", "controls")]
-        for name, one in people.items()
+        [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}", _percent(counts["percent"]),
+         _of(counts, "repeats_equal", "repeats"), _of(counts, "controls_right", "controls")]
+        for name, counts in people.items()
     ]  # fmt: skip
     lines = ["", *columns(["annotator", "votes", "skips", "agrees", "repeats equal", "controls right"], cells)]
-    if found.agreement["items"]:
-        alpha = found.agreement["alpha"]
+    if state.agreement["items"]:
+        alpha = state.agreement["alpha"]
         shown = f"{alpha:.3f}" if alpha is not None else "undefined"
-        agree = _percent(found.agreement["percent"])
-        lines.append(f"On {found.agreement['items']:,} items with several votes {agree} of pairs agree; alpha {shown}.")
+        agree = _percent(state.agreement["percent"])
+        lines.append(f"On {state.agreement['items']:,} items with several votes {agree} of pairs agree; alpha {shown}.")
     return lines
 
 
-def _sources(found: LabellingProgress) -> list[str]:
-    if not found.sources:
+def _sources(state: LabellingProgress) -> list[str]:
+    if not state.sources:
         return ["", "No labels yet."]
     cells = [
         [one["source"], one["id"], *(f"{one[key]:,}" for key in ("rows", "votes", "again", "skips", "unplanned"))]
-        for one in found.sources
+        for one in state.sources
     ]
     return ["", *columns(["source", "id", "rows", "votes", "again", "skips", "unplanned"], cells)]
 
@@ -127,5 +127,5 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _of(one: dict[str, Any], part: str, whole: str) -> str:
-    return f"{one[part]} of {one[whole]}" if whole in one else "–"
+def _of(counts: dict[str, Any], part: str, whole: str) -> str:
+    return f"{counts[part]} of {counts[whole]}" if whole in counts else "–"

@@ -46,19 +46,19 @@ def monitor(
 
     measure = next((one for one in studies[-1:] if "@" in one and not Path(one).exists()), None)
     folders = studies if measure is None else studies[:-1]
-    found = verb(folders, measure, confidence=confidence, allow=allow or (), out=out)
-    said = [*sentences(found), *news(found)]
-    kept = [name for name in found.table.column_names if name not in ("positives", "negatives", "counted")]
+    record = verb(folders, measure, confidence=confidence, allow=allow or (), out=out)
+    notes = [*sentences(record), *news(record)]
+    kept = [name for name in record.table.column_names if name not in ("positives", "negatives", "counted")]
     rows = [{**row, "day": str(row["day"]), "run_since": str(row["run_since"])}
-            for row in found.table.select(kept).to_pylist()]  # fmt: skip
-    lines = [*columns(COLUMNS, cells(found, _SHOWN)), "", *said]
+            for row in record.table.select(kept).to_pylist()]  # fmt: skip
+    lines = [*columns(COLUMNS, cells(record, _SHOWN)), "", *notes]
     if out is not None:
-        lines.append(f"{out} and {out.with_suffix('.html')}: {number_of(found.table.num_rows, 'day')}")
-    added, falls = ([str(one) for one in days] for days in (found.added, found.falls))
+        lines.append(f"{out} and {out.with_suffix('.html')}: {number_of(record.table.num_rows, 'day')}")
+    added, falls = ([str(one) for one in days] for days in (record.added, record.falls))
     for row in rows:
         if row["day"] in added or row is rows[-1]:
             bad = row["day"] in falls or "fail" in (row["outcome"], row["run_outcome"])
             output.outcome("monitor", not bad, **row)
-    output.say({"settings": found.settings.as_dict(), "outcome": found.outcome, "added": added, "falls": falls,
-                "days": rows, "said": said}, [*lines, *(["", found.outcome] if found.outcome else [])])  # fmt: skip
-    return {"fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}.get(str(found.outcome), EXIT_DONE)
+    output.say({"settings": record.settings.as_dict(), "outcome": record.outcome, "added": added, "falls": falls,
+                "days": rows, "said": notes}, [*lines, *(["", record.outcome] if record.outcome else [])])  # fmt: skip
+    return {"fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}.get(str(record.outcome), EXIT_DONE)

@@ -190,17 +190,17 @@ def _seed(made: Plan) -> str:
 
 def _told(made: Plan) -> list[str]:
     """What is particular to a plan: slices, ranks that stay unknown, stages, a judge."""
-    said = []
+    lines = []
     if made.by is not None:
-        said.append(f"{number_of(len(made.slices), 'slice')} by {made.by}: {_largest(made)}.")
+        lines.append(f"{number_of(len(made.slices), 'slice')} by {made.by}: {_largest(made)}.")
     if unknown := made.unknown_tail:
-        said.append(
+        lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
-    said += _stages(made)
+    lines += _stages(made)
     if made.judge_counts is not None and made.judge_sample is None:
-        said.append(f"Items by what the judge says: {_classes(made)}. People should not see its answers.")
-    return said
+        lines.append(f"Items by what the judge says: {_classes(made)}. People should not see its answers.")
+    return lines
 
 
 def _classes(made: Plan) -> str:
@@ -214,26 +214,26 @@ def _largest(made: Plan) -> str:
     """The largest slices, and what each of them is given."""
     counts = Counter(made.table.column("slice").to_pylist())
     names = [one.name for one in made.slices]
-    said = [f"{printable(short(name))} {counts[name]:,}" for name in names[:_SHOWN]]
-    return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
+    parts = [f"{printable(short(name))} {counts[name]:,}" for name in names[:_SHOWN]]
+    return ", ".join([*parts, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
 def _stages(made: Plan) -> list[str]:
     """In which stages the labelling goes, where it has any."""
     from streameval.methods import method_of
 
-    method, said = method_of(made), []
+    method, lines = method_of(made), []
     if method.batches > 1:
-        said.append(f"The tasks come in {method.batches} batches: evaluate whenever one is answered.")
+        lines.append(f"The tasks come in {method.batches} batches: evaluate whenever one is answered.")
     if method.looks > 1:
-        said.append(f"This is the first of {method.looks} stages: `streameval grow` adds labels for another.")
+        lines.append(f"This is the first of {method.looks} stages: `streameval grow` adds labels for another.")
     if method.adaptive:
-        said.append("This is the first batch; once it is answered and evaluated, `grow --rest` adds the second.")
+        lines.append("This is the first batch; once it is answered and evaluated, `grow --rest` adds the second.")
     if made.judge_sample is not None and method.judge_sample is not None:
-        said.append(f"Ask the judge about {made.judge_sample.num_rows:,} items first, and people afterwards.")
+        lines.append(f"Ask the judge about {made.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > made.n_items:
-            said.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
-    return said
+            lines.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
+    return lines
 
 
 def _files(study: Path, made: Plan) -> list[Path]:

@@ -140,7 +140,7 @@ def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
         return []
     told = []
     for reason, many, one in _REASONS:
-        if names := [name for name, own in why.items() if own == reason]:
+        if names := [name for name, cause in why.items() if cause == reason]:
             told.append(f"{', '.join(names)} ({one if len(names) == 1 else many})")
     lines = [f"Left out of the tasks: {'; '.join(told)}. --columns names what to show."]
     if keys := ",".join(name for name in key if name in why):

@@ -36,18 +36,18 @@ def show(
     from streameval.reporting.standing import Standing
     from streameval.verbs.show import show as verb
 
-    found = verb(study, *measures, slice=slice, standard_error=standard_error)
-    if isinstance(found, Standing):
-        output.say(found.as_dict(), repr(found).splitlines())
+    answers = verb(study, *measures, slice=slice, standard_error=standard_error)
+    if isinstance(answers, Standing):
+        output.say(answers.as_dict(), repr(answers).splitlines())
         return
-    said = {"study": str(study), "measures": found.rows(), "claim": found.claim.as_dict(),
-            "estimates": found.estimates}  # fmt: skip
-    rows = [[name, *found.cells(name)] for name in found.bounds]
-    lines = [*columns(["", "lower", "estimate", "upper"], rows), found.promise]
+    result = {"study": str(study), "measures": answers.rows(), "claim": answers.claim.as_dict(),
+              "estimates": answers.estimates}  # fmt: skip
+    rows = [[name, *answers.cells(name)] for name in answers.bounds]
+    lines = [*columns(["", "lower", "estimate", "upper"], rows), answers.promise]
     if standard_error:
-        said["standard_error"] = found.standard_errors
-        lines += [_standard_error(*one) for one in found.standard_errors.items()]
-    output.say(said, lines)
+        result["standard_error"] = answers.standard_errors
+        lines += [_standard_error(*one) for one in answers.standard_errors.items()]
+    output.say(result, lines)
 
 
 def _standard_error(measure: str, error: float | None) -> str:

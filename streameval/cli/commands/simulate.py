@@ -49,18 +49,18 @@ def simulate(
     if plot is not None:
         kind_of(plot)  # a picture that cannot be drawn is refused before the work, not after
     with progress("methods") as bar:
-        found = verb(list(ranking), label=label, method=",".join(method) if method else None,
-                     replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes,
-                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
+        results = verb(list(ranking), label=label, method=",".join(method) if method else None,
+                       replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes,
+                       options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
-        save_figure(found, plot, existing(overwrite))
-    output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))
+        save_figure(results, plot, existing(overwrite))
+    output.event("simulate", n_items=int(results.precision.size), methods=len(results.rows))
     head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
-    lines = columns(head, [_simulated(row) for row in found.rows if "refused" not in row])
-    lines += [f"{row['method']}: {row['refused']}" for row in found.rows if "refused" in row]
+    lines = columns(head, [_simulated(row) for row in results.rows if "refused" not in row])
+    lines += [f"{row['method']}: {row['refused']}" for row in results.rows if "refused" in row]
     lines += ["", *_SIMULATE_NOTES, *([f"Plot: {plot}"] if plot else [])]
     output.say(
-        {"n_items": int(found.precision.size), "methods": found.rows, "plot": str(plot) if plot else None}, lines
+        {"n_items": int(results.precision.size), "methods": results.rows, "plot": str(plot) if plot else None}, lines
     )
 
 

@@ -72,18 +72,18 @@ def sql(
             ask_in_turn(session)
             return
         asked = query if query is not None else sys.stdin.read()
-        found = session.ask(asked if asked.strip() else _LISTING)
+        table = session.ask(asked if asked.strip() else _LISTING)
     if out == rows.STDOUT:
-        rows.print_csv(found)
+        rows.print_csv(table)
     elif out is not None:
-        rows.write(found, out, existing(overwrite))
-        output.say({"rows": found.num_rows, "out": str(out)}, [f"{found.num_rows:,} rows: {out}"])
+        rows.write(table, out, existing(overwrite))
+        output.say({"rows": table.num_rows, "out": str(out)}, [f"{table.num_rows:,} rows: {out}"])
     elif output.json:
-        output.say({"rows": rows.as_json(found)}, [])
+        output.say({"rows": rows.as_json(table)}, [])
     elif asked.strip():
-        output.say({}, rows.as_table(found))
+        output.say({}, rows.as_table(table))
     else:
-        output.say({}, _listed(found.to_pylist()))
+        output.say({}, _listed(table.to_pylist()))
 
 
 def _listed(rows: list[dict[str, str]]) -> list[str]:
@@ -103,10 +103,10 @@ def _print_macros(study: Path, name: str, output: Output, strangers: bool) -> No
 
 def _named(files: list[str]) -> dict[str, str]:
     named = {}
-    for one in files:
-        name, equals, path = one.partition("=")
+    for file in files:
+        name, equals, path = file.partition("=")
         if not (name and equals and path):
-            raise InputError(f"--with {one}: not NAME=PATH", "such as --with lake=/data/lake.parquet")
+            raise InputError(f"--with {file}: not NAME=PATH", "such as --with lake=/data/lake.parquet")
         if name in named:
             raise InputError(f"--with {name} is given twice", "give each file a name of its own")
         named[name] = path

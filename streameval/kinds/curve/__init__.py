@@ -41,8 +41,8 @@ class OneRanking(Kind):
         from streameval.kinds.curve.plan import OPTIONS
         from streameval.methods import available, parameter_names
 
-        own = (one.name for kind in OPTIONS for one in fields(kind))
-        return {"method", "by", *own, *(name for one in available().values() for name in parameter_names(one))}
+        options = (one.name for kind in OPTIONS for one in fields(kind))
+        return {"method", "by", *options, *(name for one in available().values() for name in parameter_names(one))}
 
     def plan(
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
@@ -68,9 +68,9 @@ class OneRanking(Kind):
         """Turn labels into the curve, and write every result."""
         from streameval.kinds.curve.evaluate import evaluated
 
-        plan, found = evaluated(folder, labels, self.asked("evaluate", given))
-        self.save(folder, plan, found)
-        return found
+        plan, evaluation = evaluated(folder, labels, self.asked("evaluate", given))
+        self.save(folder, plan, evaluation)
+        return evaluation
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come, and which half-width that gives."""

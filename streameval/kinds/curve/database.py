@@ -86,10 +86,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     most = curve.misses if curve.misses_upper is None else curve.misses_upper
-    own = (np.nan, np.nan) if curve.plug_in is None else (curve.plug_in.found, curve.plug_in.misses)
-    found, missed = (None if np.isnan(one) else one for one in own)
+    estimates = (np.nan, np.nan) if curve.plug_in is None else (curve.plug_in.found, curve.plug_in.misses)
+    positives, missed = (None if np.isnan(one) else one for one in estimates)
     ends = {"misses": curve.misses, "misses_upper": most, "misses_estimate": missed}
-    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1], "positives": found}
+    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1], "positives": positives}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 

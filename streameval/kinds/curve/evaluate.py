@@ -56,26 +56,26 @@ def _evaluated(
         raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
                          f"streameval judge {folder.folder} FILE")  # fmt: skip
     columns, judging = how
-    rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
+    rest, misses = (None, missed) if isinstance(missed, int) else (missed, 0)
     read_as = sharing(as_read(plan, judging), rest)
     taken = take_in(folder, plan, sources, columns, judging)
     tallied, thresholds = taken.tallied, folder.thresholds(plan)
     curve, parts = _curves(plan, read_as, tallied, judging.label_error)
-    curve = curve.with_misses(known) if rest is None else with_rest(curve, plan, rest)
+    curve = curve.with_misses(misses) if rest is None else with_rest(curve, plan, rest)
     slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     curve = curve.settled
     summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
     summary |= {} if rest is None else rest.facts(curve)
-    said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
-    said["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **said}
+    facts = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
+    facts["votes"] = folder.labels.state()
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **facts}
     summary["label_tables"] = taken.history
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
-    found = (metrics(curve), summary, tallied.issues, slices, taken.new)
-    return Evaluation(identity, table, curve, curve.table, *found)
+    results = (metrics(curve), summary, tallied.issues, slices, taken.new)
+    return Evaluation(identity, table, curve, curve.table, *results)
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:

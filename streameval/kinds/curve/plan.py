@@ -99,8 +99,8 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     if name is None:
         refuse_accuracy_alone(parameters)
     judge = None if name is None else Judge.of(name, column.judge_classes)
-    known, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
-    chosen = keyed.seed(known) if keyed is not None else fresh_seed() if known is None else known
+    fixed_seed, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
+    chosen = keyed.seed(fixed_seed) if keyed is not None else fresh_seed() if fixed_seed is None else fixed_seed
     return Drawing(method, chosen, by, judge, keyed)
 
 

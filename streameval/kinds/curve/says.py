@@ -66,9 +66,9 @@ def facts(study: Path, found: Evaluation) -> dict[str, Any]:
 
 def standing(study: str, subject: str, plan: Plan, found: Evaluation) -> Standing:
     """What is proven so far, in one sentence or two, and the command to run next."""
-    said, account = verdict(found), found.summary["account"]
+    sentence, account = verdict(found), found.summary["account"]
     missing = account["labelled"] < account["planned"]
-    so_far = f"So far, w{said[1:]}" if missing and said.startswith("With ") else said
+    so_far = f"So far, w{sentence[1:]}" if missing and sentence.startswith("With ") else sentence
     return with_labels(study, subject, found.summary, so_far, _next(plan, found, study))
 
 
@@ -83,8 +83,8 @@ def _cuts(found: Evaluation) -> list[dict[str, Any]]:
 
 def _overall(rows: list[dict[str, Any]]) -> list[Said]:
     """Metrics of the whole list, where they are bounded."""
-    known = {(row["metric"], row["argument"]): row for row in rows}
-    shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
+    by_name = {(row["metric"], row["argument"]): row for row in rows}
+    shown = [by_name[name] for name in _OVERALL if name in by_name and by_name[name]["lower"] is not None]
     cells = [[row["metric"], *(_number(row[side]) for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", Columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
@@ -94,10 +94,10 @@ def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[Said]:
     if not slices:
         return []
     cells = []
-    for one in slices[:_SHOWN]:
-        size = one.curve.n_items
-        bounds = (_number(value) for value in one.curve.precision_at(size))
-        cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
+    for result in slices[:_SHOWN]:
+        size = result.curve.n_items
+        bounds = (_number(value) for value in result.curve.precision_at(size))
+        cells.append([short(result.name), f"{size:,}", f"{result.labelled:,}", *bounds])
     more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
     return ["", Columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
 

@@ -32,14 +32,14 @@ def measured(
 ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Bound the means; their tables, what they claim, and what the summary says besides."""
     columns, judging, beside = asked
-    known, pool = tallied.labels, None
+    labels, pool = tallied.labels, None
     if beside.positives is not None:
         how, complete = (beside.key, columns.label), judging.assume == "complete"
-        pool = read_pool(beside.positives, plan, folder.selection(plan), known, how, complete)
-    found = bounds_on_means(plan, known, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
+        pool = read_pool(beside.positives, plan, folder.selection(plan), labels, how, complete)
+    means = bounds_on_means(plan, labels, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
     source = {"item": beside.key, "source": _name_of(beside.positives)}
     summary = {
-        "evaluation_id": evaluation_id(plan, known, 0 if pool is None else json.dumps(pool.facts())),
+        "evaluation_id": evaluation_id(plan, labels, 0 if pool is None else json.dumps(pool.facts())),
         "per": list(plan.notes["per"]),
         "rankings": plan.notes["rankings"],
         "judge": plan.notes.get("predictions", {}).get("column"),
@@ -51,8 +51,8 @@ def measured(
         },
         "pool": None if pool is None else {**pool.facts(), **source},
     }
-    tables = {"metrics": found.metrics, "rankings": found.rankings, "labels": known.table, "issues": tallied.issues}
-    return tables, _claim(found.metrics, plan, pool, beside.key, known), summary
+    tables = {"metrics": means.metrics, "rankings": means.rankings, "labels": labels.table, "issues": tallied.issues}
+    return tables, _claim(means.metrics, plan, pool, beside.key, labels), summary
 
 
 def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, labels: Labels) -> Claim:

@@ -37,8 +37,8 @@ def planned(
     asked, progress = given
     names, ranks, judge = how.per, how.cutoffs, how.judge
     folder = planned_study(study)
-    before, known = planned_ids(folder), known_seed(folder, seed)
-    chosen = fresh_seed() if known is None else known
+    before, fixed_seed = planned_ids(folder), known_seed(folder, seed)
+    chosen = fresh_seed() if fixed_seed is None else fixed_seed
     opened = open_ranking(ranking, asked)
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():

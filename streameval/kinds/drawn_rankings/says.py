@@ -38,66 +38,66 @@ def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) ->
     """Head and rows of a table of the means; of a judge, the widths with it and without."""
     head, cells, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], [], found.summary.get("judge")
     for row in found.metrics.to_pylist():
-        own = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
-        own += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
-        cells.append([f"{row['metric']} {row['argument']}", *map(shown, own)])
+        values = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
+        values += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
+        cells.append([f"{row['metric']} {row['argument']}", *map(shown, values)])
     return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
 
 
 def remarks(summary: Any) -> list[str]:
     """What to know of the means."""
     judge = summary.get("judge")
-    said = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
-    said += "The last column has the width that the same labels give without it."
-    return [*([] if judge is None else [said]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
+    text = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
+    text += "The last column has the width that the same labels give without it."
+    return [*([] if judge is None else [text]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
             *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
 
 
 def sample_sentence(found: RankingsSample) -> str:
     """What the bounds of drawn rankings claim."""
     claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
-    said = (
+    counts = (
         f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
     )
-    said += f"{found.summary['rankings']:,} rankings."
+    counts += f"{found.summary['rankings']:,} rankings."
     caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
     condition = "" if pool is None else _IF_COMPLETE if pool["complete"] else _IF_RIGHT
     if claim["confidence"] is None:
         return (
             "Every ranking was drawn, and every label that these means depend on is there: they are exact"
-            f"{condition}. ({said}){caution}"
+            f"{condition}. ({counts}){caution}"
         )
     names = [f"{row['metric']} {row['argument']}" for row in found.metrics.to_pylist() if row["coverage"] == "exact"]
     exact = f" Exact: {', '.join(names)}." if names else ""
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are{condition}.{exact} ({said}){caution}"
+        f"whatever the rankings are{condition}.{exact} ({counts}){caution}"
     )
 
 
 def _pooled(summary: Any) -> str:
     """What the table of positives says."""
     pool = summary["pool"]
-    said = (
+    text = (
         f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
         "rankings and not among their items to label. It is right if it names only positives, "
         f"{names_right(pool['item'])}. Recall, average precision and nDCG count rankings without "
         "a positive as 0. "
     )
-    return said + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
+    return text + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
 
 
 def _matched(pool: Any) -> str:
     """How far the table and the labels name the same items, which shows where they write names differently."""
     again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
-    said = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
+    text = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
     if not pool["drawn"] or pool["item"] is None:
-        return said
-    said += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
-    said += f"and of those labelled negative {pool['denied']:,}, whose labels count. "
+        return text
+    text += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
+    text += f"and of those labelled negative {pool['denied']:,}, whose labels count. "
     if pool["positive"] and not pool["named"]:
-        said += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
-    return said
+        text += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
+    return text
 
 
 def names_right(item: str | None) -> str:

@@ -25,12 +25,12 @@ from streameval.typing import Int64Array
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     """The yield at ranks, with tied items in the worst and the best order."""
-    start, found, size, positives = (summed.totals.cut[:, i] for i in range(4))
+    start, before, size, positives = (summed.totals.cut[:, i] for i in range(4))
     inside = ranks - start
-    late = found + np.maximum(0, inside - (size - positives))
-    early = found + np.minimum(positives, inside)
+    late = before + np.maximum(0, inside - (size - positives))
+    early = before + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
-    mean = YieldEstimate(np.append(0, ranks), np.append(0.0, found + positives * inside / size))
+    mean = YieldEstimate(np.append(0, ranks), np.append(0.0, before + positives * inside / size))
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),

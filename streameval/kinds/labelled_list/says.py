@@ -19,9 +19,9 @@ _OVERALL = (
 
 def says(found: Evaluation) -> list[Said]:
     """Say how many are positive, precision at cutoffs, and the main metrics."""
-    summary, known = found.summary, headlines(found.metrics.to_pylist())
-    cuts = [row for row in known.values() if row["metric"] == "precision_at"]
-    overall = [known[name] for name in _OVERALL if name in known]
+    summary, by_name = found.summary, headlines(found.metrics.to_pylist())
+    cuts = [row for row in by_name.values() if row["metric"] == "precision_at"]
+    overall = [by_name[name] for name in _OVERALL if name in by_name]
     missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
     return [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
@@ -58,9 +58,9 @@ def _windows(diagnostics: Mapping[str, Any]) -> list[Said]:
         return []
     head = ["window", "epsilon", "A.1", "A.2", "first broken", "ranks that rise", "largest rise"]
     rows = [
-        [f"{one['window']:,}", f"{one['epsilon']:g}", *("holds" if one[name]["holds"] else "fails" for name in _BOTH),
-         *_broken(one["A.2"])]
-        for one in diagnostics["windows"]
+        [f"{row['window']:,}", f"{row['epsilon']:g}", *("holds" if row[name]["holds"] else "fails" for name in _BOTH),
+         *_broken(row["A.2"])]
+        for row in diagnostics["windows"]
     ]  # fmt: skip
     smallest = diagnostics["smallest_window"]
     verdict = f"A.2 holds with a window of {smallest:,}." if smallest else "A.2 holds with none of these windows."
@@ -70,7 +70,7 @@ def _windows(diagnostics: Mapping[str, Any]) -> list[Said]:
 _BOTH = ("A.1", "A.2")
 
 
-def _broken(found: Mapping[str, Any]) -> list[str]:
-    if found["holds"]:
+def _broken(assumption: Mapping[str, Any]) -> list[str]:
+    if assumption["holds"]:
         return ["-", "-", "-"]
-    return [f"rank {found['first_rank']:,}", f"{found['ranks']:,}", f"{found['largest_rise']:.4f}"]
+    return [f"rank {assumption['first_rank']:,}", f"{assumption['ranks']:,}", f"{assumption['largest_rise']:.4f}"]

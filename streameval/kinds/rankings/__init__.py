@@ -75,8 +75,8 @@ class LabelledRankings(Kind):
         """Say how many there are, what the means are, and the means."""
         from streameval.kinds.rankings.page import claim_sentence, headline, means_table
 
-        said = [headline(found.summary), claim_sentence(found.summary), ""]
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*said, means_table(found, _cell)]
+        lines = [headline(found.summary), claim_sentence(found.summary), ""]
+        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*lines, means_table(found, _cell)]
 
     def claim(self, found: RankingsEvaluation) -> Claim:
         """What the means are: exact."""

@@ -169,15 +169,15 @@ def _row(
 
     a, b = (values[rows] for values, rows in zip(sides, shared, strict=True))
     if name == "roc_auc":
-        known = ~(np.isnan(a[:, 1]) | np.isnan(b[:, 1]))
-        a, b = a[known], b[known]
+        defined = ~(np.isnan(a[:, 1]) | np.isnan(b[:, 1]))
+        a, b = a[defined], b[defined]
     a, b = (
         np.nan_to_num(a),
         np.nan_to_num(b),
     )  # without a positive: 0, as in the means; where they leave such out, none is here
-    said: dict[str, Any] = {"metric": f"mean_{name}", "argument": argument, "rankings": a.shape[0]}
+    facts: dict[str, Any] = {"metric": f"mean_{name}", "argument": argument, "rankings": a.shape[0]}
     if not a.shape[0]:
-        return said
+        return facts
     mean_a, mean_b = (math.fsum(side[:, 1].tolist()) / side.shape[0] for side in (a, b))
     lower, upper = (math.fsum((a[:, i] - b[:, 2 - i]).tolist()) / a.shape[0] for i in (0, 2))
     pairs = a[:, 1] - b[:, 1]
@@ -188,7 +188,7 @@ def _row(
     normal = (None, None) if math.isnan(half) else (middle - half, middle + half)
     rounding = ROUNDING * max(mean_a, mean_b)
     return {
-        **said, "a": mean_a, "b": mean_b, "lower": lower, "estimate": middle, "upper": upper,
+        **facts, "a": mean_a, "b": mean_b, "lower": lower, "estimate": middle, "upper": upper,
         "higher": "a" if lower > rounding else "b" if upper < -rounding else None,
         "a_higher": int(np.sum(pairs > 0)), "b_higher": int(np.sum(pairs < 0)),
         "normal_lower": normal[0], "normal_upper": normal[1],

@@ -25,8 +25,8 @@ def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
-        own = {name: getattr(found, name) for name in _FACTS}
-        files[out / "differences.parquet"] = atomic.parquet(found.differences, own)
+        facts = {name: getattr(found, name) for name in _FACTS}
+        files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
         files[plot] = plotted(plot, partial(page, found), partial(figure, found))
     atomic.write_out(files, existing)
@@ -35,15 +35,15 @@ def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None
 def shared(found: RankingsComparison) -> str:
     """How many rankings are in both, and what was left out."""
     only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
-    said = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both."
-    said += "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
+    text = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both."
+    text += "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
                     for name, count, other in only if count)  # fmt: skip
     if found.unlike:
-        said += (
+        text += (
             f" In {number_of(found.unlike, 'ranking')} a and b do not count the same number of positives, so only "
             "precision, success and reciprocal rank can be compared: evaluate --positives takes one table for both."
         )
-    return said
+    return text
 
 
 def meaning(found: RankingsComparison) -> str:

@@ -37,19 +37,19 @@ def render(name: str, found: RankingsEvaluation) -> str:
 
 def headline(summary: dict[str, Any] | Any) -> str:
     """How many rankings, items and positives."""
-    said = (
+    text = (
         f"{number_of(summary['rankings'], 'ranking')} by {', '.join(summary['per'])}, "
         f"{number_of(summary['n_items'], 'item')}, "
         f"{summary['positives']:,} of them positive ({summary['how']})."
     )
     if summary["misses"]:
-        said += f" {number_of(summary['misses'], 'positive')} {_were(summary['misses'])} never returned."
+        text += f" {number_of(summary['misses'], 'positive')} {_were(summary['misses'])} never returned."
     if gone := summary.get("positives_left_out"):
-        said += (
+        text += (
             f" {number_of(gone, 'row')} of the table of positives {_were(gone)} left out: the ranking returned "
             f"{'its' if gone == 1 else 'their'} item, or {'it is' if gone == 1 else 'they are'} there twice."
         )
-    return said
+    return text
 
 
 def _were(count: int) -> str:
@@ -67,13 +67,13 @@ _TIES = {
 def claim_sentence(summary: Any) -> str:
     """What the means are."""
     without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
-    said = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
+    text = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
     if without:
-        one = without == 1
-        kept = f"count{'s' * one} as 0" if policy == "zero" else f"{'is' if one else 'are'} left out"
-        said += f" {number_of(without, 'ranking')} {'has' if one else 'have'} no positive: in the means "
-        said += f"{'it' if one else 'they'} {kept}."
-    return said
+        singular = without == 1
+        kept = f"count{'s' * singular} as 0" if policy == "zero" else f"{'is' if singular else 'are'} left out"
+        text += f" {number_of(without, 'ranking')} {'has' if singular else 'have'} no positive: in the means "
+        text += f"{'it' if singular else 'they'} {kept}."
+    return text
 
 
 _NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
@@ -107,8 +107,8 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
             drawn.append(f"<figure><figcaption>{escaped(name)}</figcaption>{_bars(name, bars)}</figure>")
     if not drawn:
         return []
-    said = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
-    return ["<h2>Distributions</h2>", f"<p class='soft'>{said}</p><div class='small'>{''.join(drawn)}</div>"]
+    caption = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
+    return ["<h2>Distributions</h2>", f"<p class='soft'>{caption}</p><div class='small'>{''.join(drawn)}</div>"]
 
 
 def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
@@ -162,8 +162,8 @@ def _sizes(found: RankingsEvaluation) -> str:
          *(number(row[name]) for name in names)]
         for row in found.by_size.to_pylist()
     ]  # fmt: skip
-    said = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
-    return f"<p class='soft'>{said}</p>{table(head, rows)}"
+    note = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
+    return f"<p class='soft'>{note}</p>{table(head, rows)}"
 
 
 def _range(first: int, last: int) -> str:

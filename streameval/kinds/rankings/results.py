@@ -84,11 +84,11 @@ class RankingsEvaluation(Result):
 
 def identity_of(fingerprint: str, label: str, options: Any, description: Mapping[str, Any]) -> str:
     """Sixteen hex digits: the hash of the rows, the options and the version."""
-    said = {name: value for name, value in vars(options).items() if name != "positives"}
+    settings = {name: value for name, value in vars(options).items() if name != "positives"}
     if options.positives is not None:
         with suppress(NoRowsError):  # as if there were no table
-            said["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
-    text = json.dumps([__version__, fingerprint, label, said, dict(description)], sort_keys=True, default=str)
+            settings["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
+    text = json.dumps([__version__, fingerprint, label, settings, dict(description)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -117,8 +117,8 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
     }  # fmt: skip
     names = metric_names(options.cutoffs)
     policies = [options.no_positives, "skip" if options.no_positives == "zero" else "zero"]
-    own = (means(sums, names, policies), _by_size(sums, names), _histograms(sums, names))
-    return RankingsEvaluation(identity, summary, dict(zip(MEANS, own, strict=True)))
+    tables = (means(sums, names, policies), _by_size(sums, names), _histograms(sums, names))
+    return RankingsEvaluation(identity, summary, dict(zip(MEANS, tables, strict=True)))
 
 
 _METRICS = pa.schema(
@@ -138,8 +138,8 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             low, middle, high = (sums.sum(m, side) / max(1, over) for side in range(3))
             middle = min(max(low, middle), high)  # they are rounded each
             row = {"lower": low, "estimate": middle, "upper": high}
-            known = row if over else dict.fromkeys(row)
-            rows.append({"metric": f"mean_{name}", "argument": argument, **known, "coverage": "exact",
+            bounds = row if over else dict.fromkeys(row)
+            rows.append({"metric": f"mean_{name}", "argument": argument, **bounds, "coverage": "exact",
                          "rankings": over, "no_positives": policy})  # fmt: skip
     return pa.Table.from_pylist(rows, schema=_METRICS)
 
@@ -149,10 +149,10 @@ def _by_size(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     for digits, (count, without) in enumerate(sums.sizes.tolist()):
         if count:
             first, last = (10 ** (digits - 1), 10**digits - 1) if digits else (0, 0)
-            known = count - without
-            own = {f"mean_{_column(*name)}": sums.of_size(digits, m) / known if known else None
+            positive = count - without
+            row = {f"mean_{_column(*name)}": sums.of_size(digits, m) / positive if positive else None
                    for m, name in enumerate(names) if name[0] != "roc_auc"}  # fmt: skip
-            rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **own})
+            rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **row})
     return pa.Table.from_pylist(rows)
 
 
@@ -195,18 +195,18 @@ def save(
         render: Draws the report.
         database: Gives the writer of study.duckdb, from a file of rankings.
     """
-    known: list[RankingsEvaluation] = []
+    evaluations: list[RankingsEvaluation] = []
     place: list[Path] = []
     tags = {"evaluation_id": identity}
 
     def rankings(path: str) -> None:
         writer = _RankingsWriter(path, tags)
-        known.append(run(writer.opened))
+        evaluations.append(run(writer.opened))
         place.append(Path(path))
         writer.close()
 
     def later(make: Callable[[RankingsEvaluation], atomic.Writer]) -> atomic.Writer:
-        return lambda path: make(known[0])(path)
+        return lambda path: make(evaluations[0])(path)
 
     def table(name: str) -> atomic.Writer:
         return later(lambda found: atomic.parquet(found.tables[name], tags))
@@ -218,7 +218,7 @@ def save(
     with locks.one_at_a_time(folder):
         paths = [folder / name for name in file_names(("rankings", *MEANS))]
         atomic.write_all(dict(zip(paths, made, strict=True)))
-    return known[0]
+    return evaluations[0]
 
 
 class _RankingsWriter:
@@ -234,8 +234,8 @@ class _RankingsWriter:
         if self._writer is not None:
             self._writer.close()
         self._held = []
-        own = {b"streameval": json.dumps(dict(self._tags)), checksum.KEY.encode(): checksum.BLANK}
-        self._writer = pq.ParquetWriter(self._path, schema.with_metadata(own), compression="zstd", compression_level=1,
+        tags = {b"streameval": json.dumps(dict(self._tags)), checksum.KEY.encode(): checksum.BLANK}
+        self._writer = pq.ParquetWriter(self._path, schema.with_metadata(tags), compression="zstd", compression_level=1,
                                         use_dictionary=False, write_page_index=True,
                                         write_page_checksum=True)  # fmt: skip
         return self._take

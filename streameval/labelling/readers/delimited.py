@@ -78,10 +78,10 @@ def _header(path: str) -> tuple[str, list[str], int]:
         with open(path, encoding="utf-8-sig", newline="") as stream:
             lead, delimiter = 0, None
             for line in stream:
-                said = _SEPARATOR.fullmatch(line)
-                if line.strip() and (said is None or delimiter is not None):
+                match = _SEPARATOR.fullmatch(line)
+                if line.strip() and (match is None or delimiter is not None):
                     break
-                delimiter, lead = said[1] if said else delimiter, lead + 1
+                delimiter, lead = match[1] if match else delimiter, lead + 1
             else:
                 raise StopIteration
             delimiter = delimiter or max(_DELIMITERS, key=line.count)

@@ -22,10 +22,10 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     data, annotations = record.get("data"), record.get("annotations")
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         return None
-    own = {"annotation_id": None, "annotator": None, "updated_at": None, "lead_time": None, "label": None}
-    task = {name: value for name, value in data.items() if name not in own}
-    rows = [task | own | _annotation(one) for one in annotations if isinstance(one, Mapping)]
-    return rows or [task | own]
+    fields = {"annotation_id": None, "annotator": None, "updated_at": None, "lead_time": None, "label": None}
+    task = {name: value for name, value in data.items() if name not in fields}
+    rows = [task | fields | _annotation(one) for one in annotations if isinstance(one, Mapping)]
+    return rows or [task | fields]
 
 
 def _annotation(annotation: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def _person(who: Any) -> str | None:
 def _choice(result: Any) -> Any:
     """What was chosen: a word, a rating or a number; several are shown together, and no label can be read from them."""
     choices: list[Any] = []
-    for one in result if isinstance(result, list) else []:
-        value = one.get("value") if isinstance(one, Mapping) else None
+    for entry in result if isinstance(result, list) else []:
+        value = entry.get("value") if isinstance(entry, Mapping) else None
         if isinstance(value, Mapping):
             chosen = next((value[key] for key in ("choices", "rating", "number") if key in value), None)
             choices += chosen if isinstance(chosen, list) else [chosen]

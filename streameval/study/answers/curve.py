@@ -88,11 +88,11 @@ def _at_rank(result: CurveResult, question: Question, rank: int) -> Bounds:
     rows = [row for row in result.metrics.to_pylist() if row["metric"] == f"{metric}_at"]
     if metric not in _AT_RANKS or not rows:
         raise _no_such(question, _AT_RANKS)
-    known = {row["argument"]: row for row in rows}
-    if str(rank) not in known:
-        cutoffs = ", ".join(f"{int(one):,}" for one in known)
+    by_cutoff = {row["argument"]: row for row in rows}
+    if str(rank) not in by_cutoff:
+        cutoffs = ", ".join(f"{int(one):,}" for one in by_cutoff)
         raise InputError(f"{question.measure}: {metric} is known of the first {cutoffs} items, and not of others")
-    return Bounds.of_row(known[str(rank)])
+    return Bounds.of_row(by_cutoff[str(rank)])
 
 
 def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:

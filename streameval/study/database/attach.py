@@ -62,17 +62,17 @@ def attach(connection: Connection, path: Path, name: str, macros: Sequence[str])
         for statement in macros:
             connection.execute(statement)
     except duckdb.Error as error:
-        said = str(error).splitlines()[0]
-        raise outside_trouble(error) or InputError(f"{name} cannot be registered: {said}") from error
+        message = str(error).splitlines()[0]
+        raise outside_trouble(error) or InputError(f"{name} cannot be registered: {message}") from error
 
 
 def _there(connection: Connection, name: str, file: str) -> str | None:
     """Name of the file that the study is attached from under this name by now; None where the name is free."""
     asked = "SELECT path FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
-    found = connection.execute(asked, [name]).fetchall()
-    if not found:
+    rows = connection.execute(asked, [name]).fetchall()
+    if not rows:
         return None
-    path = Path(found[0][0] or "")
+    path = Path(rows[0][0] or "")
     if not path.parent.name.startswith(f".{FOLDER}."):
         raise InputError(f"{name} is a database of this connection already", "give the study another name")
     if path.name.partition("-")[0] != file.partition("-")[0]:
@@ -83,11 +83,11 @@ def _there(connection: Connection, name: str, file: str) -> str | None:
 def _refuse_taken(connection: Connection, name: str, macros: Sequence[str]) -> None:
     """Refuse a name that is one of a schema, or whose macros would hide others."""
     asked = "SELECT database_name FROM duckdb_schemas() WHERE lower(schema_name) = lower(?)"
-    if found := connection.execute(asked, [name]).fetchall():
-        raise InputError(f"{name} is a schema of the database {found[0][0]}", "give the study another name")
-    made = list(dict.fromkeys(found[1] for found in map(_MADE.search, macros) if found))
+    if rows := connection.execute(asked, [name]).fetchall():
+        raise InputError(f"{name} is a schema of the database {rows[0][0]}", "give the study another name")
+    made = list(dict.fromkeys(match[1] for match in map(_MADE.search, macros) if match))
     asked = """SELECT function_name FROM duckdb_functions() WHERE list_contains(?, lower(function_name))
                AND NOT (database_name = 'temp' AND contains(replace(lower(macro_definition), '"', ''), ?))
                ORDER BY ALL"""
-    if found := connection.execute(asked, [[one.lower() for one in made], f"from {name.lower()}.main."]).fetchall():
-        raise InputError(f"{found[0][0]} is a function of this connection already", "give the study another name")
+    if rows := connection.execute(asked, [[one.lower() for one in made], f"from {name.lower()}.main."]).fetchall():
+        raise InputError(f"{rows[0][0]} is a function of this connection already", "give the study another name")

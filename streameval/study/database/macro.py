@@ -69,19 +69,19 @@ class Place:
 
     def question(self, macro: Macro, caution: str) -> list[str]:
         """Give what creates a macro, as a scalar and as a table; `caution` is what its comment says besides."""
-        tables = {found[1]: None for found in _READS.finditer(macro.answer)}
+        tables = {match[1]: None for match in _READS.finditer(macro.answer)}
         return self._created(macro.rewritten(self._of_list), tables, caution)
 
     def question_of_slice(self, macro: Macro, caution: str) -> list[str]:
         """Give the same for the question of one slice, `s`."""
         named, sizes = "(s)::VARCHAR", self._of_slice("(SELECT n_items FROM provenance)")
         unknown = (f"{sizes} IS NULL", f"'no slice is called ' || {named} || ': SELECT slice FROM slices lists them'")
-        tables = {_OF_SLICES[found[1]]: None for found in _READS.finditer(macro.answer)}
-        own = macro.rewritten(self._of_slice)
+        tables = {_OF_SLICES[match[1]]: None for match in _READS.finditer(macro.answer)}
+        rewritten = macro.rewritten(self._of_slice)
         comment = f"{macro.comment[:-1]}, of slice s: ranks are those within it."
         return self._created(
-            replace(own, name=f"slice_{macro.name}", parameters=("s", *macro.parameters), comment=comment,
-                    refused=(unknown, *own.refused)),
+            replace(rewritten, name=f"slice_{macro.name}", parameters=("s", *macro.parameters), comment=comment,
+                    refused=(unknown, *rewritten.refused)),
             {"slices": None, **tables}, caution)  # fmt: skip
 
     def create(self, macro: str, says: str, body: str) -> list[str]:
@@ -94,12 +94,12 @@ class Place:
         created, home = ("CREATE OR REPLACE TEMP", "temp.main.") if self.name else ("CREATE", "")
         kind = "TABLE " if body.startswith("TABLE ") else ""
         made = f"{created} MACRO {self._called(macro)} AS {body.replace(_HELPER, self._called(_HELPER))}"
-        said = f"COMMENT ON MACRO {kind}{home}{self._called(macro).partition('(')[0]} IS {literal(says)}"
-        return [made, said] if says else [made]
+        comment = f"COMMENT ON MACRO {kind}{home}{self._called(macro).partition('(')[0]} IS {literal(says)}"
+        return [made, comment] if says else [made]
 
     def _created(self, macro: Macro, tables: Mapping[str, None], caution: str) -> list[str]:
-        own = literal(self.evaluation_id)
-        checked = [f"(SELECT bool_and(evaluation_id = {own}) FROM {self._table(name)})" for name in tables]
+        identity = literal(self.evaluation_id)
+        checked = [f"(SELECT bool_and(evaluation_id = {identity}) FROM {self._table(name)})" for name in tables]
         answer = macro.answer
         if checked:
             answer = f"CASE WHEN {' AND '.join(checked)} THEN {answer}\n    ELSE error({literal(self._otherwise)}) END"
@@ -118,7 +118,7 @@ class Place:
         return f"{quote(self.name)}.main.{name}" if self.name else name
 
     def _of_list(self, text: str) -> str:
-        return _READS.sub(lambda found: f"FROM {self._table(found[1])}{found[2] or ''}", text)
+        return _READS.sub(lambda match: f"FROM {self._table(match[1])}{match[2] or ''}", text)
 
     def _of_slice(self, text: str) -> str:
         """Let what reads tables of the list read the rows of slice `s`.
@@ -126,9 +126,9 @@ class Place:
         Their column has another name there, so that `s` may be a column of whoever asks, even one that is called slice.
         """
 
-        def rows(found: re.Match[str]) -> str:
-            own = f"SELECT * EXCLUDE slice, slice AS se_slice FROM {self._table(_OF_SLICES[found[1]])}"
-            return f"FROM ({own}) WHERE se_slice = (s)::VARCHAR{' AND' if found[2] else ''}"
+        def rows(match: re.Match[str]) -> str:
+            query = f"SELECT * EXCLUDE slice, slice AS se_slice FROM {self._table(_OF_SLICES[match[1]])}"
+            return f"FROM ({query}) WHERE se_slice = (s)::VARCHAR{' AND' if match[2] else ''}"
 
         return _READS.sub(rows, text)
 

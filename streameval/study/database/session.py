@@ -51,17 +51,17 @@ class Session:
         if not 0 < memory < 1e6:
             raise InputError(f"memory is {memory}", "give gigabytes, such as 2")
         self._memory = int(memory * 1e9)
-        given = {one: os.path.abspath(os.fspath(file)) for one, file in (files or {}).items()}
-        for one in given:
-            if one.lower() in TABLES:  # the macros read these tables by name
-                raise InputError(f"{one} is a table of the study", "give the file another name")
+        given = {name: os.path.abspath(os.fspath(file)) for name, file in (files or {}).items()}
+        for name in given:
+            if name.lower() in TABLES:  # the macros read these tables by name
+                raise InputError(f"{name} is a table of the study", "give the file another name")
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
             self._connection.execute(f"SET memory_limit = '{self._memory}B'")
             self._restrict(given)
-            for one, file in given.items():
-                self._offer(one, file)
+            for name, file in given.items():
+                self._offer(name, file)
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
             raise _refusal(error, str(path)) from error
@@ -152,7 +152,7 @@ class Session:
                 self._connection.execute(f"SET {setting} = [{', '.join(map(literal, paths))}]")
         self._connection.execute("SET enable_external_access = false")
 
-    def _offer(self, one: str, file: str) -> None:
+    def _offer(self, name: str, file: str) -> None:
         if not os.path.exists(file):
             raise InputError(f"{file}: no such file")
         plain = re.sub(r"[\[*?]", r"[\g<0>]", file)  # a path is one file, never a pattern
@@ -162,7 +162,7 @@ class Session:
             with open(file, "rb") as stream:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
-        self._connection.execute(f"CREATE TEMP VIEW {quote(one)} AS SELECT * FROM {reader}")
+        self._connection.execute(f"CREATE TEMP VIEW {quote(name)} AS SELECT * FROM {reader}")
 
 
 def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
@@ -180,7 +180,7 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
     if isinstance(error, duckdb.OutOfMemoryException):
         return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
-    said = " ".join(text.split())[:400]
+    message = " ".join(text.split())[:400]
     if isinstance(error, duckdb.InvalidInputException):  # a value that a function, such as one of our macros, refuses
-        return InputError(said.removeprefix("Invalid Input Error: "))
-    return outside_trouble(error) or InputError(f"{where} cannot be run: {said}", "SHOW TABLES lists what there is")
+        return InputError(message.removeprefix("Invalid Input Error: "))
+    return outside_trouble(error) or InputError(f"{where} cannot be run: {message}", "SHOW TABLES lists what there is")

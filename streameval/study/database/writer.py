@@ -52,10 +52,10 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     def write(path: str) -> None:
         with new_database(path) as connection:
             for name, table in tables.items():
-                own = table
+                rows = table
                 if name in READ and "evaluation_id" not in table.column_names:
-                    own = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
-                _add(connection, name, own, caution if name in BOUNDS else "")
+                    rows = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
+                _add(connection, name, rows, caution if name in BOUNDS else "")
             for statement in macro_statements(tables, caution):
                 connection.execute(statement)
 
@@ -70,8 +70,8 @@ def macro_statements(tables: Mapping[str, pa.Table], caution: str = "", name: st
         name: Of the database that the tables are attached as, for temporary macros NAME_precision_at and so on; empty:
             for macros in the file itself.
     """
-    known = ["evaluation_id", "misses", "misses_upper"]
-    (about,) = tables["provenance"].select(known).to_pylist()
+    columns = ["evaluation_id", "misses", "misses_upper"]
+    (about,) = tables["provenance"].select(columns).to_pylist()
     slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
     missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
     kinds = Kinds(_kind(tables["curve"]), slices, missed)
@@ -108,23 +108,23 @@ def _kind(curve: pa.Table) -> str:
 
 
 def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
-    own = storable(connection, table)
-    connection.register("se_given", own)
+    stored = storable(connection, table)
+    connection.register("se_given", stored)
     connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
     connection.unregister("se_given")
     connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}")
-    for old, new in zip(table.column_names, own.column_names, strict=True):
+    for old, new in zip(table.column_names, stored.column_names, strict=True):
         bound = caution if old.endswith(("lower", "upper")) else ""
-        said = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(said)}")
+        comment = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
+        connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
-    known = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
-    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(column.type for column in known)}
-    columns = [column if stored[column.type] else _as_text(column) for column in known]
+    values = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
+    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(column.type for column in values)}
+    columns = [column if stored[column.type] else _as_text(column) for column in values]
     return pa.table(columns, names=names)
 
 
@@ -133,8 +133,8 @@ def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
         empty = pa.table({"column": pa.array([], kind)})
         connection.register("se_empty", empty)
         connection.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
-        ((said,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
-        return not str(said).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
+        ((column_type,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
+        return not str(column_type).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
     except (duckdb.Error, pa.ArrowException, NotImplementedError) as error:
         if (trouble := outside_trouble(error)) is not None:
             raise trouble from error  # says nothing about the type
