@@ -62,12 +62,12 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
         UnorderedError: A score that is better than the one before it.
         InputError: As of `LabelledRows.read`.
     """
-    found = BitRows(unit.first_position, unit.rows, rows.label_bits(unit))
+    bits = BitRows(unit.first_position, unit.rows, rows.label_bits(unit))
     if rows.order is None or rows.score is None:
-        return found
-    first, last = np.searchsorted(cutoffs, [found.before, found.before + unit.rows], side="right")
+        return bits
+    first, last = np.searchsorted(cutoffs, [bits.before, bits.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
-    places = np.concatenate([ranks - found.before - 1, [0, unit.rows - 1]])
+    places = np.concatenate([ranks - bits.before - 1, [0, unit.rows - 1]])
     values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
     if values is not None and _repeats(values, not rows.order.ascending, tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
@@ -75,21 +75,21 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
         if (wrong := _repeats(every, False, tied)) < unit.rows:
-            raise UnorderedError(found.before + wrong + 1)
+            raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
-    return replace(found, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
+    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
 
 
 def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
     """Say of each unit's first row whether it repeats the one before; raises `UnorderedError` where it is better."""
     last: int | None = None
-    for one in units:
-        if one.repeats is not None and last is not None:
-            if one.ends[0] < last:
-                raise UnorderedError(one.before + 1)
-            one.repeats[0] |= np.uint64(one.ends[0] == last)
-        last = one.ends[1]
-        yield one
+    for unit in units:
+        if unit.repeats is not None and last is not None:
+            if unit.ends[0] < last:
+                raise UnorderedError(unit.before + 1)
+            unit.repeats[0] |= np.uint64(unit.ends[0] == last)
+        last = unit.ends[1]
+        yield unit
 
 
 def joined(pieces: list[BitRows]) -> BitRows:

@@ -83,12 +83,12 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
     if n == size:
         return _part(before + n, lead, np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
     if not count_bits(repeats, n, size):  # nothing ties: all but the last, which may go on
-        own = labels
+        words = labels
         if n:
-            own = np.zeros(labels.size, np.uint64)
-            copy_bits(labels, n, size - n - 1, own, 0)
+            words = np.zeros(labels.size, np.uint64)
+            copy_bits(labels, n, size - n - 1, words, 0)
         last = count_bits(labels, size - 1, size)
-        return replace(_untied(before + n, own, size - n - 1, cutoffs), lead=lead, rest=(1, last))
+        return replace(_untied(before + n, words, size - n - 1, cutoffs), lead=lead, rest=(1, last))
     starts, founds = own_groups(size - n + 1)
     groups = exact.group_rows(labels, repeats, n, size, starts, founds)
     rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
@@ -102,10 +102,10 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
     else:
         exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real, corner)
     local = _inside(cutoffs, before, size)
-    found = np.empty((2, local.size), np.int64)
-    counts_at(words, local - 1, found[0])
-    counts_at(words, local, found[1])
-    cut = np.stack([local - 1, found[0], np.ones_like(local), found[1] - found[0]], axis=1)
+    positives_at = np.empty((2, local.size), np.int64)
+    counts_at(words, local - 1, positives_at[0])
+    counts_at(words, local, positives_at[1])
+    cut = np.stack([local - 1, positives_at[0], np.ones_like(local), positives_at[1] - positives_at[0]], axis=1)
     return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
 
 

@@ -122,9 +122,9 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
     with ThreadPoolExecutor(threads) as pool:
         pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads)
         totals = fold(_parts(pieces, cutoffs, index), cutoffs)
-    known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
+    keys = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
     # fewer cutoffs than wanted: some rows found no counter
-    table = pa.table({"rank": cutoffs[: known.size], "score": scores(as_keys(known))})
+    table = pa.table({"rank": cutoffs[: keys.size], "score": scores(as_keys(keys))})
 
     def piece(block: int) -> TiedGroups:
         last = index.block[block + 1] if block + 1 < len(index.block) else None

@@ -23,10 +23,10 @@ def best_sums(places: Places, threads: int) -> dict[str, Fraction]:
     """Σ over the positives of the highest precision at or after each, in units of 2^-62, by order of tied items."""
     orders = ("late", "early") if places.totals.mixed else ("late",)
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(partial(_in_block, places, orders), range(places.totals.start.size - 1)))
+        by_block = list(pool.map(partial(_in_block, places, orders), range(places.totals.start.size - 1)))
     sums = {}
     for at, order in enumerate(orders):
-        high, low = (sum(int(one[at][half]) for one in found) for half in range(2))
+        high, low = (sum(int(one[at][half]) for one in by_block) for half in range(2))
         sums[order] = Fraction((high << HALF_BITS) + low, 1 << UNIT_BITS)
     return {"late": sums["late"], "early": sums[orders[-1]]}
 
@@ -48,8 +48,8 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
         high, low = halves(int(p), best)
         if first < last - n:
             look = look or _look(places, block, (first, last - n))
-            own = look((first, found), int(order == "late"), best)
-            high, low = high + own[0], low + own[1]
+            of_block = look((first, found), int(order == "late"), best)
+            high, low = high + of_block[0], low + of_block[1]
         sums.append((high, low))
     return sums
 

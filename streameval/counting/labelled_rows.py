@@ -196,8 +196,8 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for one in waiting:
-            one.cancel()
+        for future in waiting:
+            future.cancel()
 
 
 def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:

@@ -80,8 +80,8 @@ class Places:
         block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
         y, r = self.ends(block, order)
         later = r >= rank
-        own = np.max(y[later] / r[later], initial=0.0)
-        return float(max(self.yield_at(rank, order) / rank, own, self.best_after[order][block + 1]))
+        in_block = np.max(y[later] / r[later], initial=0.0)
+        return float(max(self.yield_at(rank, order) / rank, in_block, self.best_after[order][block + 1]))
 
     def last_kept(self, precision: Fraction, order: str) -> int:
         """Positives up to the last rank whose precision is at least some value; 0 where none is."""
@@ -89,8 +89,8 @@ class Places:
         start, found = self.totals.start[:-1], self.totals.start_yield[:-1]
         # inside a block, the rest of what its first rank had to spare may last for some ranks
         spared = np.flatnonzero(_at_least(found, start, precision))
-        for one in np.union1d(block[_at_least(points[:, 1], points[:, 0], precision)], spared)[::-1].tolist():
-            y, r = self.ends(one, order)
+        for candidate in np.union1d(block[_at_least(points[:, 1], points[:, 0], precision)], spared)[::-1].tolist():
+            y, r = self.ends(candidate, order)
             held = np.flatnonzero(_at_least(y, r, precision))
             if held.size:
                 return int(y[held[-1]])
@@ -129,9 +129,9 @@ class Places:
         best = {}
         for order, side in SIDES.items():
             points, block = self.totals.corner[side]
-            own = np.zeros(self.totals.start.size)
-            np.maximum.at(own, block, points[:, 1] / points[:, 0])
-            best[order] = np.maximum.accumulate(own[::-1])[::-1]
+            highest = np.zeros(self.totals.start.size)
+            np.maximum.at(highest, block, points[:, 1] / points[:, 0])
+            best[order] = np.maximum.accumulate(highest[::-1])[::-1]
         return best
 
 

@@ -41,13 +41,13 @@ class OrderedWords:
 
     def parts(self, cutoffs: Int64Array, block: int, threads: int) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """Sum blocks of `block` ranks; see `LabelledScans.parts`."""
-        own = threading.local()
+        thread = threading.local()
 
         def part(numbered: tuple[int, Block[SortedRows]]) -> tuple[BlockSums, UInt64Array | None]:
-            if not hasattr(own, "room"):
-                own.room = np.empty(block, np.uint64), np.empty(block, np.uint8)
+            if not hasattr(thread, "room"):
+                thread.room = np.empty(block, np.uint64), np.empty(block, np.uint8)
             number, held = numbered
-            return sum_range(_joined(held.pieces, held.last, number * block, own.room), cutoffs)
+            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs)
 
         with ThreadPoolExecutor(threads) as pool:
             in_rank_order = in_order(pool, Pile.rows, self.piles, threads)

@@ -68,8 +68,8 @@ class KeyRanges:
         wanted = min(_MOST_PARTS, max(1, n_items // min(_RANGE_ROWS, max(1, most_rows // 4))))
         stage = first_stage(sample, _BINS, _BINS)
         bins = stage.place(sample, _NOTHING, 0, np.empty(sample.size, np.uint32))
-        found = np.bincount(bins, minlength=stage.count)
-        before, long = np.cumsum(found) - found, found * wanted > sample.size
+        counts = np.bincount(bins, minlength=stage.count)
+        before, long = np.cumsum(counts) - counts, counts * wanted > sample.size
         place = before * wanted // sample.size + (before > 0)
         begins = (place[1:] > place[:-1]) | long[1:] | long[:-1]
         return KeyRanges(stage, np.append(0, np.cumsum(begins)).astype(np.uint32), shift)
@@ -183,12 +183,12 @@ class Pile:
         some = [piece[::step].astype(np.uint64) for piece in self.of.pieces(self.number)]
         sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
         ranges = KeyRanges.of(sample, self.size, most_rows, shift)
-        found = Parted(ranges, self.of.spill)
+        parts = Parted(ranges, self.of.spill)
         for piece in self.of.pieces(self.number):
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
             kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
-            found.take(keys, labels)
-        return found
+            parts.take(keys, labels)
+        return parts
 
 
 @dataclass(frozen=True)

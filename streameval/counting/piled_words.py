@@ -64,8 +64,8 @@ class Piles:
         if self.count > _MOST_PILES or _CELLS_PER_ITEM * n_items < 1 << PILE_BITS:
             return False
         low, shift = self.cells.place
-        found = sample()
-        held = np.unique((found[found >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
+        keys = sample()
+        held = np.unique((keys[keys >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
     def split(self, keys: AnyArray, labels: UInt8Array, out: AnyArray | None = None) -> PiledRows:
@@ -172,11 +172,11 @@ class PileCounts:
     def between(self, first: int, last: int | None) -> TiedGroups:
         """Groups from the one of a key up to, and without, that of another."""
         low, shift = self.cells.low, self.cells.shift
-        own, end = (first - low) >> shift, self.cells.count if last is None else (last - low) >> shift
-        a, b = np.searchsorted(self.piles, [own >> PILE_BITS, ((end - 1) >> PILE_BITS) + 1]).tolist()
-        found = self._groups(a, b)
-        stop = found.key.size if last is None else np.searchsorted(found.key, np.uint64(last))
-        return found.cut(int(np.searchsorted(found.key, np.uint64(first))), int(stop))
+        start, end = (first - low) >> shift, self.cells.count if last is None else (last - low) >> shift
+        a, b = np.searchsorted(self.piles, [start >> PILE_BITS, ((end - 1) >> PILE_BITS) + 1]).tolist()
+        groups = self._groups(a, b)
+        stop = groups.key.size if last is None else np.searchsorted(groups.key, np.uint64(last))
+        return groups.cut(int(np.searchsorted(groups.key, np.uint64(first))), int(stop))
 
     def _groups(self, first: int, last: int) -> TiedGroups:
         """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""
@@ -202,10 +202,10 @@ class PileCounts:
         edges, at = self.edges[first : last + 1, ~held].astype(np.int64), -1 - self.begin[~held]
         sizes = edges[-1] - edges[0]
         before = np.cumsum(sizes) - sizes
-        for own in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(before // _MOST_WORDS)) + 1):
-            words: AnyArray = np.empty(int(sizes[own].sum()), WORD)
-            begin = before[own] - before[own[:1]]
-            places = at[own] + WORD.itemsize * edges[0, own]
-            for place, size, to in zip(places.tolist(), sizes[own].tolist(), begin.tolist(), strict=True):
+        for parts in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(before // _MOST_WORDS)) + 1):
+            words: AnyArray = np.empty(int(sizes[parts].sum()), WORD)
+            begin = before[parts] - before[parts[:1]]
+            places = at[parts] + WORD.itemsize * edges[0, parts]
+            for place, size, to in zip(places.tolist(), sizes[parts].tolist(), begin.tolist(), strict=True):
                 words[to : to + size] = np.frombuffer(self.words[1].read(place, WORD.itemsize * size), WORD)
-            yield words, begin + edges[:, own] - edges[0, own]
+            yield words, begin + edges[:, parts] - edges[0, parts]

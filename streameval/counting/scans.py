@@ -116,10 +116,10 @@ class Summing(Job[SummedBlock]):
         read, add = partial(read_bits, rows, cutoffs=self.cutoffs), partial(sum_block, cutoffs=self.cutoffs)
         with ThreadPoolExecutor(self.threads) as pool:
             units = linked(in_batches(pool, read, rows.units, self.threads + 2, together))
-            for one in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
+            for summed in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
-                yield one
+                yield summed
 
     def sent(self) -> Summing:
         """See `Job.sent`."""

@@ -115,9 +115,9 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
     seen, positives = int(whole[exact.SEEN]), int(whole[exact.POSITIVES])
     n, p = part.rest
     first = int(np.searchsorted(cutoffs, start, side="right"))
-    own = cut[first : first + part.cut.shape[0]]
-    own[:] = part.cut
-    own[:, :2] += (start, found)
+    rows = cut[first : first + part.cut.shape[0]]
+    rows[:] = part.cut
+    rows[:, :2] += (start, found)
     last = int(np.searchsorted(cutoffs, start + seen + n, side="right"))
     cut[first + part.cut.shape[0] : last] = (start + seen, found + positives, n, p)
     ranks = {order: int(whole[exact.RANKS]) + int(whole[at]) for order, at in _RANKS.items()}

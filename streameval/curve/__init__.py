@@ -94,9 +94,9 @@ class Curve(notebook.Tabular):
     def envelope_table(self) -> pa.Table:
         """What `envelope.parquet` holds: `Envelope.table`, with `yield` and `next_yield`, null where unknown."""
         envelope = self.settled.envelope
-        known = np.full(envelope.rank.size, np.nan) if self.plug_in is None else self.plug_in.curve.at(envelope.rank)
-        table = envelope.table.add_column(2, "yield", pa.array(known, from_pandas=True))
-        return table.add_column(6, "next_yield", pa.array(np.append(known[1:], known[-1:]), from_pandas=True))
+        estimate = np.full(envelope.rank.size, np.nan) if self.plug_in is None else self.plug_in.curve.at(envelope.rank)
+        table = envelope.table.add_column(2, "yield", pa.array(estimate, from_pandas=True))
+        return table.add_column(6, "next_yield", pa.array(np.append(estimate[1:], estimate[-1:]), from_pandas=True))
 
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
         """Yield, precision, recall and F1 with bounds at any ranks.
@@ -113,15 +113,15 @@ class Curve(notebook.Tabular):
             InputError: If a rank is not a whole number in 1..N.
         """
         wanted = self._inside(ranks)
-        found: dict[str, Any] = {"rank": wanted}
+        columns: dict[str, Any] = {"rank": wanted}
         if self.score is not None:
-            found["score"] = _look_up(self.score, wanted, "score")
+            columns["score"] = _look_up(self.score, wanted, "score")
         plug_in = self.plug_in
         for name, (low, high) in self._bounds(wanted).items():
-            own = np.full(wanted.size, np.nan) if plug_in is None else inside(plug_in.at(name, wanted), low, high)
-            sides = {f"{name}_lower": low, name: own, f"{name}_upper": high}
-            found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
-        return pa.table(found)
+            estimate = np.full(wanted.size, np.nan) if plug_in is None else inside(plug_in.at(name, wanted), low, high)
+            sides = {f"{name}_lower": low, name: estimate, f"{name}_upper": high}
+            columns |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
+        return pa.table(columns)
 
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
         known = self.known(ranks)
@@ -205,11 +205,11 @@ class Curve(notebook.Tabular):
         kinks = self.envelope.kinks
         ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
         known = self.known(ranks)
-        found = {"yield": (known.lower, known.upper)} | {name: bounds_at(known, name) for name in METRICS}
+        bounds = {"yield": (known.lower, known.upper)} | {name: bounds_at(known, name) for name in METRICS}
         middle, plug_in = [ends.sum() / 2], self.plug_in
-        own = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in found}
+        own = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in bounds}
         return {
-            name: Bounds.of(float(np.min(low)), float(np.max(high)), own[name]) for name, (low, high) in found.items()
+            name: Bounds.of(float(np.min(low)), float(np.max(high)), own[name]) for name, (low, high) in bounds.items()
         }
 
     @property
@@ -224,10 +224,10 @@ class Curve(notebook.Tabular):
         share: Fraction,
     ) -> Bounds:
         """Bounds and estimate of a metric at a recall or precision; bounds are NaN where nothing is proven."""
-        own = self._of_plug_in(lambda one: estimate(one, share))
+        value = self._of_plug_in(lambda one: estimate(one, share))
         if not self.proves:
-            return Bounds(np.nan, own, np.nan)
-        return Bounds.of(*self.over_misses(lambda extremes: bounds(extremes, share)), own)
+            return Bounds(np.nan, value, np.nan)
+        return Bounds.of(*self.over_misses(lambda extremes: bounds(extremes, share)), value)
 
     def _of_plug_in(self, estimate: Callable[[PlugIn], float]) -> float:
         return np.nan if self.plug_in is None else estimate(self.plug_in)
@@ -306,8 +306,8 @@ class Curve(notebook.Tabular):
 
 def _look_up(table: pa.Table, ranks: Int64Array, name: str) -> pa.ChunkedArray:
     """Take a column at given ranks; null where the table has no such rank."""
-    known = table.column("rank").to_numpy()
-    if not known.size:
+    table_ranks = table.column("rank").to_numpy()
+    if not table_ranks.size:
         return pa.nulls(ranks.size, table.schema.field(name).type)
-    at = np.minimum(np.searchsorted(known, ranks), known.size - 1)
-    return table.column(name).take(pa.array(at, mask=known[at] != ranks))
+    at = np.minimum(np.searchsorted(table_ranks, ranks), table_ranks.size - 1)
+    return table.column(name).take(pa.array(at, mask=table_ranks[at] != ranks))

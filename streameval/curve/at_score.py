@@ -56,5 +56,5 @@ def known_scores(score: pa.Table) -> tuple[Int64Array, pa.ChunkedArray]:
 
     column = score.column("score")
     kept = pc.fill_null(pc.invert(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))), False)
-    known = score.filter(kept)
-    return known.column("rank").to_numpy(), known.column("score")
+    rows = score.filter(kept)
+    return rows.column("rank").to_numpy(), rows.column("score")

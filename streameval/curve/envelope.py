@@ -90,11 +90,11 @@ class Envelope:
     def from_table(table: pa.Table, n_items: int) -> Envelope:
         """Read back what `table` wrote; a `ValueError` where its ranks do not increase from 0 to `n_items`."""
         names = ("rank", "yield_lower", "yield_upper")
-        found = Envelope(*(table.column(name).to_numpy() for name in names))
-        ends = found.rank[[0, -1]].tolist() if found.rank.size else []
-        if ends != [0, n_items] or np.any(np.diff(found.rank) <= 0):
+        envelope = Envelope(*(table.column(name).to_numpy() for name in names))
+        ends = envelope.rank[[0, -1]].tolist() if envelope.rank.size else []
+        if ends != [0, n_items] or np.any(np.diff(envelope.rank) <= 0):
             raise ValueError(f"the bounds are not those of {n_items} items")
-        return found
+        return envelope
 
 
 @dataclass(frozen=True)

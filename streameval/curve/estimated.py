@@ -56,18 +56,18 @@ class YieldEstimate:
         if np.array_equal(self.at(ranks), _median(self, envelope, ranks)):
             return YieldEstimate(knots, self.at(knots), self.weight)
         low, high = envelope.at(ranks)
-        own = self.at(ranks)
-        turns = [_crossings(ranks, one - other) for one, other in ((own, low), (own, high), (low, high))]
+        yields = self.at(ranks)
+        turns = [_crossings(ranks, one - other) for one, other in ((yields, low), (yields, high), (low, high))]
         ranks = np.unique(np.concatenate([ranks, *turns]))
         return YieldEstimate(ranks, _median(self, envelope, ranks), self.weight)
 
     @staticmethod
     def from_table(table: pa.Table) -> YieldEstimate | None:
         """Read back the `yield` that stands beside bounds in envelope.parquet; None where there is none."""
-        known = table.filter(table.column("yield").is_valid()) if "yield" in table.column_names else table.slice(0, 0)
-        if not known.num_rows:
+        rows = table.filter(table.column("yield").is_valid()) if "yield" in table.column_names else table.slice(0, 0)
+        if not rows.num_rows:
             return None
-        return YieldEstimate(known.column("rank").to_numpy(), known.column("yield").to_numpy())
+        return YieldEstimate(rows.column("rank").to_numpy(), rows.column("yield").to_numpy())
 
 
 def _median(estimate: YieldEstimate, envelope: Envelope, ranks: Int64Array) -> FloatArray:

@@ -80,8 +80,8 @@ def extrapolate(
         )
     odds = (1 - rho) / rho
     shape = shape_through(r, r * (1 - p) / p / odds)
-    found = np.asarray(precision_of(to, rho, shape))
-    return Extrapolation(found, shape, shape < 0, found < rho, (r > _NEAR_ONE) | (p > _NEAR_ONE))
+    extrapolated = np.asarray(precision_of(to, rho, shape))
+    return Extrapolation(extrapolated, shape, shape < 0, extrapolated < rho, (r > _NEAR_ONE) | (p > _NEAR_ONE))
 
 
 def _check(name: str, values: FloatArray, good: BoolArray, interval: str) -> None:
@@ -114,8 +114,8 @@ def false_positive_rate(recall: npt.ArrayLike, shape: npt.ArrayLike) -> FloatArr
     with np.errstate(all="ignore"):  # each branch is evaluated everywhere, and is out of its depth in places
         real = _real(r, np.clip(q, _SMALL, _LARGE))
         imaginary = _imaginary(r, np.maximum(-q, _SMALL))
-    found = np.where(q > _SMALL, real, np.where(q < -_SMALL, imaginary, r * (1 + r) / 2))
-    return np.where(np.isinf(q) & (r < 1), 0.0, np.where(r >= 1, 1.0, found))
+    rate = np.where(q > _SMALL, real, np.where(q < -_SMALL, imaginary, r * (1 + r) / 2))
+    return np.where(np.isinf(q) & (r < 1), 0.0, np.where(r >= 1, 1.0, rate))
 
 
 def _real(r: FloatArray, beta: FloatArray) -> FloatArray:
@@ -160,8 +160,8 @@ def shape_through(recall: FloatArray, rate: FloatArray) -> FloatArray:
         further = np.where(sign > 0, value > rate, value < rate)
         low = np.where(further, middle, low)
         high = np.where(further, high, middle)
-    found = sign * np.exp((low + high) / 2)
-    return np.where(rate <= 0, np.inf, np.where(np.abs(found) <= 2 * _SMALL, 0.0, found))
+    shape = sign * np.exp((low + high) / 2)
+    return np.where(rate <= 0, np.inf, np.where(np.abs(shape) <= 2 * _SMALL, 0.0, shape))
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ class Walk:
 
     def before(self, j: npt.ArrayLike) -> FloatArray:
         """Negatives before the j-th positive; infinite beyond the last."""
-        found: FloatArray = np.append(self.negatives, np.inf)[np.searchsorted(self.positives[1:], j)]
-        return found
+        negatives: FloatArray = np.append(self.negatives, np.inf)[np.searchsorted(self.positives[1:], j)]
+        return negatives
 
     def up_to(self, rank: float) -> Walk:
         """Only the positives among the first `rank` items."""
@@ -59,8 +59,8 @@ class Walk:
     def at(self, rank: FloatArray) -> FloatArray:
         """Positives up to each rank."""
         run = np.searchsorted(self.ends[1], rank)
-        found: FloatArray = np.maximum(self.positives[run], rank - np.append(self.negatives, np.inf)[run])
-        return found
+        positives: FloatArray = np.maximum(self.positives[run], rank - np.append(self.negatives, np.inf)[run])
+        return positives
 
 
 @dataclass(frozen=True)

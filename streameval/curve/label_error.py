@@ -107,8 +107,8 @@ def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
     if curve.claim.confidence is None:
         return (*curve.findings, f"The bounds hold also where {wrong}")
     if_so = f" if {curve.claim.assumes}," if claim.coverage == "conditional" else ""
-    said = f"{claim.about} lies inside the bounds at every rank at once,{if_so} also where {wrong}"
-    return (Promise(claim.confidence or CONFIDENCE, said), *curve.findings[1:])
+    sentence = f"{claim.about} lies inside the bounds at every rank at once,{if_so} also where {wrong}"
+    return (Promise(claim.confidence or CONFIDENCE, sentence), *curve.findings[1:])
 
 
 def _widened(told: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:

@@ -58,8 +58,8 @@ class PooledLabels:
         below, above = self._sums(self.odds), self._sums(self.odds * self.value)
         squares = self._sums(self.odds**2 * self.value, 2)
         both = np.divide(squares, below * above, out=np.zeros(below.size), where=above > 0)
-        own = self._sums(self.odds**2, 2) / below**2
-        return np.asarray(np.minimum(above / below * (1 + both) / (1 + own), 1.0))
+        relative_square = self._sums(self.odds**2, 2) / below**2
+        return np.asarray(np.minimum(above / below * (1 + both) / (1 + relative_square), 1.0))
 
     def stand_for(self, unlabelled: FloatArray, rates: FloatArray) -> FloatArray:
         """How many unlabelled items each label stands for, so that positives sum to Σ rates·unlabelled.
@@ -129,16 +129,16 @@ def pooled(
     """
     label = np.asarray(label)
     known = label >= 0
-    pool, own = PooledLabels.of(rank, label, odds), rank[known]
-    if not pool.rank.size and own.size < n_items:
+    pool, labelled = PooledLabels.of(rank, label, odds), rank[known]
+    if not pool.rank.size and labelled.size < n_items:
         return None
     ends = np.append(pool.rank, n_items) if not pool.rank.size or pool.rank[-1] < n_items else pool.rank
     rate = rates(pool) if pool.rank.size else np.zeros(1)
-    estimate = joined(ends, rate[: ends.size], own, label[known])
+    estimate = joined(ends, rate[: ends.size], labelled, label[known])
     weight = np.zeros(rank.size)
     weight[known] = 1.0
     if pool.rank.size:
         gaps = np.append(pool.rank, n_items)
-        unlabelled = np.diff(gaps - np.searchsorted(own, gaps, side="right"), prepend=0).astype(np.float64)
+        unlabelled = np.diff(gaps - np.searchsorted(labelled, gaps, side="right"), prepend=0).astype(np.float64)
         weight[np.searchsorted(rank, pool.rank)] += pool.stand_for(unlabelled, rate)
     return replace(estimate, weight=weight)

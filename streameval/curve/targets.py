@@ -135,8 +135,8 @@ def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
     if most < least:
         return UNDEFINED
     misses = extremes.misses
-    found = _kept(extremes.early, precision)
-    high = found / (max(least, found) + misses) if found else 0.0
+    kept = _kept(extremes.early, precision)
+    high = kept / (max(least, kept) + misses) if kept else 0.0
     whole = float(-(-precision.numerator * int(extremes.n_items) // precision.denominator))
     lows = []
     if least < whole:

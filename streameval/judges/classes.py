@@ -28,8 +28,8 @@ def judge_of(plan: Plan) -> Judge | None:
 
 def asked_judge(plan: Plan) -> Judge | None:
     """The judge of a plan, whether or not it has answered; None where there is none."""
-    said: Mapping[str, Any] | None = plan.notes.get("judge")
-    return None if said is None else Judge(said["column"], tuple(said["thresholds"]))
+    note: Mapping[str, Any] | None = plan.notes.get("judge")
+    return None if note is None else Judge(note["column"], tuple(note["thresholds"]))
 
 
 def awaits_judge(plan: Plan) -> bool:
@@ -146,27 +146,27 @@ def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
     judge = judge_of(plan)
     if judge is None:
         return {}
-    own = plan.table.column("judge_class").to_numpy()
-    both = labels.known & (own < judge.classes - 1)
-    same = (judge.prior[own] >= 0.5) == (labels.label == 1)
+    judge_class = plan.table.column("judge_class").to_numpy()
+    both = labels.known & (judge_class < judge.classes - 1)
+    same = (judge.prior[judge_class] >= 0.5) == (labels.label == 1)
     fold = np.floor(np.log10(plan.ranks)).astype(np.int64)
     by_rank = []
-    for one in np.unique(fold):
-        here = both & (fold == one)
-        last = min(10 ** int(one + 1) - 1, plan.n_items)
-        by_rank.append({"first": 10 ** int(one), "last": last, **_share(same[here], weight[here])})
+    for decade in np.unique(fold):
+        here = both & (fold == decade)
+        last = min(10 ** int(decade + 1) - 1, plan.n_items)
+        by_rank.append({"first": 10 ** int(decade), "last": last, **_share(same[here], weight[here])})
     classes = [
         {
             "name": name,
             "items": items,
-            "labels": int(np.sum(labels.known & (own == g))),
-            "positive": int(np.sum((labels.label == 1) & (own == g))),
+            "labels": int(np.sum(labels.known & (judge_class == g))),
+            "positive": int(np.sum((labels.label == 1) & (judge_class == g))),
         }
         for g, (name, items) in enumerate(counts_of(plan).items())
     ]
-    said = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    note = {"column": judge.column, "thresholds": list(judge.thresholds)}
     near_top = int(np.sum(plan.ranks[both] <= plan.n_items / 10))
-    return {**said, **_share(same[both], weight[both]), "first_tenth": near_top, "by_rank": by_rank, "classes": classes}
+    return {**note, **_share(same[both], weight[both]), "first_tenth": near_top, "by_rank": by_rank, "classes": classes}
 
 
 def _share(same: BoolArray, weight: FloatArray) -> dict[str, Any]:

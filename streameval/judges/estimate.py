@@ -41,12 +41,12 @@ def judged_estimate(
     everyone = PooledLabels.of(labels.rank, labels.label, odds)
     if not everyone.rank.size:
         return None
-    own = plan.table.column("judge_class").to_numpy()
+    judge_class = plan.table.column("judge_class").to_numpy()
     judged, ends = _judged_items(plan.judge_counts)
     middle, known = _middle(ends), labels.known
     block = np.searchsorted(ends, labels.rank[known])
     labelled = np.zeros(judged.shape)
-    np.add.at(labelled, (block, own[known]), 1.0)
+    np.add.at(labelled, (block, judge_class[known]), 1.0)
     unlabelled = judged - labelled
     if judged_rate is not None:
         others = np.diff(ends, prepend=0) - judged.sum(axis=1)
@@ -54,7 +54,7 @@ def judged_estimate(
     rates = np.zeros(judged.shape)
     weight = known.astype(np.float64)
     for code in range(judged.shape[1]):
-        pool = PooledLabels.of(labels.rank, np.where(own == code, labels.label, -1), odds, _CLASS_REACH)
+        pool = PooledLabels.of(labels.rank, np.where(judge_class == code, labels.label, -1), odds, _CLASS_REACH)
         pool = pool if pool.rank.size else everyone
         gap, of_gaps = pool.gap_of(middle), pool.rates()
         rates[:, code] = of_gaps[gap]
@@ -81,9 +81,9 @@ def _shares(plan: Plan, odds: FloatArray, ends: Int64Array) -> FloatArray:
     if plan.judge_sample is None:
         raise ValueError("no sample was judged")
     rank, code = (plan.judge_sample.column(name).to_numpy() for name in ("rank", "judge_class"))
-    said = odds[np.searchsorted(ends, rank)]
-    said = said if np.any(said > 0) else np.ones(said.size)
+    sample_odds = odds[np.searchsorted(ends, rank)]
+    sample_odds = sample_odds if np.any(sample_odds > 0) else np.ones(sample_odds.size)
     counts = plan.judge_counts
     classes = 0 if counts is None else int(counts.column("judge_class").to_numpy().max()) + 1
-    pools = [PooledLabels.of(rank, code == one, said, _JUDGED_REACH) for one in range(classes)]
+    pools = [PooledLabels.of(rank, code == one, sample_odds, _JUDGED_REACH) for one in range(classes)]
     return np.stack([pool.rates()[pool.gap_of(_middle(ends))] for pool in pools], axis=1)

@@ -78,11 +78,11 @@ class Judge:
 
     def codes_of(self, said: AnyArray) -> UInt8Array:
         """Class of each number that `said` gives."""
-        found = np.zeros(said.size, np.uint8)
+        codes = np.zeros(said.size, np.uint8)
         for least in self.thresholds:  # few: quicker than a search for each value
-            found += _reached(said, least)
-        found[_unanswered(said)] = self.classes - 1
-        return found
+            codes += _reached(said, least)
+        codes[_unanswered(said)] = self.classes - 1
+        return codes
 
     def counted(self, said: AnyArray, edges: Int64Array) -> Int64Array:
         """How many of each class are between neighbouring edges: shape (edges − 1, classes)."""
@@ -107,13 +107,13 @@ class Judge:
             raise InputError(f"{where} is {kind}", UNDERSTOOD)
         if values.null_count:
             values = values.cast(pa.float64(), safe=False)  # null becomes NaN
-        said: AnyArray = values.combine_chunks().to_numpy(zero_copy_only=False)
+        numbers: AnyArray = values.combine_chunks().to_numpy(zero_copy_only=False)
         odd = np.empty(0, np.int64)
-        if np.fmin.reduce(said, initial=0) < 0 or np.fmax.reduce(said, initial=1) > 1:
-            odd = np.flatnonzero((said < 0) | (said > 1))
+        if np.fmin.reduce(numbers, initial=0) < 0 or np.fmax.reduce(numbers, initial=1) > 1:
+            odd = np.flatnonzero((numbers < 0) | (numbers > 1))
         if odd.size:
-            raise InputError(f"{where} has {said[odd[0]]:g} in row {odd[0]:,}", UNDERSTOOD)
-        return said if said.dtype.kind == "f" else said.astype(np.bool_)
+            raise InputError(f"{where} has {numbers[odd[0]]:g} in row {odd[0]:,}", UNDERSTOOD)
+        return numbers if numbers.dtype.kind == "f" else numbers.astype(np.bool_)
 
 
 UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
@@ -121,35 +121,35 @@ UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
 
 def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
     """Words as numbers: those by which labels are read, and numbers written as text."""
-    one = values.combine_chunks()
-    one = one if pa.types.is_dictionary(one.type) else one.dictionary_encode()
+    encoded = values.combine_chunks()
+    encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
     words = {
         **dict.fromkeys(POSITIVE, 1.0),
         **dict.fromkeys(NEGATIVE, 0.0),
         **dict.fromkeys((*BLANK, *SKIPPED), np.nan),
     }
-    own = one.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    meant = np.full(len(one.dictionary) + 1, np.nan)
-    for i, word in enumerate(one.dictionary.to_pylist()):
+    index = encoded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    meant = np.full(len(encoded.dictionary) + 1, np.nan)
+    for i, word in enumerate(encoded.dictionary.to_pylist()):
         try:
-            meant[i] = words[said] if (said := str(word).strip().lower()) in words else float(said)
+            meant[i] = words[text] if (text := str(word).strip().lower()) in words else float(text)
         except ValueError:
             meant[i] = np.inf
-    found: FloatArray = meant[np.where(np.isnan(own), -1, own).astype(np.int64)]
-    odd = np.flatnonzero((found < 0) | (found > 1))
+    numbers: FloatArray = meant[np.where(np.isnan(index), -1, index).astype(np.int64)]
+    odd = np.flatnonzero((numbers < 0) | (numbers > 1))
     if odd.size:
-        raise InputError(f"{where} has {short(str(one[int(odd[0])].as_py()))!r} in row {odd[0]:,}", UNDERSTOOD)
-    return found
+        raise InputError(f"{where} has {short(str(encoded[int(odd[0])].as_py()))!r} in row {odd[0]:,}", UNDERSTOOD)
+    return numbers
 
 
-def _reached(said: AnyArray, least: float) -> BoolArray:
+def _reached(numbers: AnyArray, least: float) -> BoolArray:
     """Which numbers are at least a threshold inside (0, 1); compared in their own precision, with the same result."""
-    if said.dtype == np.bool_:
-        return said
-    bound = said.dtype.type(least)
-    return np.asarray(said >= (bound if float(bound) >= least else np.nextafter(bound, said.dtype.type(1))))
+    if numbers.dtype == np.bool_:
+        return numbers
+    bound = numbers.dtype.type(least)
+    return np.asarray(numbers >= (bound if float(bound) >= least else np.nextafter(bound, numbers.dtype.type(1))))
 
 
-def _unanswered(said: AnyArray) -> BoolArray:
+def _unanswered(numbers: AnyArray) -> BoolArray:
     """Which numbers are none."""
-    return np.zeros(said.size, np.bool_) if said.dtype == np.bool_ else np.isnan(said)
+    return np.zeros(numbers.size, np.bool_) if numbers.dtype == np.bool_ else np.isnan(numbers)

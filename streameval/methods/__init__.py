@@ -186,13 +186,13 @@ def available() -> dict[str, type[Method]]:
 @cache
 def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
     """Methods of some folders, which are looked through once: plans by slices make methods by the hundred."""
-    found: dict[str, type[Method]] = {}
+    methods: dict[str, type[Method]] = {}
     for info in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{info.name}")
         method = getattr(module, "METHOD", None)
         if method is not None:
-            found[method.name] = method
-    return dict(sorted(found.items()))
+            methods[method.name] = method
+    return dict(sorted(methods.items()))
 
 
 def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
@@ -205,18 +205,18 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     Raises:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
-    known = _all(tuple(__path__))
-    if name not in known:
+    methods = _all(tuple(__path__))
+    if name not in methods:
         raise InputError(f"there is no method '{name}'", did_you_mean(name, available()))
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
-    accepted = parameter_names(known[name])
+    accepted = parameter_names(methods[name])
     for key in given:
         if key not in accepted:
             owners = [other for other, method in available().items() if key in parameter_names(method)]
             hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter '{key}'", hint)
-        check_type(known[name], key, given[key])
-    return known[name](**{key: plain(value) for key, value in given.items()})
+        check_type(methods[name], key, given[key])
+    return methods[name](**{key: plain(value) for key, value in given.items()})
 
 
 def method_of(plan: Plan) -> Method:

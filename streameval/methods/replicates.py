@@ -123,8 +123,8 @@ def _share_inside(curve: Curve, total: Int64Array, planned: Int64Array, claimed:
     """Share of cutoffs beyond the labelled head where the truth is inside; `claimed` as in `Method`."""
     gaps = np.flatnonzero(planned != np.arange(1, planned.size + 1))
     head = int(gaps[0]) if gaps.size else planned.size
-    own = claimed if curve.claim.confidence is None else ""
-    table, names = (curve.columns, own) if own and curve.columns is not None else (curve.table, "precision")
+    prefix = claimed if curve.claim.confidence is None else ""
+    table, names = (curve.columns, prefix) if prefix and curve.columns is not None else (curve.table, "precision")
     rank = table.column("rank").to_numpy()
     beyond = rank > head
     if not np.any(beyond):

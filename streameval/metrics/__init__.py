@@ -59,10 +59,10 @@ def text(target: Fraction) -> str:
 
 def table(rows: Iterable[Row], coverage: Coverage) -> pa.Table:
     """Make `metrics.parquet` of rows; a NaN becomes null, as the metric is undefined."""
-    found = [_in_order(row) for row in rows]
-    values = [[None if np.isnan(row[i]) else row[i] for row in found] for i in (2, 3, 4)]
-    names = [[row[i] for row in found] for i in (0, 1)]
-    return pa.table([*names, *values, [coverage] * len(found)], schema=SCHEMA)
+    ordered = [_in_order(row) for row in rows]
+    values = [[None if np.isnan(row[i]) else row[i] for row in ordered] for i in (2, 3, 4)]
+    names = [[row[i] for row in ordered] for i in (0, 1)]
+    return pa.table([*names, *values, [coverage] * len(ordered)], schema=SCHEMA)
 
 
 def _in_order(row: Row) -> Row:
@@ -80,16 +80,16 @@ def headlines(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[s
     order (`lower`) and in the best (`upper`). Where they count as one step it may lie outside. The rows that say only
     what ties do are left out.
     """
-    known = {(str(row["metric"]), str(row["argument"])): dict(row) for row in rows}
-    found = {name: row for name, row in known.items() if not f"{name[0]} {name[1]}".endswith(_TIES)
+    by_name = {(str(row["metric"]), str(row["argument"])): dict(row) for row in rows}
+    headline = {name: row for name, row in by_name.items() if not f"{name[0]} {name[1]}".endswith(_TIES)
              and not name[0].endswith(_TIES)}  # fmt: skip
-    for (metric, argument), row in found.items():
-        whole = known.get((metric, f"{'found ' * (argument == 'found')}tie_order"))
+    for (metric, argument), row in headline.items():
+        whole = by_name.get((metric, f"{'found ' * (argument == 'found')}tie_order"))
         if whole is not None and argument in ("positives", "found", ""):
             row |= {"lower": whole["lower"], "upper": whole["upper"]}
-        if (inside := known.get((f"{metric}_tie_order", argument))) is not None:
+        if (inside := by_name.get((f"{metric}_tie_order", argument))) is not None:
             row["estimate"] = inside["estimate"]
-    return found
+    return headline
 
 
 _TIES = ("tie_order", "_at_grouped")

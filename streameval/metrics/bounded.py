@@ -39,9 +39,9 @@ def metrics(curve: Curve) -> pa.Table:
     Estimates are all of one curve (`Curve.plug_in`).
     """
     rows = {row[:2]: row for row in _rows_of(curve)}
-    known = {} if curve.plug_in is None else estimates(curve.plug_in, cutoffs(curve.n_items))
-    rows = {name: (*name, np.nan, np.nan, np.nan) for name in known} | rows
-    return table([_estimated(row, known.get(name, np.nan)) for name, row in rows.items()], curve.claim.coverage)
+    of_plug_in = {} if curve.plug_in is None else estimates(curve.plug_in, cutoffs(curve.n_items))
+    rows = {name: (*name, np.nan, np.nan, np.nan) for name in of_plug_in} | rows
+    return table([_estimated(row, of_plug_in.get(name, np.nan)) for name, row in rows.items()], curve.claim.coverage)
 
 
 def _rows_of(curve: Curve) -> list[Row]:
@@ -86,8 +86,8 @@ def _rows(name: str, bounds: tuple[FloatArray, FloatArray], ranks: Int64Array) -
 
 def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     yield _row("average_precision", "positives", areas.average_precision(extremes))
-    found = Extremes(extremes.n_items, 0.0, extremes.early, extremes.late)
-    yield _row("average_precision", "found", areas.average_precision(found))
+    without_misses = Extremes(extremes.n_items, 0.0, extremes.early, extremes.late)
+    yield _row("average_precision", "found", areas.average_precision(without_misses))
     yield _row("pr_area", "step", areas.average_precision(extremes))
     yield _row("pr_area", "interpolated", areas.interpolated_area(extremes))
     yield _row("roc_auc", "", areas.roc_auc(extremes))

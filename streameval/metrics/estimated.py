@@ -24,16 +24,16 @@ def estimates(plug_in: PlugIn, ranks: Int64Array) -> dict[Name, float]:
     Returns:
         dict: By metric and argument; NaN where it is undefined, or unknown.
     """
-    found: dict[Name, float] = {}
+    metrics: dict[Name, float] = {}
     for name in ("precision", "yield", *(one for one in METRICS if one != "precision")):
-        found.update(_at(f"{name}_at", ranks, plug_in.at(name, ranks)))
-    found.update(_of_the_list(plug_in))
+        metrics.update(_at(f"{name}_at", ranks, plug_in.at(name, ranks)))
+    metrics.update(_of_the_list(plug_in))
     for name, values in plug_in.average_precision_at(ranks).items():
-        found.update(_at(f"average_precision_at{'' if name == 'positives' else f'_{name}'}", ranks, values))
+        metrics.update(_at(f"average_precision_at{'' if name == 'positives' else f'_{name}'}", ranks, values))
     shallow = ranks[ranks <= DEEPEST_DCG]
-    found.update(_at("dcg_at", shallow, plug_in.dcg_at(shallow)) if shallow.size else ())
-    found.update(_at_targets(plug_in))
-    return found
+    metrics.update(_at("dcg_at", shallow, plug_in.dcg_at(shallow)) if shallow.size else ())
+    metrics.update(_at_targets(plug_in))
+    return metrics
 
 
 def _at(name: str, ranks: Int64Array, values: FloatArray) -> Iterator[tuple[Name, float]]:
@@ -43,7 +43,7 @@ def _at(name: str, ranks: Int64Array, values: FloatArray) -> Iterator[tuple[Name
 
 def _of_the_list(plug_in: PlugIn) -> dict[Name, float]:
     whole = plug_in.average_precision(plug_in.misses)
-    found = {
+    metrics = {
         ("average_precision", "positives"): whole,
         ("average_precision", "found"): plug_in.average_precision(0.0),
         ("pr_area", "step"): whole,
@@ -51,8 +51,8 @@ def _of_the_list(plug_in: PlugIn) -> dict[Name, float]:
         ("roc_auc", ""): plug_in.roc_auc(),
     }
     best = {beta: plug_in.max_f(beta) for beta in BETAS}
-    found |= {(f"max_f{beta:g}", ""): value for beta, (value, _) in best.items()}
-    return found | {
+    metrics |= {(f"max_f{beta:g}", ""): value for beta, (value, _) in best.items()}
+    return metrics | {
         ("max_f1_rank", ""): best[1.0][1],
         ("breakeven", ""): plug_in.breakeven(),
         ("r_precision", ""): plug_in.r_precision(),
@@ -61,11 +61,11 @@ def _of_the_list(plug_in: PlugIn) -> dict[Name, float]:
 
 
 def _at_targets(plug_in: PlugIn) -> dict[Name, float]:
-    found = {("rank_at_recall", text(recall)): plug_in.rank_at_recall(recall) for recall in RECALLS}
+    metrics = {("rank_at_recall", text(recall)): plug_in.rank_at_recall(recall) for recall in RECALLS}
     eleven = [plug_in.interpolated_precision(recall) for recall in ELEVEN]
-    found |= {("precision_at_recall", text(recall)): value for recall, value in zip(ELEVEN, eleven, strict=True)}
-    found[("eleven_point_precision", "")] = float(np.mean(eleven))
+    metrics |= {("precision_at_recall", text(recall)): value for recall, value in zip(ELEVEN, eleven, strict=True)}
+    metrics[("eleven_point_precision", "")] = float(np.mean(eleven))
     for precision in PRECISIONS:
-        found[("rank_at_precision", text(precision))] = plug_in.rank_at_precision(precision)
-        found[("recall_at_precision", text(precision))] = plug_in.recall_at_precision(precision)
-    return found
+        metrics[("rank_at_precision", text(precision))] = plug_in.rank_at_precision(precision)
+        metrics[("recall_at_precision", text(precision))] = plug_in.recall_at_precision(precision)
+    return metrics

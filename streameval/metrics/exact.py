@@ -138,8 +138,8 @@ def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
     from streameval.kernels.hypergeometric import log_hypergeometric
 
     mean, spread = drawn * p / n, 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
-    found = range(max(0, drawn + p - n, math.floor(mean - spread)), min(p, drawn, math.ceil(mean + spread)) + 1)
-    return np.array(found, np.float64), np.exp([log_hypergeometric(k, drawn, p, n) for k in found])
+    counts = range(max(0, drawn + p - n, math.floor(mean - spread)), min(p, drawn, math.ceil(mean + spread)) + 1)
+    return np.array(counts, np.float64), np.exp([log_hypergeometric(k, drawn, p, n) for k in counts])
 
 
 def _average_precision(counted: Counted) -> Iterator[Row]:

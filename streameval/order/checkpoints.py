@@ -195,12 +195,12 @@ class Checkpoints:
         """Partials of a scan that do not overlap, fuller ones first."""
         if self.folder is None:
             return []
-        found = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
-        self._shards = max([self._shards, *(one.shards for one in found)])
+        saved = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
+        self._shards = max([self._shards, *(one.shards for one in saved)])
         chosen: list[_Saved] = []
-        for one in found:
-            if not np.intersect1d(one.units, _covered(chosen)).size:
-                chosen.append(one)
+        for part in saved:
+            if not np.intersect1d(part.units, _covered(chosen)).size:
+                chosen.append(part)
         return chosen
 
 

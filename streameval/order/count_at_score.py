@@ -29,33 +29,33 @@ def count_at_score(order: ByScore, score: Any) -> int:
     """
     wanted = order.order.keys(pa.array([as_score(score, order.kind, order.options.ascending)], order.kind))
     first, last = order.bounds if order.bounds is not None else (None, None)
-    found, read = 0, []
+    count, read = 0, []
     for at, unit in enumerate(order.units):
         if first is not None and last is not None and not wanted.low.size:
             if last[at] <= wanted.key[0]:
-                found += unit.rows
+                count += unit.rows
                 continue
             if first[at] > wanted.key[0]:
                 continue
         read.append(unit)
     with ThreadPoolExecutor(order.options.threads or order.rows.readers) as pool:
-        return found + sum(pool.map(lambda unit: _of_unit(order, unit, wanted), read))
+        return count + sum(pool.map(lambda unit: _of_unit(order, unit, wanted), read))
 
 
 def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
-    found, missing = 0, 0
+    count, missing = 0, 0
     for _, keys in order.order.blocks(unit.read([order.score]).column(0), np.empty(_BLOCK, np.uint64)):
         missing += keys.missing
         before = keys.key < wanted.key[0]
         same = keys.key == wanted.key[0]
         if keys.low.size:
             same &= keys.low <= wanted.low[0]
-        found += int(np.count_nonzero(before | same))
+        count += int(np.count_nonzero(before | same))
     if missing and order.options.nan == "refuse":
         raise InputError(
             f"{unit.file}: {missing:,} scores are null or NaN", "--nan last puts such items behind all others"
         )
-    return found
+    return count
 
 
 def as_score(text: Any, kind: pa.DataType, ascending: bool) -> Any:

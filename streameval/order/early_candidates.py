@@ -129,11 +129,11 @@ class EarlyCandidates:
 
     def of_thread(self, counts: AnyArray) -> ThreadCandidates:
         """Start the candidates of a thread with these counts."""
-        own = ThreadCandidates(self._stage, counts, *self._kinds)
-        self._by_thread.append(own)
+        candidates = ThreadCandidates(self._stage, counts, *self._kinds)
+        self._by_thread.append(candidates)
         if sum(other.room for other in self._by_thread) > self._limit:
             self.dropped = True
-        return own
+        return candidates
 
     def start(self, sample: UInt32Array) -> None:
         """Close bins that a sample shows to be far from wanted ranks; `sample` holds the bins of some rows."""
@@ -205,15 +205,15 @@ class EarlyCandidates:
 
     def items(self, stage: FirstStage | Stage, bins: Int64Array) -> tuple[AnyArray, Int64Array] | None:
         """Words and positions of the items in some bins; None unless all of them were surely kept."""
-        complete = sum(own.rows for own in self._by_thread) == self._n_rows
+        complete = sum(thread.rows for thread in self._by_thread) == self._n_rows
         if self.dropped or not complete or stage is not self._stage or not self._open[bins].all():
             return None
         wanted = bits(flags(self._open.size, bins))
         words = []
-        for own in self._by_thread:
-            own.keep_only(wanted)
-            words.append([array[: own.items].copy() for array in own.words[:2]])
-            own.resize(0)  # to order them takes room as well
+        for thread in self._by_thread:
+            thread.keep_only(wanted)
+            words.append([array[: thread.items].copy() for array in thread.words[:2]])
+            thread.resize(0)  # to order them takes room as well
         key, position = (np.concatenate(arrays) for arrays in zip(*words, strict=True))
         return key, position.astype(np.int64)
 

@@ -99,8 +99,8 @@ def _sample(search: Search) -> UInt64Array:
     """Keys of some rows from all over the list."""
     task = Sampling(_SAMPLE_UNITS, _SAMPLE_ROWS)
     sample = search.checkpoints.run(search.scan, task, search.progress).columns["key"]
-    known = sample[sample != LAST]
-    return known if known.size else sample
+    keys = sample[sample != LAST]
+    return keys if keys.size else sample
 
 
 def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyCandidates | None:
@@ -120,10 +120,10 @@ def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyC
 
 def _kept(search: Search, early_candidates: EarlyCandidates | None) -> OrderWords | None:
     """The items in wanted bins, if all were kept while they were counted."""
-    found = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
-    if found is None:
+    items = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
+    if items is None:
         return None
-    key, position = search.scan.order.wide(found[0]), found[1]
+    key, position = search.scan.order.wide(items[0]), items[1]
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
     hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)

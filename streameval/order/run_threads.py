@@ -85,17 +85,17 @@ class Scanning(Job[Partial], Generic[S]):
         """See `Job.here`: a partial of each thread."""
         units, numbers = self.units, self.numbers.tolist()
         total, done = sum(unit.rows for unit in units), 0
-        own, running = threading.local(), list[_Running]()
+        local, running = threading.local(), list[_Running]()
         ahead = dict(zip(numbers, units[_AHEAD * self.threads :], strict=False))
 
         def work(number: int) -> None:
             if number in ahead:
                 ahead[number].advise()
-            if not hasattr(own, "running"):
-                own.running = _Running(self.task.begin(self.scan))
-                running.append(own.running)
-            with own.running.lock:
-                own.running.builder.add(number)
+            if not hasattr(local, "running"):
+                local.running = _Running(self.task.begin(self.scan))
+                running.append(local.running)
+            with local.running.lock:
+                local.running.builder.add(number)
 
         saved = time.monotonic()
         with ThreadPoolExecutor(self.threads) as pool:

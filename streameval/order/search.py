@@ -60,8 +60,8 @@ def skipped_bins(search: Search) -> tuple[Int64Array, Int64Array]:
     """Bins of the skipped units at the last stage, and the rows of each."""
     skipped, stage, words = search.scan.skipped, search.stages[0], skipped_words(search)
     if isinstance(stage, FirstStage) and len(search.stages) == 1:
-        found = stage.place(words.key, words.hash, 0, np.empty(words.key.size, np.uint32))
-        return found.astype(np.int64), skipped.rows
+        places = stage.place(words.key, words.hash, 0, np.empty(words.key.size, np.uint32))
+        return places.astype(np.int64), skipped.rows
     bins, words = search.stage_filter().place_words(words)
     return bins, skipped.rows[words.position.astype(np.int64)]
 

@@ -77,14 +77,14 @@ def key_bounds(statistics: Sequence[ColumnBounds], order: ScoreOrder) -> tuple[U
     if order.kind == "decimal" or not statistics:
         return None
     first, last = [], []
-    for kind, known in statistics:
-        some = next((bounds for bounds in known if bounds), None)
+    for kind, of_units in statistics:
+        some = next((bounds for bounds in of_units if bounds), None)
         try:
-            ends = [order.keys(pa.array([(b or some)[side] for b in known], kind)).key if some else
-                    np.zeros(len(known), np.uint64) for side in (0, 1)]  # fmt: skip
+            ends = [order.keys(pa.array([(b or some)[side] for b in of_units], kind)).key if some else
+                    np.zeros(len(of_units), np.uint64) for side in (0, 1)]  # fmt: skip
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return None  # statistics of a type that has no plain value
-        unknown = np.array([bounds is None for bounds in known], dtype=np.bool_)
+        unknown = np.array([bounds is None for bounds in of_units], dtype=np.bool_)
         first.append(np.where(unknown, np.uint64(0), np.minimum(*ends)))
         last.append(np.where(unknown, LAST, np.maximum(*ends)))
     return np.concatenate(first), np.concatenate(last)

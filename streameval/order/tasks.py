@@ -128,17 +128,17 @@ class _FirstCounts:
             self.early_candidates.end_row_group(self.candidates)
 
     def _count(self, words: AnyArray, position: int) -> None:
-        own = self.candidates
-        if own is not None:
-            own.rows += words.size
-        if own is not None and own.narrow:
-            rows, keys = own.open_rows(words, self.scan.order)
+        candidates = self.candidates
+        if candidates is not None:
+            candidates.rows += words.size
+        if candidates is not None and candidates.narrow:
+            rows, keys = candidates.open_rows(words, self.scan.order)
         else:
             rows, keys = ALL_ROWS, self.scan.order.wide(words)
         bins = self.stage.place(keys, NO_HASHES, position, self.buffers.bins, rows)
         count_bins(bins, self.counts)
-        if self.early_candidates is not None and own is not None:
-            self.early_candidates.take(own, keys, (position, rows), bins)
+        if self.early_candidates is not None and candidates is not None:
+            self.early_candidates.take(candidates, keys, (position, rows), bins)
 
     def partial(self) -> Partial:
         excess: Int64Array = np.zeros(self.stage.cells.size - 1, np.int64)

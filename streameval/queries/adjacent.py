@@ -46,13 +46,13 @@ def adjacent(
     seen = _Seen(memory / 4)
 
     def blocks(batch: RowBatch, starts: Int64Array) -> list[_MeasuredBlock]:
-        found = []
+        pieces = []
         for at in range(0, starts.size, MOST):
             first, last = int(starts[at]), int(starts[at + MOST]) if at + MOST < starts.size else batch.rows
-            own, here = batch.cut(first, last), starts[at : at + MOST] - first
-            one = measure(measure.adjacent(own, here))
-            found.append(_MeasuredBlock(one, own.low[here], own.high[here] if own.high.size else NOTHING))
-        return found
+            block, here = batch.cut(first, last), starts[at : at + MOST] - first
+            result = measure(measure.adjacent(block, here))
+            pieces.append(_MeasuredBlock(result, block.low[here], block.high[here] if block.high.size else NOTHING))
+        return pieces
 
     def read(unit: Unit) -> _MeasuredUnit:
         batch = rows.read(unit)
@@ -76,11 +76,11 @@ def adjacent(
     with ThreadPoolExecutor(threads) as pool:
         units = in_order(pool, read, rows.rows.units, threads + 1)
         parts = _parts(units, int(memory / 2 / _BYTES_PER_ROW))
-        for found in in_order(pool, measured, parts, threads + 1):
-            for one in found:
-                seen.add(one.low, one.high)
-                done(int(one.found.facts[:, 0].sum()))
-                yield one.found
+        for measured_blocks in in_order(pool, measured, parts, threads + 1):
+            for block in measured_blocks:
+                seen.add(block.low, block.high)
+                done(int(block.found.facts[:, 0].sum()))
+                yield block.found
     seen.check()
 
 

@@ -73,7 +73,7 @@ class RowBatch:
 
     def taken(self, rows: Int64Array) -> RowBatch:
         """Some rows, ascending."""
-        arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in ARRAYS}
+        arrays = {name: array[rows] if (array := getattr(self, name)).size else array for name in ARRAYS}
         return RowBatch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
     def copied(self) -> RowBatch:
@@ -116,11 +116,11 @@ class ManyRows:
     def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
         """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
         _refuse_unused(ranking.options)
-        known = ranking.columns()
+        columns = ranking.columns()
         asked = (*options.per, label, *([options.key] if options.key else []))
         for name in asked:
-            if name not in known:
-                raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, known))
+            if name not in columns:
+                raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, columns))
         for name in (*options.per, *([options.key] if options.key else [])):
             for place, kind in ranking.rows.types(name):
                 check_key(kind, name, place)

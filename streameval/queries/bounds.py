@@ -48,23 +48,23 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
     count = int(plan.parameters["rankings"])
     number, place = (plan.table.column(name).to_numpy() for name in ("stratum", "place"))
     positive = [np.where(labels.known, labels.label, missing) == 1 for missing in (0, 1)]
-    fewest, most = (Positives(number[own], place[own], count) for own in positive)
-    found = _first_items((fewest, most), cutoffs, predictions_of(plan))
+    fewest, most = (Positives(number[mask], place[mask], count) for mask in positive)
+    by_metric = _first_items((fewest, most), cutoffs, predictions_of(plan))
     if pool is not None:
-        found += _pooled((fewest, most), pool, cutoffs, found)
+        by_metric += _pooled((fewest, most), pool, cutoffs, by_metric)
     confidence = float(plan.parameters["confidence"])
-    means = _Means(int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(one.bounds for one in found))
+    means = _Means(int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(one.bounds for one in by_metric))
     columns = {**pooled.ranking_names(plan),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
     rows = []
-    for one in found:
-        columns |= {f"{one.name}_{one.cutoff}_lower": one.low, f"{one.name}_{one.cutoff}_upper": one.high}
-        scale = float(discounts(one.cutoff).sum()) if one.name == "dcg_at" else 1.0
-        own = means.bounds(replace(one, low=one.low / scale, high=one.high / scale))
-        own |= {"coverage": "conditional"} if one.name in pooled.METRICS else {}
-        rows.append({"metric": f"mean_{one.name}", "argument": str(one.cutoff), "rankings": means.total,
-                     **{key: value if isinstance(value, str) else scale * value for key, value in own.items()},
+    for entry in by_metric:
+        columns |= {f"{entry.name}_{entry.cutoff}_lower": entry.low, f"{entry.name}_{entry.cutoff}_upper": entry.high}
+        scale = float(discounts(entry.cutoff).sum()) if entry.name == "dcg_at" else 1.0
+        bounds = means.bounds(replace(entry, low=entry.low / scale, high=entry.high / scale))
+        bounds |= {"coverage": "conditional"} if entry.name in pooled.METRICS else {}
+        rows.append({"metric": f"mean_{entry.name}", "argument": str(entry.cutoff), "rankings": means.total,
+                     **{key: value if isinstance(value, str) else scale * value for key, value in bounds.items()},
                      })  # fmt: skip
     return SampledMeans(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
 
@@ -114,11 +114,11 @@ class _Values:
     bounds: int = 2
 
 
-def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], known: Predictions | None) -> list[_Values]:
+def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], judged: Predictions | None) -> list[_Values]:
     """The metrics that the first items decide, cutoff by cutoff."""
     named = [(name, k) for k in cutoffs for name in METRICS]
     values = zip(named, _values(of[0], cutoffs), _values(of[1], cutoffs), strict=True)
-    return [_Values(*name, low, high, None if known is None else _Prediction.of(known, m))
+    return [_Values(*name, low, high, None if judged is None else _Prediction.of(judged, m))
             for m, (name, low, high) in enumerate(values)]  # fmt: skip
 
 
@@ -154,11 +154,11 @@ class _Means:
             return {"lower": mean, "estimate": mean, "upper": mean, "normal_lower": mean, "normal_upper": mean,
                     "coverage": "exact"}  # fmt: skip
         below, above = self._bounds(of)
-        found: dict[str, Any] = {"lower": below, "upper": above, "coverage": "simultaneous"}
+        row: dict[str, Any] = {"lower": below, "upper": above, "coverage": "simultaneous"}
         if of.judge is not None:
             without = self._bounds(replace(of, judge=None))
-            found["width_without_judge"] = without[1] - without[0]
-        return {**found, **self._normal(of.low, of.judge, (below, above))} if whole else found
+            row["width_without_judge"] = without[1] - without[0]
+        return {**row, **self._normal(of.low, of.judge, (below, above))} if whole else row
 
     def _bounds(self, of: _Values) -> tuple[float, float]:
         judge = (NO_JUDGE, NO_JUDGE) if of.judge is None else of.judge.sides(self.total)
@@ -186,6 +186,6 @@ def _values(of: Positives, cutoffs: Sequence[int]) -> list[FloatArray]:
     values, first = [], np.full(of.count, np.inf)
     np.minimum.at(first, of.number, of.place)
     for k in cutoffs:
-        found = of.found(k)
-        values += [found / k, (found > 0).astype(np.float64), np.where(first <= k, 1.0 / first, 0.0), of.gains(k)]
+        count = of.found(k)
+        values += [count / k, (count > 0).astype(np.float64), np.where(first <= k, 1.0 / first, 0.0), of.gains(k)]
     return values

@@ -65,26 +65,26 @@ def draw_rankings(
     threads = ranking.options.threads or os.cpu_count() or 1
     total = 2 * rows.n_items
     with ThreadPoolExecutor(threads) as pool:
-        known, done = np.empty(0, np.uint64), 0
+        numbers, done = np.empty(0, np.uint64), 0
         waiting: list[UInt64Array] = []
-        for own, n in in_order(
+        for unit_numbers, n in in_order(
             pool, lambda unit: (np.unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
         ):
-            waiting.append(own)
-            if sum(one.size for one in waiting) > max(1 << 20, known.size):
-                known, waiting = np.unique(np.concatenate([known, *waiting])), []
-                _refuse_many(known.nbytes, ranking.options.memory)
+            waiting.append(unit_numbers)
+            if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
+                numbers, waiting = np.unique(np.concatenate([numbers, *waiting])), []
+                _refuse_many(numbers.nbytes, ranking.options.memory)
             done += n
             progress(done, total)
-        known = np.unique(np.concatenate([known, *waiting]))
-        if known.size < count:
-            raise InputError(f"the list holds {number_of(known.size, 'ranking')}, and {count:,} were to be drawn",
-                             f"--rankings {known.size} labels the first items of all")  # fmt: skip
-        chosen = _drawn(known, count, np.uint64(seed))
+        numbers = np.unique(np.concatenate([numbers, *waiting]))
+        if numbers.size < count:
+            raise InputError(f"the list holds {number_of(numbers.size, 'ranking')}, and {count:,} were to be drawn",
+                             f"--rankings {numbers.size} labels the first items of all")  # fmt: skip
+        chosen = _drawn(numbers, count, np.uint64(seed))
         top = _Top(chosen, items)
-        for found in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
-            top.add(found[0])
-            done += found[1]
+        for part in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
+            top.add(part[0])
+            done += part[1]
             progress(done, total)
     number, place, position = top.result()
     order = np.argsort(position)
@@ -97,7 +97,7 @@ def draw_rankings(
     names = [""] * count
     for text, at in zip(texts, number[order][np.searchsorted(position[order], first)].tolist(), strict=True):
         names[at] = text
-    return DrawnRankings(int(known.size), chosen, names, number[order], place[order], position[order])
+    return DrawnRankings(int(numbers.size), chosen, names, number[order], place[order], position[order])
 
 
 def _numbers(rows: ManyRows, unit: Unit) -> UInt64Array:
@@ -111,18 +111,18 @@ def _refuse_many(size: int, memory: float) -> None:
                          "give more with --memory")  # fmt: skip
 
 
-def _drawn(known: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
+def _drawn(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
     """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
     salt = mix64(seed ^ _STREAM)
-    key = np.empty(known.size, np.uint64)
-    _hashes(known, salt, key)
-    return known[np.argsort(key, kind="stable")[:count]]
+    key = np.empty(numbers.size, np.uint64)
+    _hashes(numbers, salt, key)
+    return numbers[np.argsort(key, kind="stable")[:count]]
 
 
-def _hashes(known: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
+def _hashes(numbers: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
     out[:] = salt
-    add_words(out, known)
-    add_words(out, np.full(known.size, salt))
+    add_words(out, numbers)
+    add_words(out, np.full(numbers.size, salt))
 
 
 class _Top:
@@ -144,10 +144,10 @@ class _Top:
             return self._order[at[inside]], position.astype(np.uint64), position
         return self._order[at[inside]], rows.rows.keys(unit)[inside], position
 
-    def add(self, found: tuple[Int64Array, UInt64Array, Int64Array]) -> None:
+    def add(self, rows: tuple[Int64Array, UInt64Array, Int64Array]) -> None:
         """Take in rows."""
-        self._held.append(found)
-        self._rows += found[0].size
+        self._held.append(rows)
+        self._rows += rows[0].size
         if self._rows > _MOST_ROWS:
             number, key, _, position = self._first()
             self._held, self._rows = [(number, key, position)], 0

@@ -37,11 +37,11 @@ def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
 
 def column_names(cuts: Sequence[int]) -> list[str]:
     """Columns of the metrics in rankings.parquet: worst, expected and best of each."""
-    found = []
+    names = []
     for name, k in metric_names(cuts):
         column = f"{name}_{k}" if k else name
-        found += [f"{column}_worst", column, f"{column}_best"]
-    return found
+        names += [f"{column}_worst", column, f"{column}_best"]
+    return names
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ class Measure:
         return Measured(facts, values, Sums.of(facts, values), table, lowest)
 
     def _table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
-        own = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
-        columns = own.reshape(own.shape[0] * len(SIDES), facts.shape[0])
+        rows = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
+        columns = rows.reshape(rows.shape[0] * len(SIDES), facts.shape[0])
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
@@ -258,5 +258,5 @@ class Measure:
         number = np.repeat(np.arange(rankings.starts.size - 1), np.diff(rankings.starts))
         order = np.lexsort((rank, rankings.keys, number))
         keys = np.arange(order.size).astype(np.uint64)
-        found = (rankings.starts, rankings.missed, rankings.never, rankings.names)
-        return Rankings(keys, rankings.labels[order], rankings.items, *found)
+        rest = (rankings.starts, rankings.missed, rankings.never, rankings.names)
+        return Rankings(keys, rankings.labels[order], rankings.items, *rest)

@@ -36,19 +36,19 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
         opened = open_ranking(os.fspath(given) if isinstance(given, os.PathLike) else given, RankingOptions())
     except NoRowsError:  # every positive was returned
         return rows, []
-    known = opened.columns()
+    columns = opened.columns()
     for name in options.per:
-        if name not in known:
-            raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, known))
-    refuse_unexplained(known, [*options.per, options.key], rows.rows.label)
+        if name not in columns:
+            raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, columns))
+    refuse_unexplained(columns, [*options.per, options.key], rows.rows.label)
     kinds = list(rows.names)
-    if options.key in known and rows.item is not None:
+    if options.key in columns and rows.item is not None:
         kinds.append(pa.field(str(options.key), rows.item))
-    for one in kinds:
-        refuse_other_type(opened, one)
-    graded = rows.rows.label in known
-    found = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
-    return replace(rows, ungraded=not graded and any(one.rows for one in found)), found
+    for kind in kinds:
+        refuse_other_type(opened, kind)
+    graded = rows.rows.label in columns
+    batches = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
+    return replace(rows, ungraded=not graded and any(one.rows for one in batches)), batches
 
 
 def refuse_unexplained(there: Iterable[str], names: Collection[str | None], label: str) -> None:
@@ -63,8 +63,8 @@ def refuse_unexplained(there: Iterable[str], names: Collection[str | None], labe
 def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
     """Refuse a column whose values would be compared with those of another type."""
     for place, kind in opened.rows.types(wanted.name):
-        own = plain_type(kind)
-        if own != wanted.type and not (pa.types.is_integer(own) and pa.types.is_integer(wanted.type)):
+        plain = plain_type(kind)
+        if plain != wanted.type and not (pa.types.is_integer(plain) and pa.types.is_integer(wanted.type)):
             raise InputError(f"{place}: '{wanted.name}' is {kind}, and {wanted.type} in the list",
                              "write both with one type")  # fmt: skip
 
@@ -109,8 +109,8 @@ def left_out(batch: RowBatch, which: Int32Array) -> BoolArray:
     gone: BoolArray = np.zeros(batch.rows, np.bool_)
     if batch.items.size and never.any() and batch.items[never].any():
         pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
-        known = np.isin(pair[never], pair[~never])
-        again = np.ones(known.size, np.bool_)
+        returned = np.isin(pair[never], pair[~never])
+        again = np.ones(returned.size, np.bool_)
         again[np.unique(pair[never], return_index=True)[1]] = False
-        gone[never] = known | again
+        gone[never] = returned | again
     return gone

@@ -69,20 +69,20 @@ def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
 
 def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
     """Read cutoffs; an `InputError` where one is not a whole number, or below 1."""
-    found = set()
-    for one in at:
-        if not one.isdecimal():
-            raise InputError(f"at is {one!r}, not a whole number from 1", "such as --at 1,10,100")
-        if int(one) < 1:
-            raise InputError(f"at is {one}, below 1", "the first item is at 1")
-        if int(one) > 10**9:
-            raise InputError(f"at is {one}, above 1,000,000,000")
-        found.add(int(one))
-    if not found:
+    cutoffs = set()
+    for text in at:
+        if not text.isdecimal():
+            raise InputError(f"at is {text!r}, not a whole number from 1", "such as --at 1,10,100")
+        if int(text) < 1:
+            raise InputError(f"at is {text}, below 1", "the first item is at 1")
+        if int(text) > 10**9:
+            raise InputError(f"at is {text}, above 1,000,000,000")
+        cutoffs.add(int(text))
+    if not cutoffs:
         raise InputError("at names no cutoff", "such as --at 1,10,100")
-    if len(found) > _MOST_CUTOFFS:
-        raise InputError(f"at names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
-    return tuple(sorted(found))
+    if len(cutoffs) > _MOST_CUTOFFS:
+        raise InputError(f"at names {len(cutoffs)} cutoffs", f"give {_MOST_CUTOFFS} at most")
+    return tuple(sorted(cutoffs))
 
 
 @dataclass(frozen=True)

@@ -85,30 +85,30 @@ def read_pool(
     kinds, drawn = _drawn(plan)
     if item is not None:
         refuse_ambiguous_item(item, given)
-        known = () if selection is None else selection.column_names
-        if selection is None or item not in known:
+        columns = () if selection is None else selection.column_names
+        if selection is None or item not in columns:
             raise InputError(f"the selected items have no column '{item}'",
-                             did_you_mean(item, known) if known else "run `streameval select` first")  # fmt: skip
+                             did_you_mean(item, columns) if columns else "run `streameval select` first")  # fmt: skip
         kinds.append(pa.field(item, plain_type(selection.schema.field(item).type)))
     try:
         opened = open_ranking(os.fspath(source) if isinstance(source, os.PathLike) else source, RankingOptions())
     except NoRowsError:
         return Pool(np.zeros(count, np.int64), complete, 0)
     there = opened.columns()
-    for one in kinds:
-        if one.name not in there:
-            raise InputError(f"{PLACE} has no column '{one.name}'", did_you_mean(one.name, there))
-        refuse_other_type(opened, one)
+    for kind in kinds:
+        if kind.name not in there:
+            raise InputError(f"{PLACE} has no column '{kind.name}'", did_you_mean(kind.name, there))
+        refuse_other_type(opened, kind)
     refuse_unexplained(there, [one.name for one in kinds], label)
-    rows, found = 0, []
+    rows, tables = 0, []
     for unit in opened.rows.units(kinds[0].name):
-        own = read_names(unit, kinds)
-        refuse_nameless(own, unit.place, "every positive names its ranking, and its item where --key is given")
+        positives = read_names(unit, kinds)
+        refuse_nameless(positives, unit.place, "every positive names its ranking, and its item where --key is given")
         if label in there:
-            own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
-        rows += own.num_rows
-        found.append(own.join(drawn, given, join_type="inner"))
-    table = pa.concat_tables(found)
+            positives = positives.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
+        rows += positives.num_rows
+        tables.append(positives.join(drawn, given, join_type="inner"))
+    table = pa.concat_tables(tables)
     drawn_rows, matched = table.num_rows, None
     if item is not None and selection is not None:
         table = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
@@ -215,9 +215,9 @@ def pooled_values(
         best, worst = (ideal[np.minimum(one, k).astype(np.int64)] for one in (np.maximum(least, 1), greatest))
         high += [recall, np.minimum(_ratio(most.precisions(k), np.maximum(least, 1)), recall),
                  np.minimum(_ratio(most.gains(k), best), 1.0)]  # fmt: skip
-        own = [_ratio(inside[0], inside[0] + greatest - inside[1]), _ratio(fewest.precisions(k), greatest),
+        lowest = [_ratio(inside[0], inside[0] + greatest - inside[1]), _ratio(fewest.precisions(k), greatest),
                 _ratio(fewest.gains(k), worst)]  # fmt: skip
-        low += own if pool.complete else [np.zeros(one.size) for one in own]
+        low += lowest if pool.complete else [np.zeros(one.size) for one in lowest]
     return low, high
 
 

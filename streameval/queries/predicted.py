@@ -59,22 +59,22 @@ def predicted(
     plain = ManyRows.of(ranking, judge, PerRanking(per=tuple(per), at=tuple(map(str, cutoffs))))
     rows = JudgedRows(**vars(plain))
     order = np.argsort(drawn)
-    known, count = drawn[order], len(METRICS) * len(cutoffs)
+    drawn_numbers, count = drawn[order], len(METRICS) * len(cutoffs)
 
     def collect(parts: Iterator[Measured]) -> Predictions:
         sums, least, greatest = np.zeros(count), np.ones(count), np.zeros(count)
-        own = np.zeros((drawn.size, count))
+        of_drawn = np.zeros((drawn.size, count))
         for part in parts:
             values, number = part.values[:, :, 0], part.table.column(0).to_numpy()
             sums += values.sum(axis=0)
             least, greatest = np.minimum(least, values.min(axis=0)), np.maximum(greatest, values.max(axis=0))
-            at = np.minimum(np.searchsorted(known, number), known.size - 1)
-            here = np.flatnonzero(known[at] == number)
-            own[order[at[here]]] = values[here]
-        return Predictions(sums, least, greatest, own)
+            at = np.minimum(np.searchsorted(drawn_numbers, number), drawn_numbers.size - 1)
+            here = np.flatnonzero(drawn_numbers[at] == number)
+            of_drawn[order[at[here]]] = values[here]
+        return Predictions(sums, least, greatest, of_drawn)
 
-    found, _ = streamed(ranking, rows, [], Predict(rows), collect, progress)
-    return found
+    predictions, _ = streamed(ranking, rows, [], Predict(rows), collect, progress)
+    return predictions
 
 
 def with_predictions(plan: Plan, column: str, known: Predictions, cutoffs: Sequence[int]) -> Plan:
@@ -106,12 +106,12 @@ class JudgedRows(ManyRows):
         """Decode one unit; an `InputError` names the place of what cannot be used."""
         low, _ = self.identities(unit.read(list(self.options.per)), unit.place)
         column = self.rows.label
-        said = Judge(column).said(unit.read([column]).column(0), unit.place)
-        missing = int(np.isnan(said).sum()) if said.dtype.kind == "f" else 0
+        values = Judge(column).said(unit.read([column]).column(0), unit.place)
+        missing = int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
         if missing:
             raise InputError(f"{unit.place}: {number_of(missing, 'row')} without an answer in judge column '{column}'",
                              "give every item one: 0.5, say, if nothing is known of it")  # fmt: skip
-        answers = np.rint(said.astype(np.float64) * one.YES).astype(np.uint8)
+        answers = np.rint(values.astype(np.float64) * one.YES).astype(np.uint8)
         return RowBatch(low, NOTHING, self._keys(unit), answers, NOTHING, pa.table({}))
 
     def named(self, batch: RowBatch, rows: Int64Array | Int32Array) -> list[pa.Array]:
@@ -125,8 +125,8 @@ class Predict(Measure):
     @cached_property
     def tables(self) -> tuple[FloatArray, FloatArray]:
         """Discounts of the ranks down to the last cutoff, and their sum down to each cutoff."""
-        own = discounts(int(self.cuts[-1]))
-        return own, np.cumsum(own)[self.cuts - 1]
+        of_ranks = discounts(int(self.cuts[-1]))
+        return of_ranks, np.cumsum(of_ranks)[self.cuts - 1]
 
     def __call__(self, rankings: Rankings) -> Measured:
         """Predict every metric."""

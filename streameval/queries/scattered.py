@@ -197,13 +197,13 @@ def _parts(n_rows: int, salt: np.uint64, room: Room) -> Parts:
 def _measured(
     parts: Parts, rows: ManyRows, measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
-    def one(part: int) -> list[Measured]:
+    def small_part(part: int) -> list[Measured]:
         return list(measured_part(parts.whole(part), parts.bits, rows, measure))
 
     small = [part for part in np.flatnonzero(parts.sizes).tolist() if parts.sizes[part] <= room.most_rows]
     with ThreadPoolExecutor(room.threads) as pool:
-        for found in in_order(pool, one, small, room.threads + 1):
-            for each in found:
+        for measured in in_order(pool, small_part, small, room.threads + 1):
+            for each in measured:
                 done(int(each.facts[:, 0].sum()))
                 yield each
     for part in np.flatnonzero(parts.sizes > room.most_rows).tolist():
@@ -220,13 +220,13 @@ def _measured(
 
 def _is_one(parts: Parts, part: int) -> bool:
     """Whether all rows of a part are of one ranking."""
-    known = None
+    previous = None
     for batch in parts.pieces(part):
-        own = (int(batch.low[0]), int(batch.high[0]) if batch.high.size else 0)
+        identity = (int(batch.low[0]), int(batch.high[0]) if batch.high.size else 0)
         same = not np.any(batch.low != batch.low[0]) and not np.any(batch.high != batch.high[:1])
-        if not same or known not in (None, own):
+        if not same or previous not in (None, identity):
             return False
-        known = own
+        previous = identity
     return True
 
 
@@ -236,9 +236,9 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     count = gather(batch.low, batch.high, bits, which, first)
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
-        found = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
-        yield replace(next(found), returned=int(gone.sum()))
-        yield from found
+        measured = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
+        yield replace(next(measured), returned=int(gone.sum()))
+        yield from measured
         return
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
     place_rows(place, batch.labels, starts, missed)

@@ -124,8 +124,8 @@ class Question:
         """The same question at each of its cutoffs."""
         if not self.cutoffs:
             yield self
-        for one in self.cutoffs:
-            yield replace(self, cutoffs=(one,))
+        for cutoff in self.cutoffs:
+            yield replace(self, cutoffs=(cutoff,))
 
 
 Asked = str | Question | Sequence[str | Question]

@@ -49,10 +49,10 @@ class Cutoff:
         if isinstance(value, Cutoff):
             return value
         text = str(value)
-        found = list(parse(text, 0, len(text)))
-        if len(found) != 1:
+        cutoffs = list(parse(text, 0, len(text)))
+        if len(cutoffs) != 1:
             raise refused(text, 0, "this takes one cutoff")
-        return found[0]
+        return cutoffs[0]
 
     def __str__(self) -> str:
         if self.kind == "share":
@@ -127,15 +127,15 @@ def parse(text: str, start: int, end: int) -> Iterator[Cutoff]:
         whole = _GROUPED.fullmatch(text[first:last].strip())
         for begin, stop in [(first, last)] if whole else _split(text, first, last, _COMMA):
             if not whole and "," in text[first:last] and re.fullmatch(r"0\d*", text[begin:stop]):
-                said = "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space between cutoffs"
-                raise refused(text, first, said)
+                hint = "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space between cutoffs"
+                raise refused(text, first, hint)
             yield _one(text, begin, stop)
 
 
 def _split(text: str, start: int, end: int, comma: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    for found in comma.finditer(text, start, end):
-        yield start, found.start()
-        start = found.end()
+    for separator in comma.finditer(text, start, end):
+        yield start, separator.start()
+        start = separator.end()
     yield start, end
 
 
@@ -161,8 +161,8 @@ def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
         return Cutoff("precision" if kind == "precision" else "recall", _share(text, start, kind, value))
     if kind != "score" or not re.fullmatch(r"[^\s,<>=]+", value):
         raise refused(text, start, FORM)
-    known = number(value)
-    return Cutoff("score", value if known is None else _trimmed(f"{known:f}"))
+    score = number(value)
+    return Cutoff("score", value if score is None else _trimmed(f"{score:f}"))
 
 
 def _share(text: str, start: int, what: str, written: str) -> Decimal:

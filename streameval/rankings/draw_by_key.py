@@ -65,7 +65,7 @@ def draw_by_key(
         if name not in columns:
             raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
     run = max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
-    found, drawn = [], []
+    ranks, drawn = [], []
     for first, keys in _runs(ranking, key, run):
         for name, column in zip(key, keys.columns, strict=True):
             check_key(column.type, name, where)
@@ -75,11 +75,11 @@ def draw_by_key(
                 )
         hashes = _hashes(keys, seed)
         at = below(hashes, first, rates)
-        found.append(at + first)
+        ranks.append(at + first)
         drawn.append(hashes[at])
         progress(first + keys.num_rows - 1, ranking.n_items)
     _refuse_repeated(ranking, key, np.concatenate(drawn), seed, run)
-    return np.concatenate(found)
+    return np.concatenate(ranks)
 
 
 def keys_in_order(ranking: Ranking, key: Sequence[str], memory: float = 2.0) -> Iterator[tuple[int, pa.Table]]:

@@ -25,9 +25,9 @@ def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:
 def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
     """Forecast what `exact` would read of a list: its labels, unless they lie beside it, and its scores; and N."""
     opened = open_ranking(ranking, options)
-    known = opened.columns()
-    if label is not None and label not in known:
-        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, known))
+    columns = opened.columns()
+    if label is not None and label not in columns:
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, columns))
     names = [name for name in (label, options.score) if name is not None]
     return opened.n_items, opened.rows.forecast_first(opened.n_items, names)
 

@@ -131,19 +131,19 @@ class Ranking:
         wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
         checkpoints = order.checkpoints(wanted, scans or Scans())
         with checkpoints.saving():
-            found = order.locate(wanted, progress, checkpoints)
+            items = order.locate(wanted, progress, checkpoints)
             self.rows.check_unchanged()
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))
-            taken = self.rows.take_anywhere(found.position[mine], list(dict.fromkeys(columns)), progress)
-        scores = order.scores(found.keys)
+            taken = self.rows.take_anywhere(items.position[mine], list(dict.fromkeys(columns)), progress)
+        scores = order.scores(items.keys)
         table = _named({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, taken.table)
         return Fetched(
             **{**vars(taken), "table": table},
-            tied_ranks=int(found.tied[mine].sum()),
-            equal_keys=found.equal_keys,
-            missing_scores=found.missing,
-            scans=found.scans,
+            tied_ranks=int(items.tied[mine].sum()),
+            equal_keys=items.equal_keys,
+            missing_scores=items.missing,
+            scans=items.scans,
             rows_scanned=sum(unit.rows for unit in order.scan_for(wanted).units),
             thresholds=_at(wanted, scores, cutoffs),
         )
@@ -179,10 +179,10 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
     """Put our columns before those that were asked for."""
-    found = dict(first)
+    merged = dict(first)
     for name in columns:
-        found[free_name(name, found)] = table.column(name)
-    return pa.table(found)
+        merged[free_name(name, merged)] = table.column(name)
+    return pa.table(merged)
 
 
 def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:

@@ -46,9 +46,9 @@ class ItemSpill:
         order = np.argsort(interval, kind="stable")
         if len(self.paths) > 1:
             table, words, interval = table.take(pa.array(order)), words[:, order], interval[order]
-        own = [pa.array(word) for word in words]
-        names = [*self.schema.names, *(f"word {i}" for i in range(len(own)))]
-        whole = pa.Table.from_arrays([*table.columns, *own], names=names)
+        arrays = [pa.array(word) for word in words]
+        names = [*self.schema.names, *(f"word {i}" for i in range(len(arrays)))]
+        whole = pa.Table.from_arrays([*table.columns, *arrays], names=names)
         present, starts = np.unique(interval, return_index=True)
         for file, first, end in zip(present.tolist(), starts, [*starts[1:], interval.size], strict=True):
             self._writer(file, whole.schema).write_table(whole.slice(first, end - first))
@@ -66,8 +66,8 @@ class ItemSpill:
         Every piece reads the file once: the items of its ranks are picked out of it and sorted.
         """
         path, width = self.paths[file], len(self.schema)
-        own = _word_columns(path, width)
-        order = np.lexsort(own[::-1])
+        words = _word_columns(path, width)
+        order = np.lexsort(words[::-1])
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(order.size)
         pieces = max(1, int(np.ceil(path.stat().st_size / limit)))
@@ -78,15 +78,15 @@ class ItemSpill:
         path.unlink()
 
     def _piece(self, path: Path, place: Int64Array, first: int, end: int) -> pa.Table:
-        found, places, at = [], [], 0
+        batches, places, at = [], [], 0
         for batch in _batches(path, list(range(len(self.schema)))):
             here = place[at : at + batch.num_rows]
             wanted = (here >= first) & (here < end)
             if np.any(wanted):
-                found.append(batch.filter(pa.array(wanted)))
+                batches.append(batch.filter(pa.array(wanted)))
                 places.append(here[wanted])
             at += batch.num_rows
-        table = pa.Table.from_batches(found).combine_chunks()
+        table = pa.Table.from_batches(batches).combine_chunks()
         return table.take(pa.array(np.argsort(np.concatenate(places)))).cast(self.schema)
 
 

@@ -18,8 +18,8 @@ _MOST_COLUMNS = 8
 
 def located(ranking: Ranking) -> dict[str, Any]:
     """Where a ranking lies (`Ranking.location`), and the `doubt` that its stored order raises, if it raises any."""
-    said = "" if ranking.order is not None else order_doubt(ranking)
-    return {**ranking.location(), **({"doubt": said} if said else {})}
+    doubt = "" if ranking.order is not None else order_doubt(ranking)
+    return {**ranking.location(), **({"doubt": doubt} if doubt else {})}
 
 
 def order_doubt(ranking: Ranking) -> str:

@@ -167,9 +167,9 @@ def _by_rank(order: ByScore, items: _ItemReader, last_rank: int, folder: Path, l
 
 def _places(order: ByScore, ranks: Int64Array) -> OrderWords:
     """Words of the items at some ranks."""
-    scan, found = order.scan_for(ranks), order.locate(ranks)
-    hashes = scan.tie_hashes(found.position)
-    return OrderWords(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
+    scan, items = order.scan_for(ranks), order.locate(ranks)
+    hashes = scan.tie_hashes(items.position)
+    return OrderWords(items.keys.key, items.keys.low, hashes, items.position.view(np.uint64))
 
 
 def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[OrderWords, Int64Array]]:

@@ -202,10 +202,10 @@ def open_rows(source: Any, options: RankingOptions) -> Rows:
 
 def _kinds(source: Any) -> list[str]:
     """Kinds that may accept a source."""
-    known = [info.name for info in pkgutil.iter_modules(__path__)]
+    kinds = [info.name for info in pkgutil.iter_modules(__path__)]
     first = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
     named = re.match("([a-z_]+):", first) if isinstance(first, str) else None
-    if named and named[1] in known:
+    if named and named[1] in kinds:
         return [named[1]]
     paths = source if isinstance(source, list | tuple) else [source]
-    return ["parquet"] if all(isinstance(path, str | os.PathLike) for path in paths) else known
+    return ["parquet"] if all(isinstance(path, str | os.PathLike) for path in paths) else kinds

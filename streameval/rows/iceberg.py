@@ -54,19 +54,19 @@ def _split(source: str) -> tuple[str, str | None]:
 
 def _snapshot(table: Any, wanted: str | None, source: str) -> Any:
     if wanted is None:
-        found = table.current_snapshot()
-        if found is None:
+        snapshot = table.current_snapshot()
+        if snapshot is None:
             raise InputError(f"{source}: an empty table: it has no snapshot yet")
-        return found
-    found = table.snapshot_by_id(int(wanted)) if re.fullmatch("[0-9]{1,19}", wanted) else None
-    found = found or table.snapshot_by_name(wanted)  # a tag may be a number too
-    if found is None:
-        known = [str(one.snapshot_id) for one in table.snapshots()[-3:]]
+        return snapshot
+    snapshot = table.snapshot_by_id(int(wanted)) if re.fullmatch("[0-9]{1,19}", wanted) else None
+    snapshot = snapshot or table.snapshot_by_name(wanted)  # a tag may be a number too
+    if snapshot is None:
+        latest = [str(one.snapshot_id) for one in table.snapshots()[-3:]]
         raise InputError(
             f"{source}: the table has no snapshot '{wanted}' (any more: snapshots expire)",
-            f"the latest are {', '.join(known)}; plan a new study on one of them" if known else None,
+            f"the latest are {', '.join(latest)}; plan a new study on one of them" if latest else None,
         )
-    return found
+    return snapshot
 
 
 def _tasks(table: Any, snapshot: int, where: str | None) -> list[Any]:
@@ -76,12 +76,12 @@ def _tasks(table: Any, snapshot: int, where: str | None) -> list[Any]:
     from pyiceberg.expressions import parser
     from pyiceberg.expressions.visitors import rewrite_not
 
-    found: dict[str, Any] = {}
-    for one in _alternatives(_as_in_sql(rewrite_not(parser.parse(where)))):
-        for task in table.scan(snapshot_id=snapshot, row_filter=one).plan_files():
-            if _is_decided(task) or task.file.file_path not in found:
-                found[task.file.file_path] = task
-    return list(found.values())
+    tasks: dict[str, Any] = {}
+    for condition in _alternatives(_as_in_sql(rewrite_not(parser.parse(where)))):
+        for task in table.scan(snapshot_id=snapshot, row_filter=condition).plan_files():
+            if _is_decided(task) or task.file.file_path not in tasks:
+                tasks[task.file.file_path] = task
+    return list(tasks.values())
 
 
 def _as_in_sql(condition: Any) -> Any:

@@ -107,19 +107,19 @@ class LakeRows(ParquetRows):
             raise InputError(f"{self.name}: {error.what}", error.hint or gone) from error
         for name in [self.options.score or "", *self.options.key]:
             check_column(schema, name, self.name)
-        for one, footer in zip(self.snapshot.files, footers, strict=True):
+        for table_file, footer in zip(self.snapshot.files, footers, strict=True):
             held = int(footer.row_group_rows.sum())
-            if one.size != footer.size or one.rows not in (None, held):
+            if table_file.size != footer.size or table_file.rows not in (None, held):
                 raise InputError(
-                    f"{one.file.path}: {held:,} rows in {footer.size:,} bytes, but the table's metadata say "
-                    f"{one.rows} in {one.size:,}",
+                    f"{table_file.file.path}: {held:,} rows in {footer.size:,} bytes, but the table's metadata say "
+                    f"{table_file.rows} in {table_file.size:,}",
                     "the file was overwritten outside its table",
                 )
         return footers
 
 
-def _rows_of(one: TableFile) -> int:
-    return one.rows if one.rows is not None else int(read_footer(one.file, None).row_group_rows.sum())
+def _rows_of(file: TableFile) -> int:
+    return file.rows if file.rows is not None else int(read_footer(file.file, None).row_group_rows.sum())
 
 
 def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
@@ -144,13 +144,13 @@ class TableOpener:
 
     def accepts(self, source: Any) -> bool:
         """Whether it is one name, of this scheme."""
-        one = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
-        return isinstance(one, str) and one.startswith(self.scheme)
+        name = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
+        return isinstance(name, str) and name.startswith(self.scheme)
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open the table at the snapshot it names, or at its newest."""
-        one = source if isinstance(source, str) else source[0]
-        return open_table(self.read_snapshot(one, options.where), options)
+        name = source if isinstance(source, str) else source[0]
+        return open_table(self.read_snapshot(name, options.where), options)
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:

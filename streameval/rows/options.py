@@ -53,8 +53,8 @@ class RankingOptions:
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
-        known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
-        return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})
+        values = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
+        return RankingOptions(**{one.name: values[one.name] for one in fields(RankingOptions) if one.name in values})
 
 
 def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:

@@ -64,8 +64,8 @@ class ParquetRows(Rows):
         footers = read_footers(self.files, self.options.score, self.readers, Trust(self.options.verify, limit))
         first = [key for key, _ in self.files[0].keys]
         for file in self.files:
-            if (own := [key for key, _ in file.keys]) != first:
-                raise InputError(f"{file.path}: partition keys {own}, but {first} elsewhere")
+            if (keys := [key for key, _ in file.keys]) != first:
+                raise InputError(f"{file.path}: partition keys {keys}, but {first} elsewhere")
         return footers
 
     @cached_property
@@ -124,10 +124,10 @@ class ParquetRows(Rows):
         """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks
 
-        known = ParquetRows.columns(self)  # of the files, whatever a table says
+        stored = ParquetRows.columns(self)  # of the files, whatever a table says
         for name in columns:
-            if name not in known:
-                raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, known))
+            if name not in stored:
+                raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, stored))
         parts = self.parts(positions)
         decoded_runs = self._read(parts, tuple(columns), progress)
         table = _joined([decoded.table for decoded in decoded_runs])
@@ -243,13 +243,13 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
     kind = None
     for piece in (piece for part in parts for piece in part.cut(most)):
         place = (piece.footer.file.path, piece.row_group)
-        own = piece.footer.schema.field(score).type if score is not None else None
+        score_type = piece.footer.schema.field(score).type if score is not None else None
         room -= piece.buckets.size
-        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or own != kind:
+        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or score_type != kind:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)
-        last, kind = place, own
+        last, kind = place, score_type
     return runs
 
 

@@ -49,8 +49,8 @@ class RowGroup(Unit):
 
     @property
     def _score_place(self) -> tuple[int, int]:
-        known = self.footer.score_bytes
-        return (int(known[self.index, 0]), int(known[self.index, 1])) if known.size else (0, 0)
+        score_bytes = self.footer.score_bytes
+        return (int(score_bytes[self.index, 0]), int(score_bytes[self.index, 1])) if score_bytes.size else (0, 0)
 
     @property
     def file(self) -> str:
@@ -81,12 +81,12 @@ class RowGroup(Unit):
         if not any(name in kept for name in columns):
             return table
         same = pa.array(np.zeros(self.rows, np.int32))
-        known = {
+        keys = {
             name: pa.array([kept[name]], pa.large_string()).dictionary_encode().take(same)
             for name in columns
             if name in kept
         }
-        return pa.table({name: known[name] if name in known else table.column(name) for name in columns})
+        return pa.table({name: keys[name] if name in keys else table.column(name) for name in columns})
 
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:

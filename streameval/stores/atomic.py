@@ -207,8 +207,8 @@ def _umask() -> int:
 def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:
     """Writer of a table as zstd Parquet with a checksum, and JSON facts in its metadata under the key `streameval`."""
     kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != checksum.KEY.encode()}
-    own = {b"streameval": json.dumps(dict(facts), sort_keys=True), checksum.KEY.encode(): checksum.BLANK}
-    tagged = table.replace_schema_metadata({**kept, **own})
+    metadata = {b"streameval": json.dumps(dict(facts), sort_keys=True), checksum.KEY.encode(): checksum.BLANK}
+    tagged = table.replace_schema_metadata({**kept, **metadata})
 
     def write(path: str) -> None:
         pq.write_table(tagged, path, compression="zstd", write_page_index=True, write_page_checksum=True)

@@ -23,13 +23,13 @@ def kind_of(path: str) -> str:
 
     store = cast(ObjectStore, store_of(path))
     kinds = {FileType.File: "file", FileType.Directory: "folder"}
-    found = with_retries(path, lambda: store.filesystem.get_file_info(store.key(path))).type
-    if found == FileType.NotFound:
+    kind = with_retries(path, lambda: store.filesystem.get_file_info(store.key(path))).type
+    if kind == FileType.NotFound:
         root = path[: len(path) - len(store.key(path))] + store.key(path).split("/", 1)[0]
         there = with_retries(root, lambda: store.filesystem.get_file_info(store.key(root))).type
         if there == FileType.NotFound:
             raise InputError(f"{path}: there is no such bucket")
-    return kinds.get(found, "nothing")
+    return kinds.get(kind, "nothing")
 
 
 def walk(folder: str) -> list[str]:
@@ -38,8 +38,8 @@ def walk(folder: str) -> list[str]:
 
     store = cast(ObjectStore, store_of(folder))
     selector = FileSelector(store.key(folder), allow_not_found=True, recursive=True)
-    found = with_retries(folder, lambda: store.filesystem.get_file_info(selector))
-    return sorted(f"{store.scheme}://{entry.path}" for entry in found if entry.type == FileType.File)
+    entries = with_retries(folder, lambda: store.filesystem.get_file_info(selector))
+    return sorted(f"{store.scheme}://{entry.path}" for entry in entries if entry.type == FileType.File)
 
 
 def matches(path: str, pattern: str) -> bool:

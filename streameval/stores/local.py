@@ -35,15 +35,15 @@ class LocalFile:
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges."""
-        found: dict[Range, memoryview] = {}
+        blocks: dict[Range, memoryview] = {}
         joined = iter(join(ranges, _GAP))
         base, block = 0, memoryview(b"")
         for at, size in sorted(set(ranges)):
             if not base <= at <= at + size <= base + len(block):
                 base, length = next(joined)
                 block = memoryview(self._pread(length, base))
-            found[at, size] = block[at - base : at - base + size]
-        return [found[span] for span in ranges]
+            blocks[at, size] = block[at - base : at - base + size]
+        return [blocks[span] for span in ranges]
 
     def _pread(self, size: int, at: int) -> bytes:
         got = system.read_at(self._handle, size, at)
@@ -88,8 +88,8 @@ class LocalStore:
         return _state(os.stat(path))
 
 
-def _state(found: os.stat_result) -> State:
-    return found.st_size, found.st_mtime_ns
+def _state(status: os.stat_result) -> State:
+    return status.st_size, status.st_mtime_ns
 
 
 LOCAL = LocalStore()

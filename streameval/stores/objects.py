@@ -44,8 +44,8 @@ class _Object:
 
 def _version(handle: Any) -> int:
     """A number that changes with an object's content: from its tag, else from the time of its change."""
-    said = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
-    facts = [(key, said[key]) for key in ("etag", "generation", "last-modified", "updated") if key in said]
+    metadata = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
+    facts = [(key, metadata[key]) for key in ("etag", "generation", "last-modified", "updated") if key in metadata]
     return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:7], "big")
 
 
@@ -77,10 +77,10 @@ class ObjectFile:
         wanted = [(at, max(0, min(size, self._found.size - at))) for at, size in ranges]
         if len(wanted) == 1 and self._streamed[0] <= wanted[0][0] < self._streamed[1]:
             self._step(*wanted[0])
-        found = {span: self._held.find(span) for span in wanted}
-        missing = [span for span, block in found.items() if block is None]
+        held = {span: self._held.find(span) for span in wanted}
+        missing = [span for span, block in held.items() if block is None]
         fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else HeldRanges()
-        blocks = [fresh.find(span) if found[span] is None else found[span] for span in wanted]
+        blocks = [fresh.find(span) if held[span] is None else held[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
     def advise(self, ranges: Sequence[Range]) -> None:
@@ -153,25 +153,25 @@ class ObjectStore:
     def open(self, path: str) -> ObjectFile:
         """Open an object; its handle is reused if it was open before."""
         with self._lock:
-            known = self._objects.get(path)
-            if known is not None:
+            entry = self._objects.get(path)
+            if entry is not None:
                 self._objects.move_to_end(path)
-        return ObjectFile(self, known or self._find(path))
+        return ObjectFile(self, entry or self._find(path))
 
     def open_anew(self, path: str) -> ObjectFile:
         """Open an object as it is now, without what is cached of it."""
         return ObjectFile(self, self._find(path))
 
     def _find(self, path: str) -> _Object:
-        found = _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path))))
+        entry = _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path))))
         with self._lock:
             before = self._objects.pop(path, None)
             self._tails -= len(before.tail) if before else 0
-            self._objects[path] = found
+            self._objects[path] = entry
             while len(self._objects) > _KEPT_HANDLES:
                 _, gone = self._objects.popitem(last=False)
                 self._tails -= len(gone.tail)
-        return found
+        return entry
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
         """Find an object anew and read its end, in one request where that is no longer than the longest seen so far."""
@@ -188,15 +188,15 @@ class ObjectStore:
     def _keep(self, path: str, raw: bytes) -> None:
         with self._lock:
             self._guess = max(self._guess, min(_MOST_TAIL, len(raw)))
-            found = self._objects.get(path)
-            if found is None or len(found.tail) >= len(raw):
+            entry = self._objects.get(path)
+            if entry is None or len(entry.tail) >= len(raw):
                 return
-            self._tails += len(raw) - len(found.tail)
-            found.tail = raw
+            self._tails += len(raw) - len(entry.tail)
+            entry.tail = raw
             for older in self._objects.values():
                 if self._tails <= _KEPT_TAILS:
                     break
-                if older is not found:
+                if older is not entry:
                     self._tails -= len(older.tail)
                     older.tail = b""
 

@@ -59,13 +59,13 @@ def read_json(path: Path, hint: str, root: Path | None = None) -> dict[str, Any]
     """
     content = read_bytes(path, hint, root)
     try:
-        found = json.loads(content)
-        if not isinstance(found, dict):
+        document = json.loads(content)
+        if not isinstance(document, dict):
             raise ValueError("it is not an object")
     except UNUSABLE as error:
         raise unusable(path, error, hint) from error
-    found.pop(checksum.KEY, None)
-    return found
+    document.pop(checksum.KEY, None)
+    return document
 
 
 def refuse_elsewhere(path: Path, root: Path, hint: str) -> None:

@@ -171,10 +171,10 @@ def names_in(place: str) -> set[str]:
 def listed(manifest: bytes | None) -> list[str]:
     """Names that a manifest lists in `files`; none where it is not one."""
     try:
-        found = json.loads(manifest or b"{}")
+        document = json.loads(manifest or b"{}")
     except ValueError:
         return []
-    files = found.get("files") if isinstance(found, dict) else None
+    files = document.get("files") if isinstance(document, dict) else None
     return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
 
 

@@ -67,8 +67,8 @@ def remove_left(name: str, place: str | os.PathLike[str]) -> None:
     """Remove the folders of this name that killed processes have left."""
     pattern = re.compile(rf"\.{re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(_ENDING)}")
     with os.scandir(place) as entries:
-        found = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
-    for path in found:
+        folders = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
+    for path in folders:
         handle = locks.open_folder(path)
         if handle is not None:
             if locks.lock(handle) == "held":

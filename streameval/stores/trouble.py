@@ -56,13 +56,13 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
         except StreamevalError:
             raise
         except (OSError, TimeoutError) as error:
-            said = _without_names(error)
-            refused = _refusal(path, error, said)
+            text = _without_names(error)
+            refused = _refusal(path, error, text)
             if refused is not None:
                 raise refused from None
             if not left:
                 raise OutsideError(
-                    f"{path}: the store does not answer ({_reason(error, said)}; {_TRIES} tries)",
+                    f"{path}: the store does not answer ({_reason(error, text)}; {_TRIES} tries)",
                     "nothing half-written was left behind; run the same command again later",
                 ) from None
             time.sleep(pause * random.uniform(0.5, 1.0))  # so that many readers do not come back at once
@@ -75,8 +75,8 @@ def store_error(where: str, error: Exception) -> StreamevalError | None:
     if _NO_ROLE.search(str(error)):
         return _denied(where)
     text = _without_names(error)
-    own = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
-    refused = _refusal(where, error, text) if own else None
+    os_error = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+    refused = _refusal(where, error, text) if os_error else None
     if refused is None and _UNANSWERED.search(text):
         return OutsideError(f"{where}: its store does not answer", "run the command again later")
     return refused

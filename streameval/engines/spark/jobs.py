@@ -133,8 +133,8 @@ def _cancel(stop: Callable[[], Any], ended: threading.Event) -> None:
 def trouble(error: Exception) -> StreamevalError:
     """Turn an error of Spark into one line of ours."""
     text = str(error)
-    if (known := reported_error(text)) is not None:
-        return known
+    if (reported := reported_error(text)) is not None:
+        return reported
     if re.search(r"No module named '(streameval|pyarrow|polars|numba)", text):
         return InputError(
             "Spark's workers cannot import streameval",

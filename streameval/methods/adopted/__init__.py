@@ -179,14 +179,14 @@ class Adopted(Method):
         inside = np.isin(plan.ranks, sample)
         share = look_share(delta, 1, self.looks)
         steps = strata_steps(first, sample, labels.label[inside])
-        found = [points(steps, mixture(first.last, first.drawn / first.width), share)]
+        bounds = [points(steps, mixture(first.last, first.drawn / first.width), share)]
         for look in range(2, plan.look + 1):
             share = look_share(delta, look, self.looks)
             second, taken = growth.drawn(first, plan, look)
             both = np.isin(plan.ranks, np.union1d(sample, taken))
             steps = joined_steps([(first, sample), (second, taken)], plan.ranks[both], labels.label[both])
-            found.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
-        return growth.intersected(found)
+            bounds.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
+        return growth.intersected(bounds)
 
     def _weighted(self, plan: Plan, labels: Labels, delta: float) -> Points:
         floor, probability = _floor(plan), _probability(plan)
@@ -242,9 +242,9 @@ class Adopted(Method):
             sentences.append(
                 f"Before rank {begins:,} the bounds say no more than the labels there do: too few items were drawn."
             )
-        known = np.unique(labels.label[labels.known])
-        if known.size == 1 and np.count_nonzero(labels.known) >= 20:
-            one, other = ("positive", "negatives") if known[0] else ("negative", "positives")
+        distinct = np.unique(labels.label[labels.known])
+        if distinct.size == 1 and np.count_nonzero(labels.known) >= 20:
+            one, other = ("positive", "negatives") if distinct[0] else ("negative", "positives")
             sentences.append(f"Every label is {one}: check that the table has not lost its {other}.")
         return tuple(sentences)
 
@@ -275,8 +275,8 @@ def _spread_over(n_items: int, rank: Int64Array) -> int:
 
 
 def _floor(plan: Plan) -> Floor:
-    known = (np.array(plan.notes.get(name, ()), np.float64) for name in ("least", "items", "total"))
-    return Floor(np.array(plan.notes["last"], np.int64), *known)
+    arrays = (np.array(plan.notes.get(name, ()), np.float64) for name in ("least", "items", "total"))
+    return Floor(np.array(plan.notes["last"], np.int64), *arrays)
 
 
 def _probability(plan: Plan) -> FloatArray:

@@ -37,28 +37,28 @@ class Contradiction:
 def in_words(against: list[Contradiction]) -> str:
     """What was found, as a sentence without its stop, and how rare that is."""
     clearest = sorted(against, key=lambda one: one.p_value)
-    said = [one.said for one in clearest[:_SAID]]
+    clauses = [one.said for one in clearest[:_SAID]]
     if len(clearest) > _SAID:
-        said.append(f"and {len(clearest) - _SAID:,} more ranges look no better")
+        clauses.append(f"and {len(clearest) - _SAID:,} more ranges look no better")
     chance = "no draw as stated" if clearest[0].p_value < _SURE else "fewer than one draw as stated in 10,000"
-    return f"{said[0][0].upper()}{'; '.join(said)[1:]}: {chance} looks like that"
+    return f"{clauses[0][0].upper()}{'; '.join(clauses)[1:]}: {chance} looks like that"
 
 
 def of_strata(strata: Strata, taken: Int64Array) -> list[Contradiction]:
     """Test the drawn ranks of each stratum against a uniform draw; p-values are shared among all tests (Bonferroni)."""
-    found = []
+    contradictions = []
     limit = math.log(SIGNIFICANCE / (_TESTS * strata.last.size))
     first = np.concatenate([[0], strata.last[:-1]])
     for start, last, n in zip(first.tolist(), strata.last.tolist(), strata.drawn.tolist(), strict=True):
         if n < _FEW or n == last - start:
             continue
         rank = taken[np.searchsorted(taken, start, "right") : np.searchsorted(taken, last, "right")]
-        exponent, said = min(_tests(rank - start, start, last - start))
+        exponent, clause = min(_tests(rank - start, start, last - start))
         if exponent < limit:
             if rank[-1] - rank[0] + 1 == n:
-                said = f"all {n:,} are ranks {rank[0]:,} to {rank[-1]:,}"
-            found.append(Contradiction(said, math.exp(exponent)))
-    return found
+                clause = f"all {n:,} are ranks {rank[0]:,} to {rank[-1]:,}"
+            contradictions.append(Contradiction(clause, math.exp(exponent)))
+    return contradictions
 
 
 def of_ends(strata: Strata, taken: Int64Array) -> float:
@@ -88,12 +88,12 @@ def of_weights(probability: FloatArray, floor: Floor, n_drawn: int | None = None
     variance = float(np.sum(np.diff(floor.last, prepend=0) * (1 / floor.least - 1)))
     off = max(0.0, abs(estimate - n_items) - 1e-6 * n_items)
     p_value = min(1.0, 2 * math.exp(-off * off / (2 * (variance + off * largest / 3)))) if off else 1.0
-    said = f"the inverse probabilities sum to {estimate:,.0f}, where the list has {n_items:,} items"
-    of_sum = Contradiction(said, p_value)
+    clause = f"the inverse probabilities sum to {estimate:,.0f}, where the list has {n_items:,} items"
+    of_sum = Contradiction(clause, p_value)
     if n_drawn is None or not floor.items.size:
         return [of_sum] if p_value < SIGNIFICANCE else []
-    said = f"the probabilities of all items sum to {floor.total.sum():,.1f}, and {n_drawn:,} items were drawn"
-    of_number = Contradiction(said, number_drawn(n_drawn, floor))
+    clause = f"the probabilities of all items sum to {floor.total.sum():,.1f}, and {n_drawn:,} items were drawn"
+    of_number = Contradiction(clause, number_drawn(n_drawn, floor))
     if of_number.p_value < SIGNIFICANCE * (1 - _OF_SUM):
         return [of_number]
     return [of_sum] if p_value < SIGNIFICANCE * _OF_SUM else []
@@ -137,7 +137,7 @@ def _tests(rank: Int64Array, start: int, width: int) -> list[_Finding]:
     before, behind = int(rank[0]) - 1, width - int(rank[-1])
     whole = int(np.argmin(np.append(rank == np.arange(1, n + 1), False)))
     apart = f"{who} keep their distance, as where every k-th is taken"
-    found = [
+    findings = [
         (math.log(2) - 2 * n * max(0.0, off - 1 / width) ** 2, f"{who} crowd in one part"),
         (unlikely if together > expected else 0.0, f"{who} stand side by side, as where whole blocks are drawn"),
         (unlikely if together < expected else 0.0, apart),
@@ -150,8 +150,8 @@ def _tests(rank: Int64Array, start: int, width: int) -> list[_Finding]:
     ]
     if n <= _THIN * width:
         short = float(np.mean(gaps < width / n / 4))
-        found.append((-2 * gaps.size * max(0.0, _SHORT - short) ** 2, apart))
-    return found
+        findings.append((-2 * gaps.size * max(0.0, _SHORT - short) ** 2, apart))
+    return findings
 
 
 def _divergence(seen: float, expected: float) -> float:

@@ -63,9 +63,9 @@ def half_width(first: Strata, second: Strata, delta: float) -> float:
     label = (np.arange(both.size) % 2).astype(np.int8)
     last, rate = joined_rates(first, second)
     steps = joined_steps([(first, ranks[0]), (second, ranks[1])], both, label)
-    found = points(steps, mixture(last, rate), delta)
-    beyond = np.arange(found.rank.size) >= 10
-    low, high = found.lower[beyond], found.upper[beyond]
+    bounds = points(steps, mixture(last, rate), delta)
+    beyond = np.arange(bounds.rank.size) >= 10
+    low, high = bounds.lower[beyond], bounds.upper[beyond]
     width = (high - low) / np.maximum(high + low, 1e-9)
     return float(min(1.0, width.max(initial=0.0)))
 
@@ -91,11 +91,11 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
 
 def intersected(found: list[Points]) -> Points:
     """Bounds at the ranks of all of some bounds, each with its own."""
-    ranks = np.unique(np.concatenate([one.rank for one in found]))
+    ranks = np.unique(np.concatenate([bounds.rank for bounds in found]))
     lower, upper = np.zeros(ranks.size), ranks.astype(np.float64)
-    for one in found:
-        at = np.searchsorted(ranks, one.rank)
-        lower[at], upper[at] = np.maximum(lower[at], one.lower), np.minimum(upper[at], one.upper)
+    for bounds in found:
+        at = np.searchsorted(ranks, bounds.rank)
+        lower[at], upper[at] = np.maximum(lower[at], bounds.lower), np.minimum(upper[at], bounds.upper)
     return Points(ranks, lower, upper)
 
 

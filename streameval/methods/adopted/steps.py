@@ -119,8 +119,8 @@ def poisson_steps(taken: Int64Array, label: Int8Array, probability: FloatArray, 
     least = floor.least[np.searchsorted(floor.last, steps[:, RANK].astype(np.int64))]
     here = np.flatnonzero(steps[:, PROBABILITY] > 0)
     steps[here, PROBABILITY] = probability
-    known = np.concatenate([[0.0], probability])[np.searchsorted(taken, steps[:, RANK] - 0.5)]
-    steps[:, REFERENCE] = np.maximum(known, least)  # of the rank taken before: what follows has about the same
+    previous = np.concatenate([[0.0], probability])[np.searchsorted(taken, steps[:, RANK] - 0.5)]
+    steps[:, REFERENCE] = np.maximum(previous, least)  # of the rank taken before: what follows has about the same
     steps[:, LEAST] = least
     return steps
 

@@ -45,11 +45,11 @@ def dependence_test(windows: Int8Array) -> DependenceTest:
     >>> dependence_test(np.random.default_rng(0).integers(0, 2, (50, 100)).astype(np.int8)).beyond_noise
     False
     """
-    known = windows[np.all(windows >= 0, axis=1)]
-    half = known.shape[1] // 4 * 2  # an even number of labels a half, so that both matchings cover the same labels
-    if not known.shape[0] or not half:
+    complete = windows[np.all(windows >= 0, axis=1)]
+    half = complete.shape[1] // 4 * 2  # an even number of labels a half, so that both matchings cover the same labels
+    if not complete.shape[0] or not half:
         return DependenceTest(1.0, 0, 0, 0)
-    used = known[:, : 2 * half]
+    used = complete[:, : 2 * half]
     near = int(np.sum(used[:, 0::2] != used[:, 1::2]))
     far = int(np.sum(used[:, :half] != used[:, half:]))
     excess = max(0, far - near - half)

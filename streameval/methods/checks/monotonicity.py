@@ -87,10 +87,10 @@ def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
     if rank.size < 2 * block:
         return RiseTest(1.0, 0, 0, 0, 0, float("nan"), float("nan"))
     edges = [*range(0, rank.size - block + 1, block), int(rank.size)]
-    found = np.concatenate([[0], np.cumsum(label, dtype=np.int64)])[edges].tolist()
+    positives = np.concatenate([[0], np.cumsum(label, dtype=np.int64)])[edges].tolist()
     pairs = _adjacent_runs(len(edges) - 1)
     p_values = [
-        fisher_rise(found[b] - found[a], edges[b] - edges[a], found[c] - found[b], edges[c] - edges[b])
+        fisher_rise(positives[b] - positives[a], edges[b] - edges[a], positives[c] - positives[b], edges[c] - edges[b])
         for a, b, c in pairs
     ]
     best = int(np.argmin(p_values))
@@ -172,9 +172,9 @@ def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOC
         return ExcessTest(1.0, 0, head, float("nan"), 0, 0, float("nan"))
     precision = float(label[:head].mean())
     starts, lengths = _runs(later.size, block)
-    found = np.concatenate([[0], np.cumsum(later)])
-    share = (found[starts + lengths] - found[starts]) / lengths
-    inside, positive = found[starts + lengths] - found[starts], int(label[:head].sum())
+    sums = np.concatenate([[0], np.cumsum(later)])
+    share = (sums[starts + lengths] - sums[starts]) / lengths
+    inside, positive = sums[starts + lengths] - sums[starts], int(label[:head].sum())
     p_values = np.array(
         [fisher_rise(positive, head, int(k), int(n)) for k, n in zip(inside, lengths, strict=True)], dtype=np.float64
     )
@@ -196,9 +196,9 @@ def _runs(n: int, block: int) -> tuple[Int64Array, Int64Array]:
     starts, lengths = [], []
     length = block
     while length <= n:
-        own = np.arange(0, n - length + 1, max(block, length // 2), dtype=np.int64)
-        starts.append(own)
-        lengths.append(np.full(own.size, length, dtype=np.int64))
+        begins = np.arange(0, n - length + 1, max(block, length // 2), dtype=np.int64)
+        starts.append(begins)
+        lengths.append(np.full(begins.size, length, dtype=np.int64))
         length *= 2
     return np.concatenate(starts), np.concatenate(lengths)
 
@@ -218,8 +218,8 @@ def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]
     excess = excess_test(labels.rank, labels.label, head, block).as_dict()
     later = labels.rank > max(0, head - block)
     rise = rise_test(labels.rank[later], labels.label[later], block).as_dict()
-    known = labels.label[later][labels.known[later]]
-    windows = known[: known.size // block * block].reshape(-1, block).sum(axis=1)
+    later_labels = labels.label[later][labels.known[later]]
+    windows = later_labels[: later_labels.size // block * block].reshape(-1, block).sum(axis=1)
     rises = int(np.sum(np.diff(windows) > 0))
     literally = excess["share"] is not None and excess["share"] > excess["head_precision"]
     return {

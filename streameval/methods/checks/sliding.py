@@ -120,8 +120,8 @@ class Sliding:
             self._end = self._history
         start, self._end = self._end, self._end + part.size
         self._labels[start : self._end] = part
-        for one in self._slides:
-            one.add(self._labels[start - one.reach : self._end])
+        for window in self._slides:
+            window.add(self._labels[start - window.reach : self._end])
         self.last_rank += part.size
 
     def result(self) -> tuple[WindowResult, ...]:

@@ -284,9 +284,9 @@ class LogUniform(InStages):
         if self.batches > 1:
             came = plan.table.column("batch").to_numpy()
             last = int(came[labels.known].max(initial=1))
-        found = [self._band(plan, labels, look, came <= look) for look in range(1, last + 1)]
-        lower, upper = np.max([one.lower for one in found], axis=0), np.min([one.upper for one in found], axis=0)
-        return Points(found[0].rank, lower, upper), found[0].rank[::-_GRID]
+        bands = [self._band(plan, labels, look, came <= look) for look in range(1, last + 1)]
+        lower, upper = np.max([one.lower for one in bands], axis=0), np.min([one.upper for one in bands], axis=0)
+        return Points(bands[0].rank, lower, upper), bands[0].rank[::-_GRID]
 
     def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:
         """The band of one look."""
@@ -295,8 +295,8 @@ class LogUniform(InStages):
         design, of = self._at_look(plan, look), self._expected(plan)
         (items, n, k_low, k_high), prior = counts(plan, labels, drawn, design.items, of.prior)
         mu = adaptive.mixture(plan.n_items, float(plan.notes["density"]), of) if self.adaptive else of.mixture(design)
-        found = bounds(design.phases, items, n, (k_low, k_high), prior, (mu, self._share(look)))
-        return Points(design.ends, *whole(design, *found))
+        at_ends = bounds(design.phases, items, n, (k_low, k_high), prior, (mu, self._share(look)))
+        return Points(design.ends, *whole(design, *at_ends))
 
     def _expected(self, plan: Plan) -> Expected:
         """The list that the plan was made for."""

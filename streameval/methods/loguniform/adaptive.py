@@ -44,8 +44,8 @@ def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArra
     share = n / np.maximum(labels, 1)[:, None]
     within = (share * q * (1 - q)).sum(axis=1)
     within = np.minimum(p * (1 - p), within + np.sqrt(within * (1 - within) / (labels + 2)))
-    own = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
-    ratio = _needed(p, within) / _needed(*(np.array([float(one)]) for one in own))
+    of_plan = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
+    ratio = _needed(p, within) / _needed(*(np.array([float(one)]) for one in of_plan))
     steps = np.ceil(np.log2(np.clip(ratio, FIRST, 1)) * _STEPS - 1e-9) / _STEPS
     return _by_own_offset(ends, most, np.where(labels > 0, 2.0**steps, 1.0))
 
@@ -62,8 +62,8 @@ def _by_own_offset(ends: Int64Array, most: float, share: FloatArray) -> FloatArr
     first e-folds would be the widest place.
     """
     rank = middle(ends)
-    own = share * (rank + offset(most)) / (rank + offset(most * share))
-    steps = np.floor(np.log2(np.minimum(own, 1)) * _STEPS + 1e-9) / _STEPS
+    equivalent = share * (rank + offset(most)) / (rank + offset(most * share))
+    steps = np.floor(np.log2(np.minimum(equivalent, 1)) * _STEPS + 1e-9) / _STEPS
     return np.asarray(most * 2.0**steps)
 
 

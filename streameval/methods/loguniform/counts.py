@@ -23,12 +23,12 @@ def counts(
             with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): What the plan predicts of each class.
     """
-    judge, classes, own = judge_of(plan), 1, np.zeros(plan.table.num_rows, np.int64)
+    judge, classes, judge_class = judge_of(plan), 1, np.zeros(plan.table.num_rows, np.int64)
     shape = (items.size, classes)
     if judge is not None and plan.judge_counts is not None:
-        classes, prior, own = judge.classes, judge.prior, plan.table.column("judge_class").to_numpy()
+        classes, prior, judge_class = judge.classes, judge.prior, plan.table.column("judge_class").to_numpy()
         shape, items = (items.size, classes), plan.judge_counts.column("items").to_numpy()
-    cell = plan.table.column("stratum").to_numpy() * classes + own
+    cell = plan.table.column("stratum").to_numpy() * classes + judge_class
     counted = [
         np.bincount(cell[chosen], minlength=shape[0] * classes).astype(np.float64).reshape(shape)
         for chosen in (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))

@@ -179,10 +179,10 @@ def closed(
     """Close bounds at the ends of blocks among each other: what is not labelled is a walk (`curve.envelope`)."""
     from streameval.curve.envelope import close_walk
 
-    known = np.cumsum(counts[1])
+    positives = np.cumsum(counts[1])
     steps = design.ends - np.cumsum(counts[0])
-    low, high = close_walk(steps, np.maximum(bounds[0] - known, 0), np.minimum(bounds[1] - known, steps))
-    return low + known, high + known
+    low, high = close_walk(steps, np.maximum(bounds[0] - positives, 0), np.minimum(bounds[1] - positives, steps))
+    return low + positives, high + positives
 
 
 def whole(design: Blocks, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:

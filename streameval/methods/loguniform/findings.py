@@ -57,25 +57,25 @@ def _mean_half_width(curve: Curve) -> float:
 
 def _judge_sentence(curve: Curve) -> tuple[str, ...]:
     """How often the judge agrees with people, and what it saved."""
-    found = curve.diagnostics.get("judge")
-    if found is None or found["share"] is None:
+    judge = curve.diagnostics.get("judge")
+    if judge is None or judge["share"] is None:
         return ()
-    return (f"{_agrees(found, curve.n_items)} {_saves(curve, found)}",)
+    return (f"{_agrees(judge, curve.n_items)} {_saves(curve, judge)}",)
 
 
-def _agrees(found: Mapping[str, Any], n_items: int) -> str:
+def _agrees(judge: Mapping[str, Any], n_items: int) -> str:
     """How often the judge agrees with people: on the labelled items, over the list, and where least."""
-    who = "The judge" if found["column"] == "judge" else f"The judge '{found['column']}'"
-    counted = "" if 0.5 in found["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
-    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} labelled items{counted}"
-    if found["labels"] < n_items:
-        top = ", most of which are in the first tenth of the list" if 2 * found["first_tenth"] > found["labels"] else ""
-        whole = "all items that it answers for" if found["classes"][-1]["items"] else "the whole list"
-        told += f"{top}; over {whole} that is about {found['share_of_list']:.0%}"
+    who = "The judge" if judge["column"] == "judge" else f"The judge '{judge['column']}'"
+    counted = "" if 0.5 in judge["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
+    told = f"{who} agrees with people on {judge['share']:.1%} of {judge['labels']:,} labelled items{counted}"
+    if judge["labels"] < n_items:
+        top = ", most of which are in the first tenth of the list" if 2 * judge["first_tenth"] > judge["labels"] else ""
+        whole = "all items that it answers for" if judge["classes"][-1]["items"] else "the whole list"
+        told += f"{top}; over {whole} that is about {judge['share_of_list']:.0%}"
     least = min(
-        (one for one in found["by_rank"] if one["labels"] >= _ENOUGH), key=lambda one: one["share"], default=None
+        (one for one in judge["by_rank"] if one["labels"] >= _ENOUGH), key=lambda one: one["share"], default=None
     )
-    if least is None or found["share"] - least["share"] < 3 * _deviation(found["share"], least["labels"]):
+    if least is None or judge["share"] - least["share"] < 3 * _deviation(judge["share"], least["labels"]):
         return f"{told}."
     return (f"{told}. It agrees least at ranks {least['first']:,} to {least['last']:,}: on {least['share']:.1%} of "
             f"{least['labels']:,}.")  # fmt: skip
@@ -86,10 +86,10 @@ def _deviation(share: float, labels: int) -> float:
     return math.sqrt(share * (1 - share) / labels)
 
 
-def _saves(curve: Curve, found: Mapping[str, Any]) -> str:
+def _saves(curve: Curve, judge: Mapping[str, Any]) -> str:
     """What the same labels give without the judge; that it did not help, where it narrows nothing by a fiftieth."""
-    reached, without = curve.half_width().alpha, found["half_width_without"]
-    mean, other = _mean_half_width(curve), found["mean_half_width_without"]
+    reached, without = curve.half_width().alpha, judge["half_width_without"]
+    mean, other = _mean_half_width(curve), judge["mean_half_width_without"]
     if 0 < reached <= _HELPS * without:
         saved = f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
         if without >= 1:  # at 100 % no number of labels can be told

@@ -136,8 +136,8 @@ def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[
     items[:, -1] = left
     seen = items if design.judged is None else random.binomial(items, design.judged[:, None])
     drawn = random.binomial(seen, design.phases[2][:, None])
-    found = random.binomial(drawn, of.precision)
-    return items, drawn, [one.astype(np.float64) for one in (seen, drawn, found)]
+    positives = random.binomial(drawn, of.precision)
+    return items, drawn, [one.astype(np.float64) for one in (seen, drawn, positives)]
 
 
 def _reached(
@@ -146,10 +146,10 @@ def _reached(
     """Largest half-width at the ends of blocks, that anywhere, and the bounds."""
     from streameval.kernels.martingale import bounds
 
-    seen, drawn, found = counts
-    at_ends = bounds(design.phases, seen, drawn, (found, found), of.prior, (of.mixture(design), delta))
+    seen, drawn, positives = counts
+    at_ends = bounds(design.phases, seen, drawn, (positives, positives), of.prior, (of.mixture(design), delta))
     at_ends = whole(design, *at_ends)
-    labels = drawn.sum(axis=1), found.sum(axis=1)
+    labels = drawn.sum(axis=1), positives.sum(axis=1)
     low, high = closed(design, labels, at_ends)
     return float(((high - low) / np.maximum(high + low, 1e-9)).max()), half_width(design, labels, at_ends), at_ends
 
@@ -203,11 +203,11 @@ def _least_density(n_items: int, alpha: float, guess: float, width: Callable[[fl
     low, high = 1.0, float(max(2, n_items)) * 4
     c = min(high, max(4.0, guess))
     for step in range(16):
-        found = width(c) if c < high else 0.0
-        low, high = (low, c) if found <= alpha else (c, high)
-        if high <= low * 1.005 or (found <= alpha and found > 0.9985 * alpha):
+        value = width(c) if c < high else 0.0
+        low, high = (low, c) if value <= alpha else (c, high)
+        if high <= low * 1.005 or (value <= alpha and value > 0.9985 * alpha):
             break
-        c *= (max(found, alpha / 4) / alpha) ** 2 * 1.0005
+        c *= (max(value, alpha / 4) / alpha) ** 2 * 1.0005
         if step >= 4 or not low < c < high:
             c = math.sqrt(low * high) if high < 50 * low else min(low * 3, high)
     return high

@@ -220,16 +220,16 @@ class Paula(Method):
     def _independent_curve(self, layout: Layout, labels: Labels, points: Points, columns: pa.Table) -> Curve:
         envelope = close(layout.n_items, points, labels.rank, labels.label)
         assumed = assumptions(labels, layout.head_end, layout.window)
-        found = noise_diagnostics(layout, labels, assumed)
-        refuted = contradicted(found, envelope.consistent)
-        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"], labels.about)
+        diagnostics = noise_diagnostics(layout, labels, assumed)
+        refuted = contradicted(diagnostics, envelope.consistent)
+        sentences = noise_findings(self._confidence, envelope.consistent, diagnostics, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,
             envelope=envelope if envelope.consistent else _picture(layout, labels, bracket_of(layout, labels)),
             grid=layout.cutoffs(),
             claim=Claim("none" if refuted else "conditional", self._confidence, ASSUMES_INDEPENDENT),
-            diagnostics={**found, "consistent": envelope.consistent, "assumptions": assumed},
-            findings=said + tail_finding(layout),
+            diagnostics={**diagnostics, "consistent": envelope.consistent, "assumptions": assumed},
+            findings=sentences + tail_finding(layout),
             columns=columns,
         )
 

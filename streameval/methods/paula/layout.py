@@ -117,13 +117,13 @@ def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layo
     def holds(layout: Layout) -> bool:
         return layout.everything or layout.accuracy <= alpha
 
-    found = _search(holds, lambda layout: layout.labels, 1, (window, tail, n_items))
-    if found is None:
+    best = _search(holds, lambda layout: layout.labels, 1, (window, tail, n_items))
+    if best is None:
         raise InputError(
             f"alpha {alpha} is out of PAULA's reach with a window of {window}",
             f"gamma alone takes about {2 / window:.1%}; a larger window takes less",
         )
-    return found
+    return best
 
 
 def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layout:
@@ -135,11 +135,11 @@ def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layo
     def accuracy(layout: Layout) -> float:
         return 0.0 if layout.everything else layout.accuracy
 
-    found = _search(holds, accuracy, _STEPS, (window, tail, n_items))
-    if found is None:
+    best = _search(holds, accuracy, _STEPS, (window, tail, n_items))
+    if best is None:
         least = _stepped(_STEPS, window, tail, n_items).labels
         raise InputError(f"a budget of {budget:,} labels is below the smallest plan", f"it takes {least:,} labels")
-    return found
+    return best
 
 
 def _search(

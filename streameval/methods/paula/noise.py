@@ -73,9 +73,9 @@ def _runs_above(
     seen, ends = labels
     width, rates, delta = mixture
     start = np.maximum(0, seen - _MEMORY * width)
-    found = sums[1, ends] - sums[1, np.maximum(0, ends - width)]
+    last_window = sums[1, ends] - sums[1, np.maximum(0, ends - width)]
     prediction = (sums[:, seen] - sums[:, start] + 0.5) / (seen - start + 1.0)
-    return upper_bounds(unseen, found, prediction, width, rates, delta)
+    return upper_bounds(unseen, last_window, prediction, width, rates, delta)
 
 
 def _rates(unseen: Int64Array, layout: Layout) -> FloatArray:

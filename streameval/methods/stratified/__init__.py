@@ -200,12 +200,12 @@ def _shares(plan: Plan, labels: Labels, points: Int64Array, slots: int) -> tuple
     copies = np.diff(held.offsets.to_numpy())
     taken = np.searchsorted(points, np.repeat(labels.rank, copies))
     left = np.searchsorted(points, held.flatten().to_numpy()) + 1
-    found = []
+    shares = []
     for value in (labels.label == 1, labels.label != 0):
         weight = np.repeat(value, copies).astype(np.float64)
         steps = np.bincount(taken, weight, points.size + 1) - np.bincount(left, weight, points.size + 1)
-        found.append(np.cumsum(steps)[: points.size] / max(1, slots))
-    return found[0], found[1]
+        shares.append(np.cumsum(steps)[: points.size] / max(1, slots))
+    return shares[0], shares[1]
 
 
 def _bounds(ranks: Int64Array, low: FloatArray, high: FloatArray) -> Points:

@@ -115,12 +115,12 @@ def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Set
     least = setting[0]
     for epsilon in tried:
         grid = _grid(epsilon, head, setting)
-        found = grid if grid.points.size < 2 else _largest(grid, budget, setting)
+        design = grid if grid.points.size < 2 else _largest(grid, budget, setting)
         least = min(least, math.ceil(_most(_with_slots(grid, 1, 1.0))) if grid.points.size > 1 else grid.head_end)
-        if found is None or found.labels > budget:
+        if design is None or design.labels > budget:
             continue
-        if best is None or found.beta * (1 + float(found.epsilon)) < best.beta * (1 + float(best.epsilon)):
-            best = found
+        if best is None or design.beta * (1 + float(design.epsilon)) < best.beta * (1 + float(best.epsilon)):
+            best = design
     if best is None:
         raise InputError(f"a budget of {budget:,} labels is below the smallest plan", f"it takes {least:,} labels")
     return best

@@ -207,8 +207,8 @@ class Uniform(Sampled):
                 ),
                 *warnings(curve.diagnostics["assumptions"]),
             )
-        found = curve.at([self.at])
-        low, high = (found.column(f"precision_{side}")[0].as_py() for side in ("lower", "upper"))
+        row = curve.at([self.at])
+        low, high = (row.column(f"precision_{side}")[0].as_py() for side in ("lower", "upper"))
         return (
             Promise(
                 self.confidence,
