@@ -72,8 +72,8 @@ class Study:
 
     @property
     def is_begun(self) -> bool:
-        """Whether something was made of the plan: a selection (and tasks from it), labels, or a larger plan."""
-        return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "plans"))
+        """Whether something was made of the plan: a selection (and its tasks), labels, results, or a larger plan."""
+        return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "evaluation.json", "plans"))
 
     @property
     def scans(self) -> Path:
@@ -112,6 +112,13 @@ class Study:
         """Read the plan; a `StudyError` where there is no study, or its plan was changed by hand."""
         return read_plan(self.folder)
 
+    def _refuse_results(self) -> None:
+        """Refuse to plan where labels or results are whose plan is not there: those of `exact` never had one."""
+        held = {"votes": "labels", "evaluation.json": "results"}
+        if name := next((name for name in held if (self.folder / name).exists()), None):
+            raise StudyError(f"{self.folder} holds {held[name]} but no plan.json",
+                             "plan into another folder, or restore it")  # fmt: skip
+
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there; in place of another one, unless that `is_begun`.
 
@@ -130,10 +137,8 @@ class Study:
                     )
                 if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
                     return False
-            elif not self.exists and (self.folder / "votes").exists():
-                raise StudyError(
-                    f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder"
-                )
+            elif not self.exists:
+                self._refuse_results()
             atomic.write_all(plan_files(self.folder, plan, "plan"))
             for name in {"slice_counts", "judge_counts", "judge_sample"} - plan.side_tables.keys():
                 (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced

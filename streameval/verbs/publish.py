@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from streameval import __version__
-from streameval.errors import StudyError
+from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of
 from streameval.stores import locks
 from streameval.stores.own_files import read_bytes
@@ -19,6 +20,7 @@ from streameval.stores.transfer import get, put, remove
 from streameval.study import Study
 
 MANIFEST = "manifest.json"
+_PLAIN = re.compile(r"\w[\w.-]*")  # no folder, and nothing that leads out of one
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
         InputError, OutsideError: The place cannot be written to; the store does not answer.
     """
     folder = Study(Path(study))
+    if (Path(place) / "votes").exists():
+        raise InputError(f"{os.fspath(place)}: is a study with labels of its own", "publish to another folder")
     kind = kind_of(folder.folder)
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
@@ -81,10 +85,20 @@ def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: 
         return Published(root, former, True)
     if there is not None:
         remove(f"{root}/{MANIFEST}")
+    for name, digest in _listed(former).items():
+        if name not in bodies and hashlib.sha256(get(f"{root}/{name}") or b"").hexdigest() == digest:
+            remove(f"{root}/{name}")  # of another kind of study: it would seem to belong to this one
     for name, body in bodies.items():
         put(f"{root}/{name}", body)
     put(f"{root}/{MANIFEST}", (json.dumps(manifest, indent=2) + "\n").encode())
     return Published(root, manifest, False)
+
+
+def _listed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """SHA-256 of the files that a manifest lists, by plain name; others write there too, so it may be anything."""
+    listed = manifest.get("files")
+    files = [file for file in listed if isinstance(file, dict)] if isinstance(listed, list) else []
+    return {name: file.get("sha256") for file in files if _PLAIN.fullmatch(name := str(file.get("name")))}
 
 
 def _parsed(raw: bytes | None) -> dict[str, Any]:
