@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.errors import InputError
 from streameval.kinds import Kind
 from streameval.queries.options import PerRanking
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.kinds.rankings.comparison import RankingsComparison
@@ -44,7 +45,7 @@ class LabelledRankings(Kind):
         if not made[0].per:
             name = next((name for name in given if name != "per"), None)
             raise InputError(
-                f"--{name.replace('_', '-')} is for many rankings, and needs --per" if name else "per names no column",
+                f"{flag(name)} is for many rankings, and needs --per" if name else "--per names no column",
                 "name the columns of a ranking with --per",
             )
         return made
