@@ -47,11 +47,11 @@ def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
 Whole = Annotated[int, Parameter(converter=whole)]
 Switch = Annotated[bool, Parameter(negative="", show_default=False)]
 # pydantic checks this
-Names = Annotated[tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")]
+SeveralNames = Annotated[tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")]
 _READ = {
     int: Whole,
     bool: Switch,
-    tuple[str, ...]: Names,
+    tuple[str, ...]: SeveralNames,
     Any: str | None,
 }
 
@@ -122,7 +122,8 @@ def _as_typed(kind: Any, default: Any) -> Any:
 def flag_type(hint: Any) -> Any:
     """Type of a flag for an option of a type; where it may be text, it is kept as typed, or names are listed."""
     kinds = alternatives(hint)
-    read = [Names] if tuple[str, ...] in kinds else [str] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
+    text = SeveralNames if tuple[str, ...] in kinds else str
+    read = [text] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
     return reduce(or_, [*read, None] if type(None) in get_args(hint) else read)
 
 

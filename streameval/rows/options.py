@@ -28,8 +28,7 @@ class RankingOptions:
     )
     nan: Literal["refuse", "last"] = option(
         "refuse",
-        "What becomes of scores that are null or NaN. plan refuses nulls that the files' statistics count; what they "
-        "do not count, and any NaN, is found once select reads the scores.",
+        "Scores that are null or NaN. plan refuses nulls that footers count; NaN is seen only by select.",
     )
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."

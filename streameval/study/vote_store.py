@@ -51,11 +51,8 @@ class Given:
     table: pa.Table
 
 
-Columns = Mapping[str, str | None]  # by option, those that a source was read with
-
-
-def read_with(columns: Columns, *others: Columns) -> str:
-    """Options by which columns differ from those that others were read with, as flags."""
+def read_with(columns: Mapping[str, str | None], *others: Mapping[str, str | None]) -> str:
+    """Columns by option, as flags, where those of others differ."""
     options = dict.fromkeys(name for one in (columns, *others) for name in one)
     differ = [name for name in options if any(one.get(name) != columns.get(name) for one in others)]
     flags = {name: (columns.get(name) or "").replace(chr(0), ",") for name in differ}

@@ -7,7 +7,7 @@ import re
 # a command stays as it is; behind `=` is any value, behind a space a number, a placeholder, or what is quoted
 _NAMED = re.compile(
     r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
-    r"(?:=(?P<word>[^\s,;:)]+)| (?P<value>'[^']*'|[A-Z]+\b|\d[\w.,/]*\b))?"
+    r"(?:=(?P<word>[^\s,;:)]+)| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
 )
 
 
@@ -32,8 +32,8 @@ def with_flags(text: str) -> str:
 def with_keywords(text: str) -> str:
     """Write flags as keywords of Python; what is a command stays one.
 
-    >>> with_keywords("--at is 0, below 1; --rankings 40, or --nan=last. Next: streameval plan a --seed 3")
-    "at is 0, below 1; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
+    >>> with_keywords("--alpha 1e-3 is low; --rankings 40, or --nan=last. Next: streameval plan a --seed 3")
+    "alpha=1e-3 is low; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
     """
     return _NAMED.sub(_keyword, text)
 
@@ -45,4 +45,4 @@ def _keyword(found: re.Match[str]) -> str:
     name = found["name"].replace("-", "_")
     if value is None:
         return name
-    return f"{name}={value}" if re.fullmatch(r"[A-Z]+|\d+(\.\d+)?|'.*'", value) else f"{name}={value!r}"
+    return f"{name}={value}" if re.fullmatch(r"[A-Z]+|\d+(\.\d+)?(e-?\d+)?|'.*'", value) else f"{name}={value!r}"

@@ -75,7 +75,7 @@ def cost(
             row = method.cost(n_items)
         except InputError as error:
             refusals.append(error)
-            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": str(error)}
+            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": error.line}
         if price_per_label is not None and row["labels"] is not None:
             row["price"] = row["labels"] * price_per_label
         rows.append(row)

@@ -81,7 +81,7 @@ def simulate(
                 runs[judged] = replicate(made, truth, replicates, seed, answers)
                 rows.append({"method": judged, **runs[judged].as_dict()})
         except InputError as error:
-            rows.append({"method": name, "refused": str(error)})
+            rows.append({"method": name, "refused": error.line})
     if not runs:
         raise InputError(rows[0]["refused"])
     return Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))

@@ -138,7 +138,7 @@ def _refuse_nulls(opened: Ranking) -> None:
     """Refuse scores of which footers count nulls, which `select` would refuse after its scans."""
     score, nan = opened.options.score, opened.options.nan
     if score is not None and nan == "refuse" and (nulls := opened.rows.nulls(score)):
-        raise InputError(f"{those_with(nulls, 'item')} no {score} (null, as the files' statistics count them)",
+        raise InputError(f"{those_with(nulls, 'item')} no {score} (null)",
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 
