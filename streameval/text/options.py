@@ -7,7 +7,7 @@ import re
 # a command stays as it is; behind `=` is any value, behind a space a number, a placeholder, or what is quoted
 _NAMED = re.compile(
     r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
-    r"(?:=(?P<word>[^\s,;:)]+)| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
+    r"(?:=(?P<word>[^\s,;:)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
 )
 
 

@@ -68,7 +68,7 @@ class LabelledRankings(Kind):
         from streameval.kinds.rankings.results import save
         from streameval.study.results import refuse_others
 
-        refuse_others(folder, self.tables, self.name, "exact --per")
+        refuse_others(folder, self.tables, self.name, "`exact --per`")
         return save(folder, identity, run, lambda found: self.page(folder.resolve().name, None, found),
                     lambda found, rows: rankings_database(rows, found, self.tables))  # fmt: skip
 
