@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from numbers import Integral
 
 from streameval.text.credentials import masked
+from streameval.text.options import with_flags, with_keywords
 
 EXIT_DONE = 0
 EXIT_DEFECT = 1
@@ -48,6 +49,8 @@ _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too 
 class StreamevalError(ValueError):
     """One line: what, where, hint; passwords and signatures in addresses are hidden.
 
+    Options are named as flags (`--judge-sample`), which `str` shows as Python's keywords.
+
     Args:
         what: What is wrong, with the numbers that show it.
         hint: What the reader can do next.
@@ -58,8 +61,17 @@ class StreamevalError(ValueError):
     def __init__(self, what: str, hint: str | None = None) -> None:
         self.what = masked(" ".join(what.split()))
         self.hint = masked(" ".join(hint.split())) if hint else None
+        super().__init__(with_keywords(self._text))
+
+    @property
+    def line(self) -> str:
+        """The line as the command line prints it: options are flags, where `str` names Python's keywords."""
+        return with_flags(self._text)
+
+    @property
+    def _text(self) -> str:
         stop = "" if self.what.endswith((".", "?", "!")) else "."
-        super().__init__(f"{self.what}{stop} Hint: {self.hint}" if self.hint else self.what)
+        return f"{self.what}{stop} Hint: {self.hint}" if self.hint else self.what
 
 
 class InputError(StreamevalError):
@@ -154,11 +166,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def check_misses(misses: object) -> int:
     """Read a number of positives that were never returned: an `InputError` unless it is a whole number in 0..2⁵³."""
     if not isinstance(misses, Integral) or isinstance(misses, bool):
-        raise InputError(f"misses is {misses!r}, not a whole number", _MISSES)
+        raise InputError(f"--misses is {misses!r}, not a whole number", _MISSES)
     if misses < 0:
-        raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
+        raise InputError(f"--misses is {int(misses):,}, below 0", _MISSES)
     if int(misses) > _MOST_MISSES:
-        raise InputError(f"misses is {int(misses):,}, above {_MOST_MISSES:,}", _MISSES)
+        raise InputError(f"--misses is {int(misses):,}, above {_MOST_MISSES:,}", _MISSES)
     return int(misses)
 
 

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from streameval.errors import InputError, did_you_mean
+from streameval.text.options import flag
 
 AnyKind = TypeVar("AnyKind")
 AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
@@ -61,7 +62,7 @@ def check_word(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that is none of the words that a type names, where it names any (InputError)."""
     words = [word for kind in alternatives(hint) if get_origin(kind) is Literal for word in get_args(kind)]
     if words and value is not None and value not in words:
-        raise InputError(f"{name.replace('_', ' ')} is '{value}'", did_you_mean(str(value), words))
+        raise InputError(f"{flag(name)} is '{value}'", did_you_mean(str(value), words))
 
 
 def check_type(kind: Any, name: str, value: Any) -> None:
@@ -78,7 +79,7 @@ def check_type(kind: Any, name: str, value: Any) -> None:
         given = float
     if given not in accepted and not (given is int and float in accepted):
         wanted = " or ".join(sorted(one.__name__ for one in accepted))
-        raise InputError(f"{name} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
+        raise InputError(f"{flag(name)} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, Group, UnknownOptionError, UnusedCliTok
 from streameval import __version__
 from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
-from streameval.cli.hints import RETIRED, of_verb
+from streameval.cli.hints import VERBS, of_verb, unknown
 from streameval.cli.log import LOG, Level
 from streameval.cli.panels import Flowing, named_in
 from streameval.errors import (
@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
         )
         sys.stdout.flush()
     except CycloptsError as error:
-        return _fail(arguments, "usage", _usage(error), EXIT_INPUT)
+        return _fail(arguments, "usage", _usage(arguments[0], error), EXIT_INPUT)
     except KeyboardInterrupt:
         return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -118,23 +118,23 @@ def _refuse_empty(arguments: list[str]) -> None:
             raise InputError(f"{name} is empty", "is a shell variable not set?")
 
 
-def _usage(error: CycloptsError) -> str:
+def _usage(verb: str, error: CycloptsError) -> str:
     """What is wrong with the command, in one line."""
     text = " ".join(str(error).split())
     if isinstance(error, UnknownOptionError):
         option = (error.token.keyword or error.token.value).partition("=")[0]
-        if option in RETIRED:
-            return f"there is no option {option} any more. Hint: it is {RETIRED[option]}"
+        if verb in VERBS:
+            return unknown(app, verb, option)
     if isinstance(error, UnusedCliTokensError):
         extra = " ".join(error.unused_tokens or [])
-        return f"nothing takes '{extra}'. Hint: options go by name, such as --labels FILE; see --help"
+        return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
     return text
 
 
 def _named(arguments: list[str], error: StreamevalError) -> str:
     """What an error says, with the verbs whose options its hint names."""
     hint = of_verb(app, arguments[0], error.hint) if error.hint and arguments else error.hint
-    return str(StreamevalError(error.what, hint))
+    return StreamevalError(error.what, hint).line
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int, **facts: str) -> int:

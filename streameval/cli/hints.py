@@ -4,28 +4,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from cyclopts import App
 
 from streameval.cli.commands import PANELS
 
-RETIRED = {
-    "--adopted": "--sample-size N",
-    "--csv": "--out FILE.csv, or --out - to print it",
-    "--cutoffs": "--at 1,5",
-    "--day": "2026-11-22=STUDY",
-    "--draw-by": "--on COL",
-    "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
-    "--incomplete": "--allow incomplete",
-    "--item": "--key COL",
-    "--parquet": "--out FILE.parquet",
-    "--publish": "a verb: streameval publish STUDY PLACE",
-    "--spark-remote": "--engine spark:sc://HOST:15002",
-    "--strata": "--sample-size TABLE",
-    "--summary": "--out FILE",
-    "--top": "--drawn strata --sample-size TABLE",
-}  # options that stood in the guides, and what says the same now
+_SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
+_PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
+RETIRED: dict[str, dict[str, str]] = {
+    "plan": {
+        "--batches": "--stages N",
+        "--continue": "a verb: streameval grow STUDY --rest",
+        "--cutoffs": "--at 1,5",
+        "--draw-by": "--on COL",
+        "--half-width": "a verb: streameval grow STUDY --half-width X",
+        "--item": "--key COL",
+        "--labels-more": "a verb: streameval grow STUDY --labels N",
+        "--looks": "--stages N, with --growing where `grow` is to add the labels of later stages",
+    },
+    "select": {
+        **_SPARK,
+        "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
+        "--no": "--negative WORD",
+        "--yes": "--positive WORD",
+    },
+    "evaluate": {
+        **_PUBLISH,
+        "--item": "--key COL",
+        "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
+    },
+    "check": {"--summary": "--out FILE"},
+    "monitor": {
+        "--at-score": "said by the measure: 'precision@score:0.7 >= 0.9'",
+        "--day": "2026-11-22=STUDY",
+        "--incomplete": "--allow incomplete",
+        "--precision": "said by the measure: 'precision@10000 >= 0.9'",
+    },
+    "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
+    "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
+    "cost": {"--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
+    "simulate": {"--batches": "--stages N", "--looks": "--stages N", "--methods": "--method NAME, once for each"},
+    "exact": {**_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
+    "adopt": {
+        "--looks": "--stages N",
+        "--strata": "--sample-size TABLE",
+        "--top": "--drawn strata --sample-size TABLE",
+    },
+    "scan": _SPARK,
+}  # by verb: options that stood in the guides, and what says the same now
 VERBS = [verb for panel in PANELS.values() for verb in panel]
+_NEAR = 0.75  # of the letters of two options: --labls and --labels, but neither --looks and --log
 _ANY = "|".join(VERBS)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 _NAMED = re.compile(rf"streameval ({_ANY})\b|(?<![\w-])({_ANY})(?: [^\s-][^\s;:,.]*(?::[^\s;,]+)?){{0,2}} (?=--)")
@@ -45,6 +74,21 @@ def options_in(hint: str) -> Iterator[tuple[str, str | None]]:
 def flags(app: App, verb: str) -> set[str]:
     """Options of a verb, as they are typed."""
     return {name for one in app[verb].assemble_argument_collection() for name in one.names}
+
+
+def unknown(app: App, verb: str, option: str) -> str:
+    """What is wrong with an option that a verb lacks: what it is now, whose it is, or one that is spelt nearly so."""
+    known = sorted({name for name in flags(app, verb) if name.startswith("--")} | {"--help"})
+    if now := RETIRED.get(verb, {}).get(option):
+        return f"{verb} has no option {option} any more. Hint: it is {now}"
+    near = get_close_matches(option.strip("-"), [name.strip("-") for name in known], n=1, cutoff=_NEAR)
+    if whose := _whose(app, option):
+        hint = f"{option} is an option of {whose}"
+    elif near:
+        hint = f"did you mean --{near[0]}?"
+    else:
+        hint = f"`streameval {verb} --help` lists those that there are"
+    return f"{verb} has no option {option}. Hint: {hint}"
 
 
 def of_verb(app: App, verb: str, hint: str) -> str:

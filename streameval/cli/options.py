@@ -46,12 +46,12 @@ def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
 
 Whole = Annotated[int, Parameter(converter=whole)]
 Switch = Annotated[bool, Parameter(negative="", show_default=False)]
+# pydantic checks this
+SeveralNames = Annotated[tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")]
 _READ = {
     int: Whole,
     bool: Switch,
-    tuple[str, ...]: Annotated[
-        tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")
-    ],  # pydantic checks this
+    tuple[str, ...]: SeveralNames,
     Any: str | None,
 }
 
@@ -74,12 +74,17 @@ AnyFlags = TypeVar("AnyFlags", bound=Flags)
 
 
 def flags_of(
-    *kinds: Any, panel: Group | None = None, panels: Mapping[str, Group] = {}, without: Sequence[str] = ()
+    *kinds: Any,
+    panel: Group | None = None,
+    panels: Mapping[str, Group] = {},
+    without: Sequence[str] = (),
+    helps: Mapping[str, str] = {},
 ) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
     """Give a class a flag for every option of dataclasses, with its default and its help (`streameval.options`).
 
     Args:
         panels: Those of some options, by name; `panel` is that of all others.
+        helps: Of options that mean something of their own here, by name.
     """
     hints = {kind: get_type_hints(kind) for kind in kinds}
     declared = [(one, hints[kind][one.name]) for kind in kinds for one in fields(kind)]
@@ -87,7 +92,7 @@ def flags_of(
         one.name: (
             in_panel(flag_type(hint), panels.get(one.name)),
             one.default if one.default != () else None,
-            str(one.metadata["help"]),
+            helps.get(one.name, str(one.metadata["help"])),
         )
         for one, hint in declared
         if "help" in one.metadata and one.name not in without
@@ -115,9 +120,10 @@ def _as_typed(kind: Any, default: Any) -> Any:
 
 
 def flag_type(hint: Any) -> Any:
-    """Type of a flag for an option of a type; where it may be text, it is kept as it was typed."""
+    """Type of a flag for an option of a type; where it may be text, it is kept as typed, or names are listed."""
     kinds = alternatives(hint)
-    read = [str] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
+    text = SeveralNames if tuple[str, ...] in kinds else str
+    read = [text] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
     return reduce(or_, [*read, None] if type(None) in get_args(hint) else read)
 
 

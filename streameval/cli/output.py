@@ -30,7 +30,7 @@ class Output:
 
     json: Switch = option(False, "Print one JSON object and nothing else.")
     log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
-    quiet: Switch = option(False, "Print results only: nothing on stderr but errors, and no next step.")
+    quiet: Switch = option(False, "Print no progress, no notices and no next step; what was found is printed whole.")
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group
 
+from streameval.text.options import flag
+
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
 _asked: list[str] = []  # the options that the command names, and the methods
+_refused: set[str] = set()  # options that do not go with --per, where it is among these
+_OF_MANY = {"plan": "drawn_rankings", "exact": "rankings"}  # kinds of study that --per asks for
+_ALONE = {"plan": {"dry_run", "key", "nan"}, "exact": {"dry_run"}}  # refused with it as well
 
 
 def flowing(text: str) -> str:
@@ -43,10 +48,13 @@ class Flowing:
         DefaultFormatter().render_usage(console, options, usage)
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        """Draw it."""
+        """Draw it, without what --per refuses."""
         from cyclopts.help.formatters import DefaultFormatter
         from rich.text import Text
 
+        panel = panel.copy(entries=[one for one in panel.entries if not _refused & {*one.positive_names}])
+        if not panel.entries:
+            return
         for entry in panel.entries:
             written = getattr(entry.description, "primary_renderable", None)
             if isinstance(written, Text):
@@ -99,3 +107,15 @@ def named_in(arguments: Sequence[str]) -> None:
     words = [part for one in arguments for part in one.split("=", 1)]
     methods = [one for before, after in pairwise(words) if before == "--method" for one in after.split(",")]
     _asked[:] = [*(word for word in words if word.startswith("--")), *methods]
+    _refused.clear()
+    if "--per" in _asked and {"--help", "-h"} & {*arguments} and words[0] in _OF_MANY:
+        _refused.update(flag(name) for name in _alone(words[0]))
+
+
+def _alone(verb: str) -> set[str]:
+    """Options of a verb that are for other studies than those of many rankings."""
+    from streameval.kinds import available
+
+    kinds = available()
+    others = set().union(*(kind.accepts(verb) for kind in kinds.values())) - kinds[_OF_MANY[verb]].accepts(verb)
+    return others | _ALONE[verb]

@@ -24,7 +24,10 @@ class RankingFlags(ListFlags):
     """What describes the ranking; kept in plan.json."""
 
 
-@flags_of(RankingOptions, panel=RANKING, panels=_READING, without=["nan"])
+_KEY = "Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item."
+
+
+@flags_of(RankingOptions, panel=RANKING, panels=_READING, without=["nan"], helps={"key": _KEY})
 class ScoredFlags(ListFlags):
     """What describes a list whose every item has a score, or that is stored in its order."""
 

@@ -43,7 +43,7 @@ CONFIDENCE = 0.95  # of bounds that are not probabilistic before labels may be w
 def check_label_error(rate: float) -> None:
     """Refuse a rate outside [0, .5)."""
     if not 0 <= rate < 0.5:
-        raise InputError(f"label-error is {rate}, outside [0, 0.5)", "0.02 is two wrong labels in a hundred")
+        raise InputError(f"--label-error is {rate}, outside [0, 0.5)", "0.02 is two wrong labels in a hundred")
 
 
 def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArray]:

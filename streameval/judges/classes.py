@@ -179,5 +179,5 @@ def _share(same: BoolArray, weight: FloatArray) -> dict[str, Any]:
 def refuse_accuracy_alone(parameters: Mapping[str, Any]) -> None:
     """Refuse `judge_accuracy` without a judge: it would plan a judge's labels, and bounds without one."""
     if parameters.get("judge_accuracy") is not None and parameters.get("judge_sample") is None:
-        raise InputError("judge-accuracy was given without a judge",
-                         "name one with judge or judge-sample, or leave out judge-accuracy")  # fmt: skip
+        raise InputError("--judge-accuracy was given without a judge",
+                         "name one with --judge or --judge-sample, or leave out --judge-accuracy")  # fmt: skip

@@ -38,7 +38,7 @@ class Judge:
         edges = (0.0, *self.thresholds, 1.0)
         if any(a >= b for a, b in pairwise(edges)):
             shown = ",".join(f"{one:g}" for one in self.thresholds)
-            raise InputError(f"judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
+            raise InputError(f"--judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
         if self.classes > MOST_CLASSES:
             raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
                              f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
@@ -52,7 +52,7 @@ class Judge:
             parts = classes.split(",") if isinstance(classes, str) else classes
             thresholds = tuple(float(one) for one in parts)
         except ValueError:
-            raise InputError(f"judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
+            raise InputError(f"--judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
         return Judge(column, thresholds)
 
     @property

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +72,7 @@ class Kind:
         owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
                   for name in strangers}  # fmt: skip
         if names := [name for name in strangers if owners[name]]:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+            flags = ", ".join(map(flag, names))
             whose = " or ".join(dict.fromkeys(about for name in names for about in owners[name]))
             raise InputError(f"{self.about} does not go with {flags}", f"leave it out: it is for {whose}")
 

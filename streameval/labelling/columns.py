@@ -98,12 +98,12 @@ class _ColumnSearch:
     opened: Opened
     by_alias: dict[str, str]
 
-    def keys(self, on: str | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
+    def keys(self, on: str | Sequence[str] | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
         there = {name.lower() for name in self.opened.columns}
         if on is None and not there.intersection(RANK_COLUMNS) and (names := shared()):
             raise InputError(
                 f"{self.opened.name}: the label table has no column 'rank'",
-                f"the items have '{names[0]}' too: --on {names[0]} says which item a row is about",
+                f"the items have '{names[0]}' too: --on={names[0]} says which item a row is about",
             )
         if on in (None, "rank"):
             return (self.one("on", "rank", RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]),)

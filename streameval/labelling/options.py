@@ -26,7 +26,7 @@ class AnswerColumns:
     those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
     """
 
-    on: str | None = option(
+    on: str | tuple[str, ...] | None = option(
         None, "Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."
     )
     label: str = option(
@@ -120,7 +120,7 @@ class TaskOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without a study."""
         if self.repeats < 0:
-            raise InputError(f"repeats is {self.repeats:,}, below 0")
+            raise InputError(f"--repeats is {self.repeats:,}, below 0")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import odds_of, pooled
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.options import check_type, option, plain
+from streameval.text.options import flag
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -213,8 +214,8 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     for key in given:
         if key not in accepted:
             owners = [other for other, method in available().items() if key in parameter_names(method)]
-            hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
-            raise InputError(f"method {name} has no parameter '{key}'", hint)
+            hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
+            raise InputError(f"method {name} has no parameter {flag(key)}", hint)
         check_type(methods[name], key, given[key])
     return methods[name](**{key: plain(value) for key, value in given.items()})
 
@@ -263,7 +264,7 @@ class Sampled(Method):
         check_budget(self.budget)
         check_confidence(self.confidence)
         if not 0 < self.min_precision <= 1:
-            raise InputError(f"min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
+            raise InputError(f"--min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
 
     def claim_of(self, plan: Plan, labels: Labels) -> Claim:
         """What the bounds promise: nothing is left to chance where every item is labelled."""
@@ -291,28 +292,28 @@ def check_items(n_items: int) -> int:
 def check_alpha(alpha: float) -> None:
     """Refuse a relative half-width outside (0, 1)."""
     if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha}, outside (0, 1)", "0.08 is a half-width of 8 %")
+        raise InputError(f"--alpha is {alpha}, outside (0, 1)", "0.08 is a half-width of 8 %")
 
 
 def check_budget(budget: int | None) -> None:
     """Refuse a budget of no labels; None is no budget."""
     if budget is not None and budget < 1:
-        raise InputError(f"budget is {budget:,} labels", "a plan takes at least one")
+        raise InputError(f"--budget is {budget:,} labels", "a plan takes at least one")
 
 
 def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
     """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
     if parameters.get("alpha") is not None and parameters.get("budget") is not None:
-        raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
+        raise InputError("--alpha and --budget were both given, and a plan is made for one", "leave out one of them")
 
 
 def check_stages(stages: int) -> None:
     """Refuse a number of stages outside 1 to 64."""
     if not 1 <= stages <= 64:
-        raise InputError(f"stages is {stages}, outside 1..64", "4 gives bounds after every quarter")
+        raise InputError(f"--stages is {stages}, outside 1..64", "4 gives bounds after every quarter")
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence outside (0, 1)."""
     if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
+        raise InputError(f"--confidence is {confidence}, outside (0, 1)", "0.95 is usual")

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from streameval.errors import InputError
 from streameval.methods import Method, Sampled, check_stages
 from streameval.options import option
+from streameval.text.options import flag
 from streameval.types import Labels, Plan
 
 
@@ -30,9 +31,9 @@ class InStages(Sampled):
         super().__post_init__()
         check_stages(self.stages)
         if self.growing and self.stages == 1:
-            raise InputError("growing is for a plan of several stages", "stages 4 lets it grow three times")
+            raise InputError("--growing is for a plan of several stages", "--stages 4 lets it grow three times")
         if self.adaptive and self.stages > 1:
-            raise InputError("adaptive does not go with stages", "leave out one of them")
+            raise InputError("--adaptive does not go with --stages", "leave out one of them")
 
     @property
     def looks(self) -> int:
@@ -59,8 +60,8 @@ def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
         "stages": method.batches > 1,
         "growing": method.looks > 1,
         "adaptive": method.adaptive,
-        "judge-sample": method.judge_sample is not None,
+        "judge_sample": method.judge_sample is not None,
     }
     for name in names:
         if given[name]:
-            raise InputError(f"{name} does not go with {beside}", f"leave out {name}, or {beside}")
+            raise InputError(f"{flag(name)} does not go with {beside}", f"leave out {flag(name)}, or {beside}")

@@ -53,7 +53,7 @@ def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
         count += int(np.count_nonzero(before | same))
     if missing and order.options.nan == "refuse":
         raise InputError(
-            f"{unit.file}: {missing:,} scores are null or NaN", "--nan last puts such items behind all others"
+            f"{unit.file}: {missing:,} scores are null or NaN", "--nan=last puts such items behind all others"
         )
     return count
 

@@ -91,7 +91,7 @@ def _missing(scan: Scan, count: int) -> InputError:
     places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",
-        "every item needs a score, or put these last with --nan last",
+        "every item needs a score, or put these last with --nan=last",
     )
 
 

@@ -197,7 +197,7 @@ def _ordered(names: list[str], where: str, file_order: str | None) -> list[str]:
         first = next(i for i, (a, b) in enumerate(zip(names, natural, strict=True)) if a != b)
         raise InputError(
             f"{where}: the order of its files is unclear: is '{names[first]}' or '{natural[first]}' file {first + 1}?",
-            "say --file-order natural (2 before 10) or --file-order lexical (10 before 2)",
+            "say --file-order=natural (2 before 10) or --file-order=lexical (10 before 2)",
         )
     return names
 

@@ -46,6 +46,7 @@ class Footer:
         indexed: Whether it seems to have a page index; a column or row group may still be without.
         score_bounds (tuple of ((min, max) or None), one per row group): Statistics of the score column; None where the
             file has none, or nulls. Empty where the order has no score.
+        score_nulls: Scores that are null, as far as statistics count them.
         score_bytes (int64 array, shape (row groups, 2)): First byte and bytes of the score column; empty where the
             order has no score.
         verify ({"on", "off"}): Whether checksums of pages, and statistics, are held against what is read.
@@ -61,6 +62,7 @@ class Footer:
     row_group_rows: Int64Array
     indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
+    score_nulls: int
     score_bytes: Int64Array
     verify: str
     limit: int
@@ -125,9 +127,10 @@ def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Tr
     found = read_row_groups(footer, leaves, mine)
     schema = arrow_schema(file.path, described, found.key_values)
     bounds: Sequence[tuple[Any, Any] | None] = () if score is None else (None,) * found.rows.size
-    places = np.zeros((0 if score is None else found.rows.size, 2), np.int64)
+    nulls, places = 0, np.zeros((0 if score is None else found.rows.size, 2), np.int64)
     if score is not None and mine is not None and score in schema.names:
         physical = int(leaves.levels[mine, PHYSICAL])
+        nulls = int(np.sum(np.clip(found.of_leaf[:, kernels.NULLS], 0, found.rows)))
         bounds, places = _of_score(footer, found, physical, schema.field(score).type, score)
     if found.fault is not None:
         raise found.fault
@@ -140,6 +143,7 @@ def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Tr
         found.rows,
         found.indexed,
         tuple(bounds),
+        nulls,
         places,
         trust.verify,
         trust.limit,

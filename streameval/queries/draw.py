@@ -79,7 +79,7 @@ def draw_rankings(
         numbers = np.unique(np.concatenate([numbers, *waiting]))
         if numbers.size < count:
             raise InputError(f"the list holds {number_of(numbers.size, 'ranking')}, and {count:,} were to be drawn",
-                             f"--rankings {numbers.size} labels the first items of all")  # fmt: skip
+                             f"--rankings={numbers.size} labels the first items of all")  # fmt: skip
         chosen = _drawn(numbers, count, np.uint64(seed))
         top = _Top(chosen, items)
         for part in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):

@@ -172,7 +172,7 @@ class Measure:
         metrics = [(name, pa.float64()) for name in column_names(self._rows.options.cutoffs)]
         taken = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
         if taken:
-            raise InputError(f"--per {taken.pop()}: a column of rankings.parquet has that name", "rename the column")
+            raise InputError(f"--per={taken.pop()}: a column of rankings.parquet has that name", "rename the column")
         return pa.schema([*self._rows.names, *counts, *metrics])
 
     def __call__(self, rankings: Rankings) -> Measured:

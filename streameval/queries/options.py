@@ -49,7 +49,7 @@ class PerRanking:
         for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
-            raise InputError(f"per names a column twice: {', '.join(self.per)}", "name each once")
+            raise InputError(f"--per names a column twice: {', '.join(self.per)}", "name each once")
         refuse_ambiguous_item(self.key, self.per)
         if self.ties == "trec_eval" and self.key is None:
             raise InputError("trec_eval orders tied items by their names", "name their column with --key COL")
@@ -72,16 +72,16 @@ def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
     cutoffs = set()
     for text in at:
         if not text.isdecimal():
-            raise InputError(f"at is {text!r}, not a whole number from 1", "such as --at 1,10,100")
+            raise InputError(f"--at is {text!r}, not a whole number from 1", "such as --at 1,10,100")
         if int(text) < 1:
-            raise InputError(f"at is {text}, below 1", "the first item is at 1")
+            raise InputError(f"--at is {text}, below 1", "the first item is at 1")
         if int(text) > 10**9:
-            raise InputError(f"at is {text}, above 1,000,000,000")
+            raise InputError(f"--at is {text}, above 1,000,000,000")
         cutoffs.add(int(text))
     if not cutoffs:
-        raise InputError("at names no cutoff", "such as --at 1,10,100")
+        raise InputError("--at names no cutoff", "such as --at 1,10,100")
     if len(cutoffs) > _MOST_CUTOFFS:
-        raise InputError(f"at names {len(cutoffs)} cutoffs", f"give {_MOST_CUTOFFS} at most")
+        raise InputError(f"--at names {len(cutoffs)} cutoffs", f"give {_MOST_CUTOFFS} at most")
     return tuple(sorted(cutoffs))
 
 
@@ -107,12 +107,12 @@ class RankingsDraw:
         for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
         if not 0 < self.confidence < 1:
-            raise InputError(f"confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
+            raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
         if isinstance(self.rankings, bool) or not isinstance(self.rankings, Integral):
-            raise InputError(f"rankings is {self.rankings!r}, not a whole number", "give one number, such as 1000")
+            raise InputError(f"--rankings is {self.rankings!r}, not a whole number", "give one number, such as 1000")
         object.__setattr__(self, "rankings", int(self.rankings))
         if self.rankings < 1:
-            raise InputError(f"rankings is {self.rankings}, below 1", "draw at least one")
+            raise InputError(f"--rankings is {self.rankings}, below 1", "draw at least one")
         _ = self.cutoffs
 
     @property

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from streameval.study.vote_store import read_with
+
 _MOST = 4  # files that are named
 
 
@@ -28,8 +30,8 @@ def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]
             lines.append(f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
                          f"`{_forget(study, before[-1:])}`.")  # fmt: skip
         lines += [
-            f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: "
-            f"if that was a mistake, `{_forget(study, [before['id']])}`."
+            f"{one['source']} was read before with {read_with(before['columns'], one['columns'])}, and those votes "
+            f"stay: if that was a mistake, `{_forget(study, [before['id']])}`."
             for before in one["otherwise"]
             if before["id"] not in told
         ]
@@ -41,7 +43,7 @@ def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
     lines = []
     if twice := found["given_twice"]:
         names = {one["source"] for one in twice}
-        others = [f"another {name}" if name in names else name for one in twice for name in one["others"]]
+        others = (name for one in twice for name in one["others"] if name not in names)
         answers = sum(one["answers"] for one in twice)
         lines.append(
             f"All {answers:,} answers of {_listed(one['source'] for one in twice)} are in {_listed(others)} too. "
@@ -65,9 +67,3 @@ def _listed(names: Iterable[str]) -> str:
     known = list(dict.fromkeys(names))
     more = f" and {len(known) - _MOST:,} more" if len(known) > _MOST else ""
     return ", ".join(known[:_MOST]) + more
-
-
-def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """The options that differed."""
-    differ = {option: before.get(option) for option in {**before, **now} if before.get(option) != now.get(option)}
-    return " ".join(f"no --{o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

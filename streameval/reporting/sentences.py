@@ -143,7 +143,7 @@ def half_width_sentence(found: Evaluation) -> str:
     if missing:
         text += f" {missing:,} planned labels are missing, which can only widen it."
     if half["labels_for_half"]:
-        text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
+        text += f" Bounds half as wide would take about {half['labels_for_half']:,} labels (a forecast)."
     return text
 
 

@@ -133,6 +133,10 @@ class Rows(ABC):
         """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
         return ()
 
+    def nulls(self, column: str) -> int:
+        """How many values of a column are null, as far as that is known without reading them."""
+        return 0
+
     def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut strictly increasing positions into runs; with each, a decoder of the whole run where that is quicker."""
         yield positions, None

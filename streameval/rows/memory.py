@@ -50,6 +50,10 @@ class TableRows(Rows):
         """Of the table."""
         return self.table.schema
 
+    def nulls(self, column: str) -> int:
+        """Arrow counts them."""
+        return int(self.table.column(column).null_count)
+
     def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
         """Slice columns: nothing is copied."""
         return self.table.select(list(columns)).slice(first, count)

@@ -24,9 +24,12 @@ class RankingOptions:
     ascending: bool = option(False, "Small scores come first.")
     key: tuple[str, ...] = option(
         (),
-        "Columns, separated by commas, whose hash breaks ties in score; with exact --per the one that names the item.",
+        "Columns, separated by commas, whose hash breaks ties in score.",
     )
-    nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
+    nan: Literal["refuse", "last"] = option(
+        "refuse",
+        "Scores that are null or NaN. plan refuses nulls that footers count; NaN is seen only by select.",
+    )
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."
     )
@@ -46,9 +49,9 @@ class RankingOptions:
         check_words(self)
         object.__setattr__(self, "key", listed(self.key))
         if not 0 < self.memory < 1e6:
-            raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
+            raise InputError(f"--memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
-            raise InputError(f"threads is {self.threads}, below 1")
+            raise InputError(f"--threads is {self.threads}, below 1")
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:

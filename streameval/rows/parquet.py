@@ -120,6 +120,10 @@ class ParquetRows(Rows):
         counted = ((footer, zip(footer.score_bounds, footer.row_group_rows, strict=True)) for footer in self.footers)
         return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
 
+    def nulls(self, column: str) -> int:
+        """From statistics of the scores; of no other column are any kept."""
+        return sum(footer.score_nulls for footer in self.footers) if column == self.options.score else 0
+
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks

@@ -36,7 +36,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     """
     method = method_of(plan)
     if not isinstance(method, DrawsIndependently):
-        raise InputError(f"method {plan.method} has no use for a judge", "plan with --method loguniform")
+        raise InputError(f"method {plan.method} has no use for a judge", "plan with --method=loguniform")
     refuse_stages(method, "a judge", ("growing",))
     if judge.column not in ranking.columns():
         raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))

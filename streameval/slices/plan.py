@@ -49,8 +49,8 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
     if method.at is not None:
-        raise InputError("first does not go with slices: it is of the whole list", "leave out first, or slices")
-    refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge-sample"))
+        raise InputError("--first does not go with slices: it is of the whole list", "leave out --first, or slices")
+    refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge_sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)
     description = ranking.description()
@@ -124,4 +124,4 @@ def slice_results(
 def refuse_misses(plan: Plan, misses: int) -> None:
     """Refuse misses where there are slices: nobody can say of which slice they are."""
     if misses and plan.marks is not None:
-        raise InputError(f"{misses:,} misses belong to no slice", "leave out misses, or plan without slices")
+        raise InputError(f"{misses:,} misses belong to no slice", "leave out --misses, or plan without slices")

@@ -27,6 +27,7 @@ from streameval.stores.listing import matches
 from streameval.stores.partitioned import write_parts
 from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
 from streameval.stores.transfer import get
+from streameval.text.options import flag
 from streameval.types import Claim, Plan
 
 ORDERS = ("storage", "rank")
@@ -62,7 +63,7 @@ class Target:
     def __post_init__(self) -> None:
         """Check both."""
         if self.order not in ORDERS:
-            raise InputError(f"order is '{self.order}'", "it is 'storage' or 'rank'")
+            raise InputError(f"--order is '{self.order}'", "it is 'storage' or 'rank'")
         if self.remote:
             store_of(self.place)
 
@@ -247,7 +248,7 @@ def _identity(cut: Cut, target: Target) -> dict[str, Any]:
 
 
 def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
-    given = [(f"--{name.replace('_', '-')}", value) for name, value in cut.asked.items() if name != "cutoff"]
+    given = [(flag(name), value) for name, value in cut.asked.items() if name != "cutoff"]
     asked = [cut.asked["cutoff"], *(part for pair in given for part in pair)]
     study = os.fspath(cut.study.resolve())
     return {

@@ -22,7 +22,7 @@ from streameval.slices.estimates import list_estimate, with_list_rates
 from streameval.slices.pool import counted, pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
-from streameval.study.vote_store import Given, rows_of
+from streameval.study.vote_store import Given, rows_of, told_apart
 from streameval.types import TRUTH, Labels, Plan
 
 
@@ -71,17 +71,18 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
     """What may have come in twice, or for want of names counts for nothing, JSON-ready.
 
     Returns:
-        dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names)
-            and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each other and name
-            nobody; null where there are none.
+        dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names,
+            told apart) and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each
+            other and name nobody; null where there are none.
     """
     files = {one.facts["given"]: one for one in stored}
+    names = dict(zip(files, told_apart(stored), strict=True))
     twice = given_twice(rows)
     unnamed = nameless(rows, [one.given for one in twice])
     return {
         "given_twice": [
-            {"id": files[one.given].identity, "source": files[one.given].facts["source"],
-             "others": [files[other].facts["source"] for other in one.others], "answers": one.answers}
+            {"id": files[one.given].identity, "source": names[one.given],
+             "others": [names[other] for other in one.others], "answers": one.answers}
             for one in twice
         ],
         "nameless": unnamed and {"sources": [files[one].facts["source"] for one in unnamed.given],

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from streameval.judges.classes import awaits_judge
 from streameval.study import Study
 from streameval.text import number_of
+from streameval.text.options import flag
 from streameval.types import Plan
 
 
@@ -56,5 +57,5 @@ def flags(values: Mapping[str, Any]) -> list[str]:
         text
         for key, value in values.items()
         if value is not None
-        for text in (f"--{key.replace('_', '-')}", *([] if value is True else [str(value)]))
+        for text in (flag(key), *([] if value is True else [str(value)]))
     ]

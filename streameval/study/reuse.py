@@ -34,7 +34,7 @@ from streameval.types import Plan
 class Reuse:
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 
-    on: str | None = option(
+    on: str | tuple[str, ...] | None = option(
         None,
         "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another "
         "version draws nearly the same (needs --seed), and labels are joined by the first.",
@@ -79,7 +79,7 @@ class Reuse:
         if self.reuse is not None and self.labels_unseen_by_model is None:
             raise InputError(
                 "labels are reused, but it is not said whether the model has seen them",
-                "--labels-unseen-by-model yes if it was trained and tuned on none of them, no otherwise",
+                "--labels-unseen-by-model=yes if it was trained and tuned on none of them, no otherwise",
             )
 
     def seed(self, given: int | None) -> int:
@@ -105,9 +105,9 @@ def drawn_by_key(
     """
     if not isinstance(method, DrawsIndependently):
         raise InputError(
-            f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method loguniform"
+            f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method=loguniform"
         )
-    refuse_stages(method, "draws by key", ("growing", "adaptive", "judge-sample"))
+    refuse_stages(method, "draws by key", ("growing", "adaptive", "judge_sample"))
     key = how.key
     rank = draw_by_key(ranking, method.rates(ranking.n_items), key, seed, memory, progress)
     drawn = method.drawn(ranking.n_items, seed, rank)

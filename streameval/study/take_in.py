@@ -101,7 +101,7 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
         folder.save_refused_issues(tallied.issues, dict(account))
         first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
         raise InputError(
-            f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
+            f"--strict: {', '.join(trouble)} (first: {first}); nothing was stored",
             f"all are listed in {folder.folder / 'refused_issues.parquet'}",
         )
 

@@ -106,7 +106,7 @@ def make_tasks(
         shown_or_not: See `streameval.study.shown_columns.shown_to_people`.
     """
     if options.repeats > table.num_rows:
-        raise InputError(f"repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")
+        raise InputError(f"--repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")
     names, left_out = shown_or_not
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))

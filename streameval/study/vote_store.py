@@ -29,6 +29,7 @@ from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, unusable
 from streameval.text.credentials import masked_source
+from streameval.text.options import flag
 
 _ALL = "*"
 _RESTORE = "restore the file, or remove it and give its label table again"
@@ -48,6 +49,28 @@ class Given:
     identity: str
     facts: Mapping[str, Any]
     table: pa.Table
+
+
+def read_with(columns: Mapping[str, str | None], *others: Mapping[str, str | None]) -> str:
+    """Columns by option, as flags, where those of others differ."""
+    options = dict.fromkeys(name for one in (columns, *others) for name in one)
+    differ = [name for name in options if any(one.get(name) != columns.get(name) for one in others)]
+    flags = {name: (columns.get(name) or "").replace(chr(0), ",") for name in differ}
+    return " ".join(f"{flag(name)} {value}" if value else f"no {flag(name)}" for name, value in flags.items())
+
+
+def told_apart(stored: Sequence[Given]) -> list[str]:
+    """Names of sources; those of one name with the columns that they were read with, or with their ids."""
+    names = [one.facts["source"] for one in stored]
+    marks = [
+        read_with(one.facts["columns"], *(other.facts["columns"] for other in stored if other.facts["source"] == name))
+        for one, name in zip(stored, names, strict=True)
+    ]
+    told = [f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)]
+    return [
+        name if told.count(name) == 1 else f"{one.facts['source']} ({one.identity})"
+        for name, one in zip(told, stored, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) ->
         return locate_rows(source, columns, how.probability, listed)
     same = float(how.probability)
     if not 0 < same <= 1:
-        raise InputError(f"probability is {same:g}, outside (0, 1]", "0.01 is one item in a hundred")
+        raise InputError(f"--probability is {same:g}, outside (0, 1]", "0.01 is one item in a hundred")
     rows = locate_rows(source, columns, None, listed)
     return replace(rows, probability=np.full(rows.rank.size, same))
 
@@ -152,7 +152,7 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
                 f"{what} says nothing of labels drawn as {name}", "leave it out, or name the design it is of"
             )
     if _is_number(how.probability) and how.least_probability is not None:
-        raise InputError("one probability of all items leaves none smaller", "leave out the least probability")
+        raise InputError("one probability of all items leaves none smaller", "leave out --least-probability")
     if weighted and how.probability is None:
         raise InputError(
             f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
@@ -179,7 +179,7 @@ def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memor
     if method.drawn == "strata":
         last, drawn = _ranges(how.sample_size, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
-            raise InputError("drawn has to be whole numbers", "how many items were drawn of each range")
+            raise InputError("--drawn has to be whole numbers", "how many items were drawn of each range")
         return _counted(Strata(last, drawn.astype(np.int64)), rows)
     return Strata(np.array([n_items]), np.array([came]))
 
@@ -188,7 +188,7 @@ def _hold_against(sample_size: Any, came: int) -> None:
     """Refuse more or fewer rows than the items that were drawn."""
     drawn = number(str(sample_size))
     if drawn is None or drawn < 1 or drawn != int(drawn):
-        raise InputError(f"sample size is {short(str(sample_size))}, not a whole number from 1", "--sample-size 2000")
+        raise InputError(f"--sample-size is {short(str(sample_size))}, not a whole number from 1", "--sample-size 2000")
     if came != drawn:
         more = "more" if came > drawn else "fewer"
         raise InputError(
@@ -265,7 +265,7 @@ def _of_fixed_size(least: Floor, came: int, drawn: str) -> Floor:
         raise InputError(
             f"the probabilities of all items sum to {least.total.sum():,.1f}, and {came:,} items came: a sample drawn "
             f"as {drawn} has as many",
-            "name the column of inclusion probabilities; of items drawn each by itself, --drawn poisson",
+            "name the column of inclusion probabilities; of items drawn each by itself, --drawn=poisson",
         )
     return least
 

@@ -113,7 +113,7 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     """
     asked = [*read_conditions(conditions)]
     if about not in (None, "truth"):
-        raise InputError(f"about is '{about}'", "about='truth' demands a claim about the truth")
+        raise InputError(f"--about is '{about}'", "--about 'truth' demands a claim about the truth")
     if not asked and about is None:
         raise InputError("nothing is checked", CONDITION)
     folder = Study(Path(study))

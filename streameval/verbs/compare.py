@@ -35,7 +35,7 @@ def compare(
         StudyError: No results, or those of a study that has grown since.
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
+        raise InputError(f"--confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
     kinds = [kind_of(Path(path)) for path in (a, b)]

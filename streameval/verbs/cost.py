@@ -15,6 +15,7 @@ from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
+from streameval.text.options import flag
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,14 @@ def cost(
             method can keep.
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
-        raise InputError(f"price per label is {price_per_label}, not a price")
+        raise InputError(f"--price-per-label is {price_per_label}, not a price")
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     refuse_alpha_with_budget(given)
     methods = available()
     for key in given:
         if not any(key in parameter_names(method) for method in methods.values()):
-            raise InputError(f"no method has a parameter '{key}'")
+            raise InputError(f"no method has a parameter {flag(key)}")
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
     n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
     rows, refusals = [], []
@@ -74,7 +75,7 @@ def cost(
             row = method.cost(n_items)
         except InputError as error:
             refusals.append(error)
-            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": str(error)}
+            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": error.line}
         if price_per_label is not None and row["labels"] is not None:
             row["price"] = row["labels"] * price_per_label
         rows.append(row)

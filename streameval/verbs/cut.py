@@ -101,7 +101,7 @@ def cut(
 def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
     """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
     if misses is not None:
-        raise InputError("misses were given as a number and as a study", "give one of them")
+        raise InputError("--misses were given as a number and as a study", "give one of them")
     rest = rest_of(folder, plan)
     refuse_overlap(study, plan, rest)
     refuse_misses(plan, 1)

@@ -87,7 +87,7 @@ def exact(
     *,
     label: str,
     labels: Any = None,
-    on: str | None = None,
+    on: str | tuple[str, ...] | None = None,
     misses: int = 0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
@@ -114,7 +114,7 @@ def exact(
     *,
     label: str,
     labels: Any = None,
-    on: str | None = None,
+    on: str | tuple[str, ...] | None = None,
     misses: int = 0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
@@ -192,7 +192,7 @@ def exact_per(
     """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
     stored = options or RankingOptions()
     if len(stored.key) > 1:
-        raise InputError(f"key names {len(stored.key)} columns", "one column names the items of many rankings")
+        raise InputError(f"--key names {len(stored.key)} columns", "one column names the items of many rankings")
     (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
     source, chosen = open_ranking(ranking, replace(stored, key=())), engine_of(engine)
     description = source.description()
@@ -236,7 +236,11 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 
 def _open(
-    source: Any, label: str, options: RankingOptions, external: tuple[Any, str | None, Path] | None, engine: Engine
+    source: Any,
+    label: str,
+    options: RankingOptions,
+    external: tuple[Any, str | tuple[str, ...] | None, Path] | None,
+    engine: Engine,
 ) -> Truth:
     ranking = open_ranking(source, options)
     rows = labelled_rows(ranking, label, "column" if external is None else "joined")

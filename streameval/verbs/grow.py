@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, StudyError
-from streameval.methods import Look, Sequential, method_of
+from streameval.methods import Look, Method, Sequential, method_of
 from streameval.methods.stages import LooksAtFirst
 from streameval.options import option, split, takes
 from streameval.study import Study
@@ -22,16 +22,19 @@ from streameval.types import Plan
 class Growth:
     """By how much a study is to grow: one of the three."""
 
-    labels: int | None = option(None, "At most so many more labels, once.")
+    labels: int | None = option(
+        None,
+        "At most so many more labels, once: those of the furthest stage that they pay for, as stages are added whole.",
+    )
     half_width: float | None = option(None, "Until it is forecast to reach this, relative to precision.")
     rest: bool = option(False, "All that the labels of the first batch call for, of a plan made with --adaptive.")
 
     def __post_init__(self) -> None:
         """Check that there is one, and that it can be meant."""
         if len(self.request) != 1:
-            raise InputError("a study grows by labels, to a half-width or by the rest", "give one of them")
+            raise InputError("grow takes --labels N, --half-width X or --rest", "give one of them")
         if self.half_width is not None and not 0 < self.half_width < 1:
-            raise InputError(f"half-width is {self.half_width}, outside (0, 1)", "0.05 is 5 % of precision")
+            raise InputError(f"--half-width is {self.half_width}, outside (0, 1)", "0.05 is 5 % of precision")
 
     @property
     def request(self) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def _second_batch(study: Study, plan: Plan) -> Plan:
     """Put the rest of an adaptive plan where the labels of its first batch say that it is needed."""
     method = method_of(plan)
     if not method.adaptive or not isinstance(method, LooksAtFirst):
-        raise StudyError(f"{study.folder}: its plan has no second batch", "plan --adaptive makes one that has")
+        raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --adaptive")
     tallied = tally_stored(study, plan, last_judging(study), study.labels.sources())
     if left := int(np.sum(~tallied.answered)):
         raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
@@ -108,14 +111,21 @@ def _later(study: Study, plan: Plan, how: Growth) -> Plan:
     stages = method.forecasts(plan) if isinstance(method, Sequential) else []
     later = stages[plan.look :]
     if not isinstance(method, Sequential) or not later:
-        raise StudyError(
-            f"{study.folder}: its plan has no stage left, so it cannot grow",
-            "plan --stages 3 --growing makes one that can grow twice, as adopt --stages 3 does",
-        )
+        raise _cannot_grow(study, method)
     if how.labels is not None:
         return _affordable(method, plan, later, how.labels)
     stage = _narrow_enough(later, how.half_width or 0.0, _calibration(reached, stages[plan.look - 1]))
     return method.enlarged(plan, stage.look)
+
+
+def _cannot_grow(study: Study, method: Method) -> StudyError:
+    if method.looks > 1:
+        return StudyError(f"{study.folder}: all {method.looks} stages of its plan are planned already",
+                          "plan anew with more labels")  # fmt: skip
+    if method.adaptive:
+        return StudyError(f"{study.folder}: its plan grows by a second batch", "add that with --rest")
+    return StudyError(f"{study.folder}: its plan was made without stages to grow by",
+                      "plan with --stages 3 --growing, or adopt with --stages 3, to grow twice")  # fmt: skip
 
 
 def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:

@@ -202,7 +202,7 @@ def _refuse_missing(new: DayStudy) -> None:
     if missing:
         raise StudyError(
             f"{new.folder}: planned labels are missing: {missing:,} of {answers.size:,}",
-            f"wait for them, or take the day with what there is, and again when they are in: --allow {_INCOMPLETE}",
+            f"wait for them, or take the day with what there is, and again when they are in: --allow={_INCOMPLETE}",
         )
 
 
@@ -236,7 +236,7 @@ def _asked(history: History, new: DayStudy, allow: Sequence[str]) -> Settings:
         if value != old and name not in allow:
             raise StudyError(
                 f"{new.folder}: asks another question than the days before: {name} is {value}, and was {old}",
-                f"--allow {name} compares them all the same",
+                f"--allow={name} compares them all the same",
             )
     return history.settings
 

@@ -29,6 +29,7 @@ from streameval.study.planned_ranking import method_cutoffs, planned_ranking
 from streameval.study.shown_columns import ANSWER, shown_to_people
 from streameval.study.tasks import make_tasks, question_of, task_numbers
 from streameval.study.weights import draw_weights
+from streameval.text.options import flag
 from streameval.types import Plan
 
 # of `Fetched`, kept beside the items
@@ -49,7 +50,7 @@ class Selection(Tabular):
         already: Whether the items were there: nothing of the list was read but footers.
         left_out: Columns that an export leaves out, with why (`streameval.study.shown_columns`).
         tasks: Tasks exported.
-        files: Files of the export.
+        files: Files of the export; none where no task remains.
         source: Where the ranking lies, and its fingerprint.
         batches: Of a plan with batches: the row of the export with which each of them ends.
         key_columns: Columns that tell the items apart.
@@ -124,7 +125,7 @@ def select(
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
         raise InputError(
-            f"{given[0]} says what an export holds, and no export is asked for", "name a file with --export"
+            f"{flag(given[0])} says what an export holds, and no export is asked for", "name a file with --export"
         )
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = wanted_columns(plan, opened, columns)
@@ -145,7 +146,10 @@ def select(
     if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
     made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns), asked)
-    exported = form.files(made.table, Path(export), question_of(asked))
+    question = question_of(asked)
+    if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
+        return Selection(table, fetched, before is not None, made.left_out, source=source, key_columns=plan.key_columns)
+    exported = form.files(made.table, Path(export), question)
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
@@ -164,7 +168,7 @@ def _for_judge(
     form = format_of(os.fspath(export))
     (asked,) = split([TaskOptions], tasks, "select")
     if given := [name for name in ("remaining", "repeats", "controls") if tasks.get(name)]:
-        raise InputError(f"{given[0]} is for people, and a judge has to answer first", f"leave out {given[0]}")
+        raise InputError(f"{flag(given[0])} is for people, and a judge has to answer first", "leave it out")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     view = judge_sample.view(plan)
     fetched = opened.fetch(view.ranks, wanted_columns(plan, opened, columns), progress, None, scans)
@@ -243,7 +247,7 @@ def _shown(
     tells = [name for name, why in left_out.items() if why != ANSWER]
     if tells and not names:
         raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items",
-                         f"--columns {tells[0]} shows it all the same")  # fmt: skip
+                         f"--columns={tells[0]} shows it all the same")  # fmt: skip
     return names, left_out
 
 

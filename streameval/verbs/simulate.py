@@ -25,6 +25,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
+from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
@@ -61,7 +62,7 @@ def simulate(
         InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
     """
     if replicates < 1:
-        raise InputError(f"replicates is {replicates}, below 1")
+        raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
     settings = described(options, parameters)
     chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
@@ -80,7 +81,7 @@ def simulate(
                 runs[judged] = replicate(made, truth, replicates, seed, answers)
                 rows.append({"method": judged, **runs[judged].as_dict()})
         except InputError as error:
-            rows.append({"method": name, "refused": str(error)})
+            rows.append({"method": name, "refused": error.line})
     if not runs:
         raise InputError(rows[0]["refused"])
     return Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
@@ -130,7 +131,7 @@ def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> lis
             raise InputError(f"there is no method '{name}'", did_you_mean(name, by_name))
     for key in given:
         if not any(key in parameter_names(by_name[name]) for name in names):
-            raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
+            raise InputError(f"none of {', '.join(names)} has a parameter {flag(key)}")
     variants: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         parameters = own_parameters(by_name[name], given)

@@ -49,8 +49,7 @@ def test_the_default_method_is_the_one_whose_claim_holds(ranking, tmp_path, caps
 ])  # fmt: skip
 def test_an_option_of_another_method_says_whose_it_is(ranking, tmp_path, capsys, option, value, owners):
     err = refused(capsys, "plan", ranking[0], "--study", tmp_path / "s", option, value)
-    name = option.strip("-")
-    assert f"method loguniform has no parameter '{name}'. Hint: --method {' or --method '.join(owners)}\n" in err
+    assert f"method loguniform has no parameter {option}. Hint: --method {' or --method '.join(owners)}\n" in err
     assert not (tmp_path / "s").exists()
     for owner in owners:
         more = ["--epsilon", "0.03"] if option == "--head" else []
@@ -68,7 +67,7 @@ def test_alpha_beside_budget_is_refused_and_neither_dropped(ranking, tmp_path, c
                       ["plan", folder, "--study", tmp_path / "s", "--method", "paula", *both],
                       ["plan", folder, "--study", tmp_path / "s", *known, *both],
                       ["simulate", folder, "--label", "label", *both]):  # fmt: skip
-        assert "alpha and budget were both given" in refused(capsys, *arguments)
+        assert "--alpha and --budget were both given" in refused(capsys, *arguments)
     assert not (tmp_path / "s").exists()
 
 
@@ -176,12 +175,25 @@ def test_thresholds_of_tied_scores_are_known_in_sql_and_python(tied, capsys):
 @pytest.fixture
 def holed(tmp_path):
     table = {"id": np.arange(500), "conf": np.linspace(1, 0, 500), "null": pa.nulls(500, pa.float64())}
-    table["holed"] = pa.array([None if i == 7 else float(i) for i in range(500)])
+    table["nan"] = np.full(500, np.nan)  # which no statistics count
+    table["holed"] = np.array([np.nan if i == 7 else float(i) for i in range(500)])
     pq.write_table(pa.table(table), tmp_path / "holed.parquet")
     return str(tmp_path / "holed.parquet")
 
 
-@pytest.mark.parametrize("score", ["null", "holed"])
+def test_scores_that_footers_count_as_null_are_refused_before_a_plan_is_made(holed, tmp_path, capsys):
+    study = tmp_path / "s"
+    message = "500 items have no null (null)"
+    for more in ([], ["--dry-run"]):
+        assert message in refused(capsys, "plan", holed, "--study", study, "--score", "null", *more)
+    assert not study.exists()
+    table = pa.table({"score": pa.array([None, 1.0, 2.0])})
+    with pytest.raises(streameval.InputError, match=r"1 item has no score .*nan='last'"):
+        streameval.plan(table, study, score="score")
+    assert run(["plan", holed, "--study", str(study), "--score", "null", "--nan", "last"]) == 0
+
+
+@pytest.mark.parametrize("score", ["nan", "holed"])
 def test_a_plan_that_cannot_be_selected_can_be_replaced(holed, tmp_path, capsys, score):
     study = tmp_path / "s"
     assert run(["plan", holed, "--study", str(study), "--score", score, "--budget", "50"]) == 0

@@ -120,13 +120,41 @@ def test_a_paragraph_of_help_is_one_flowing_text(shown, monkeypatch, verb, name)
 
 
 def test_a_retired_flag_names_what_says_the_same(capsys):
-    known = {name for verb in VERBS for name in flags(app, verb)}
-    for option, now in RETIRED.items():
-        assert option not in known
-        assert {name for name, _ in options_in(now)} <= known
+    known = {verb: flags(app, verb) for verb in VERBS}
+    for verb, retired in RETIRED.items():
+        assert not retired.keys() & known[verb]
+        for now in retired.values():
+            for name, named in options_in(now):
+                assert name in known[named or verb], (verb, now)
     assert run(["sql", "my-study", "FROM curve", "--csv"]) == 2
     said = capsys.readouterr().err
-    assert said == "streameval: there is no option --csv any more. Hint: it is --out FILE.csv, or --out - to print it\n"
+    assert said == "streameval: sql has no option --csv any more. Hint: it is --out FILE.csv, or --out - to print it\n"
+
+
+@pytest.mark.parametrize(("command", "said"), [
+    ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
+    ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages N, with "),
+    ("plan l.parquet --study s --labels-more=3", "it is a verb: streameval grow STUDY --labels N"),
+    ("select s --frobnicate", "`streameval select --help` lists those that there are"),
+    ("select s --question what --quit", "did you mean --quiet?"),
+    ("evaluate s --labls a.csv", "did you mean --labels?"),
+    ("plan l.parquet --study s --misses 3", "--misses is an option of `evaluate`"),
+    ("select s extra", "nothing takes 'extra'. Hint: options go by name; `streameval select --help` lists them"),
+])  # fmt: skip
+def test_an_unknown_option_is_answered_by_what_its_own_verb_has(capsys, command, said):
+    assert run(command.split()) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_help_with_per_shows_no_flag_that_is_refused_there(shown):
+    found = panels(shown("plan", "--per", "user"))
+    flags = {name for names in found.values() for name in names}
+    assert {"seed", "per", "rankings", "at", "confidence", "score", "judge"} <= flags
+    assert not {"method", "by", "key", "nan", "stages", "alpha", "budget", "on", "dry-run"} & flags
+    alone = {name for names in panels(shown("exact", "--per", "user")).values() for name in names}
+    assert not {"labels", "on", "misses", "window", "epsilon", "dry-run"} & alone
+    assert "--per" not in shown("plan").split("--key")[1].split("--nan")[0].replace("--per --help", "")
+    assert "with --per the one that names the item" in " ".join(shown("exact").replace("│", " ").split())
 
 
 @pytest.fixture
@@ -151,7 +179,7 @@ def test_a_file_gives_defaults_and_the_command_line_goes_before(here, ranking):
 
 @pytest.mark.parametrize(("text", "said"), [
     ("[plan\n", "streameval.toml: Expected ']'"), ("[plan]\nmetod = 1\n", "metod"), ("plan = 3\n", "must be a mapping"),
-    ("[plan]\nconfidence = 'x'\n", "streameval.toml"), ("[plan]\nbudget = 9\n", "alpha and budget were both given"),
+    ("[plan]\nconfidence = 'x'\n", "streameval.toml"), ("[plan]\nbudget = 9\n", "--alpha and --budget were both given"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_meant_is_refused_and_named(here, ranking, capsys, text, said):
     (here / "streameval.toml").write_text(text)

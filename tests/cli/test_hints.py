@@ -1,6 +1,7 @@
 """Options that hints and other sentences name: each exists, and is said to be another verb's where it is."""
 
 import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,16 @@ def text_of(node):
     return node.value
 
 
-def sentences():
+def names_option(text):
+    return any(True for _ in options_in(text))
+
+
+def sentences(wanted=names_option):
     """Give place and text of each string that names an option among words, and whether an error says it."""
     for path in sorted(ROOT.rglob("*.py")):
-        yield from _in_tree(ast.parse(path.read_text()), path.relative_to(ROOT).as_posix(), False)
+        for place, text, in_error in _in_tree(ast.parse(path.read_text()), path.relative_to(ROOT).as_posix(), False):
+            if wanted(text):
+                yield place, text, in_error
 
 
 def _in_tree(node, name, in_error):
@@ -39,13 +46,14 @@ def _in_tree(node, name, in_error):
             continue  # help of options, which the help of their verb shows, and docstrings
         if isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
             text = text_of(child)
-            if " " in text.strip() and PAGE not in text and any(True for _ in options_in(text)):
+            if " " in text.strip() and PAGE not in text:
                 yield f"{name}:{child.lineno}", text, in_error
         else:
             yield from _in_tree(child, name, in_error or word.endswith("Error"))
 
 
 SENTENCES = list(sentences())
+ERRORS = [(place, text) for place, text, in_error in sentences(lambda _: True) if in_error]
 
 
 def test_sentences_name_options_that_are_there():
@@ -93,7 +101,7 @@ def test_hints_say_whose_options_they_name_where_the_running_verb_has_none(verb,
 
 
 def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, capsys):
-    score = pa.array([None, *np.linspace(1, 0, 999)])
+    score = np.array([np.nan, *np.linspace(1, 0, 999)])
     pq.write_table(pa.table({"item": range(1000), "score": score}), tmp_path / "list.parquet")
     plan = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "m"), "--score", "score"]
     assert run(plan) == 0
@@ -103,3 +111,32 @@ def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, cap
     assert capsys.readouterr().err.strip().endswith(hint)
     assert run([*plan, "--nan", "last"]) == 0
     assert run(["select", str(tmp_path / "m")]) == 0
+
+
+@pytest.mark.parametrize(("keywords", "flags", "said"), [
+    ({"growing": True}, ["--growing"], ("growing is for a plan of several stages. Hint: stages=4 lets",
+                                        "--growing is for a plan of several stages. Hint: --stages 4 lets")),
+    ({"per": "day", "at": 0}, ["--per", "day", "--at", "0"], ("at is 0, below 1", "--at is 0, below 1")),
+    ({"per": "day", "rankings": 99}, ["--per", "day", "--rankings", "99"],
+     ("Hint: rankings=10 labels the first", "Hint: --rankings 10 labels the first")),
+    ({"method": "paula", "stages": 4}, ["--method", "paula", "--stages", "4"],
+     ("method paula has no parameter stages. Hint: method='loguniform'",
+      "method paula has no parameter --stages. Hint: --method loguniform")),
+])  # fmt: skip
+def test_each_surface_names_options_its_own_way(tmp_path, capsys, keywords, flags, said):
+    pq.write_table(pa.table({"day": np.arange(100) // 10}), tmp_path / "list.parquet")
+    with pytest.raises(streameval.InputError) as refused:
+        streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "s", **keywords)
+    assert said[0] in str(refused.value)
+    assert "--" not in str(refused.value)
+    assert run(["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "s"), *flags]) == 2
+    assert said[1] in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_an_option_names_it_as_a_flag():
+    """An error that begins with the name of an option says its flag; Python is shown the keyword."""
+    words = {name.strip("-").replace("-", form) for name in KNOWN if name.startswith("--") for form in "-_ "}
+    begins = re.compile(rf"({'|'.join(sorted(words, key=len, reverse=True))}) (is '?X|names |cannot |does not )")
+    arrays = ("metrics/", "order/count_at_score.py")  # of Python alone, and a score that a measure names
+    wrong = [(place, text) for place, text in ERRORS if begins.match(text) and not place.startswith(arrays)]
+    assert not wrong

@@ -62,7 +62,7 @@ def test_one_line_says_what_is_wrong(home, tmp_path, monkeypatch, capsys, comman
 
 def test_a_cost_beyond_counting_is_refused_beside_those_of_other_methods(capsys):
     assert run(["cost", "--items", "1000000", "--min-precision", "1e-300"]) == 0
-    assert "stratified: alpha 0.08 with min_precision 1e-300 takes more than" in capsys.readouterr().out
+    assert "stratified: --alpha 0.08 with --min-precision 1e-300 takes more than" in capsys.readouterr().out
 
 
 def test_several_ranks_are_for_at(home):

@@ -120,7 +120,11 @@ def test_what_is_missing_is_asked_for_before_anything_is_cut(here, step):
     assert after(out) == "streameval select 'my study' --remaining --export remaining.csv"
     out = step(after(out))
     assert answer_csv("remaining.csv") == asked - asked // 2
-    assert "cut 'my study' precision:" in after(step(after(out)))
+    assert "cut 'my study' precision:" in (following := after(step(after(out))))
+    out = step(["select", STUDY, "--remaining", "--export", "none.csv"])
+    assert "Every task has its label: none remains, and none.csv was not written." in out
+    assert after(out) == following
+    assert not (here / "none.csv").exists()
 
 
 def test_after_reuse_only_what_has_no_label_is_asked_for(here, step):

@@ -158,9 +158,9 @@ def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_
 
 def test_what_only_one_machine_has_is_refused(tmp_path):
     folder = write(tmp_path / "list", "whole numbers")
-    with pytest.raises(InputError, match=r"joined on one machine\. Hint: leave --engine out, or write them"):
+    with pytest.raises(InputError, match=r"joined on one machine\. Hint: leave engine out, or write them"):
         evaluated(folder, "whole numbers", Cluster(), labels=pa.table({"id": [0], "label": [1]}), on="id")
-    with pytest.raises(InputError, match=r"windows are computed on one machine\. Hint: leave --engine out"):
+    with pytest.raises(InputError, match=r"windows are computed on one machine\. Hint: leave engine out"):
         evaluated(folder, "stored", Cluster(), windows=Windows((50,)))
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
         streameval.exact(pa.table({"label": [0, 1]}), label="label", engine=Cluster())

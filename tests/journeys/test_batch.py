@@ -120,7 +120,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
     assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
     assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
     assert "no results yet" in refused("cut", study, "5", "--out", tmp_path / "out")
-    assert "no stage left" in refused("grow", study, "--labels", "5")
+    assert "made without stages to grow by" in refused("grow", study, "--labels", "5")
     asked = "postgresql://me:secret@host/db#SELECT 1"
     capsys.readouterr()
     assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0

@@ -249,7 +249,7 @@ def test_bad_input_is_one_line(files, capsys):
         assert said.count("\n") == 1
     assert planned(ranking="odd.parquet", study="x") == 2
     assert "judge column 'llm' has 1.0" in capsys.readouterr().err
-    with pytest.raises(InputError, match="judge-accuracy was given without a judge"):
+    with pytest.raises(InputError, match="judge_accuracy was given without a judge"):
         streameval.plan("list.parquet", "x", judge_accuracy=0.9)
     with pytest.raises(InputError, match="without a judge"):
         streameval.plan("list.parquet", "x", judge_classes="0.5")

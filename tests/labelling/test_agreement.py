@@ -166,6 +166,20 @@ def test_answers_given_twice_are_said_with_what_drops_them(people, capsys, first
     assert alpha_of(study) == right
 
 
+def test_a_file_given_again_with_other_columns_is_told_apart_from_itself(people, capsys):
+    folder, answers = people
+    table = answers["ann"]
+    for column in ("who", "person"):
+        table = table.append_column(column, pa.array([column] * table.num_rows))
+    pq.write_table(table, folder / "ann.parquet")
+    for column in ("who", "person"):
+        capsys.readouterr()
+        file = str(folder / "ann.parquet")
+        assert run(["evaluate", str(folder / "study"), "--labels", file, "--annotator", column]) == 0
+    file = f"{folder / 'ann.parquet'} (--annotator"
+    assert f"answers of {file} who) are in {file} person) too." in capsys.readouterr().out
+
+
 def test_people_who_agree_are_not_taken_for_one(people, capsys):
     """A second annotator who checks some of the first one's items and agrees on all, and one of few items."""
     folder, answers = people

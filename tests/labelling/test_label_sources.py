@@ -151,6 +151,8 @@ def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):
                     enumerate(zip(KEYS, TRUTH, strict=True)) if i >= 30))  # fmt: skip
     found = streameval.evaluate(study, labels=[half, rest], on="id,name")
     assert found.label_table.column("label").to_pylist() == TRUTH.tolist()
+    for on in (["--on", "id", "--on", "name"], ["--on", "id,name"]):
+        assert run(["evaluate", str(study), "--labels", str(rest), *on]) == 0
     with pytest.raises(InputError, match="does not tell items apart"):
         streameval.evaluate(study, labels=half.append_column("text", pa.array(["t"] * 30)), on="text")
     with pytest.raises(InputError, match="no column 'nme'"):

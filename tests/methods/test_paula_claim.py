@@ -147,4 +147,4 @@ def test_only_paula_has_assumptions_to_choose_from(tmp_path, capsys):
     items = pa.table({"id": np.arange(100)})
     streameval.plan(items, tmp_path / "study", method="loguniform", budget=20)
     assert run(["evaluate", str(tmp_path / "study"), "--assume", "independent"]) == 2
-    assert "has no parameter 'assume'" in capsys.readouterr().err
+    assert "has no parameter --assume" in capsys.readouterr().err

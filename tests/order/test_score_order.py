@@ -198,9 +198,9 @@ def test_a_memory_limit_too_small_says_the_least_that_works(tmp_path):
     n = 2_000_000
     path = str(tmp_path / "large.parquet")
     pq.write_table(pa.table({"s": np.random.default_rng(0).random(n).astype(np.float32)}), path, row_group_size=n)
-    with pytest.raises(InputError, match=r"the least that works is --memory 0\.\d+$") as refused:
+    with pytest.raises(InputError, match=r"the least that works is memory=0\.\d+$") as refused:
         open_ranking(path, RankingOptions(score="s", memory=0.06, threads=8)).fetch(np.array([1]), ["s"])
-    least = float(str(refused.value).rsplit(" ", 1)[1])
+    least = float(str(refused.value).rsplit("=", 1)[1])
     ranking = open_ranking(path, RankingOptions(score="s", memory=least, threads=8))
     expected = open_ranking(path, RankingOptions(score="s")).fetch(np.array([1, n]), ["s"]).table
     assert ranking.fetch(np.array([1, n]), ["s"]).table.equals(expected)

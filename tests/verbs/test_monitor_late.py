@@ -157,7 +157,7 @@ def test_a_day_that_is_judged_otherwise_is_not_replaced(tmp_path):
     folder, labels = night(tmp_path, 1, 0.9)
     streameval.monitor(labelled(folder, labels.slice(9)), f"precision@{CUTOFF}", allow=["incomplete"], out=out)
     labelled(folder, labels.slice(0, 9), label_error=0.02)
-    with pytest.raises(streameval.StudyError, match="--allow label_error"):
+    with pytest.raises(streameval.StudyError, match="allow='label_error'"):
         streameval.monitor(folder, out=out)
     with pytest.raises(streameval.StudyError, match="its bounds are not within those that the history has"):
         streameval.monitor(folder, allow=["label_error"], out=out)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import EngineFlags, Whole
+from streameval.cli.options import EngineFlags, SeveralNames, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
@@ -21,7 +21,7 @@ def exact(
     *ranking: str,
     label: str,
     labels: str | None = None,
-    on: str | None = None,
+    on: SeveralNames = None,
     misses: Whole = 0,
     window: str | None = None,
     epsilon: str = "0.03",

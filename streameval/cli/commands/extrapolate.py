@@ -41,7 +41,7 @@ def extrapolate(
     if len(basis) == 1 and (Path(basis[0]).exists() or "=" not in basis[0]):
         return _from_study(Path(basis[0]), to, at, items, output)
     if at is not None:
-        raise InputError("at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
+        raise InputError("--at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
     _from_point(_point(basis), to, items, output)
 
 
@@ -85,7 +85,7 @@ def _from_point(point: tuple[float, float, float], to: float, items: int | None,
     }
     lines = [f"Precision at recall {to:g}: {answer:.4f}"]
     if items is not None and items < 1:
-        raise InputError(f"items is {items:,}", "give a whole number, 1 or more")
+        raise InputError(f"--items is {items:,}", "give a whole number, 1 or more")
     if items is not None:
         result["documents"] = float(documents(point[2], items, to, answer))
         lines.append(f"Documents to review for it: {result['documents']:,.0f} of {items:,}")

@@ -9,6 +9,8 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, flags_of
 from streameval.cli.output import Output
 from streameval.cli.planning import next_stop
+from streameval.methods import method_of
+from streameval.types import Plan
 from streameval.verbs.grow import Growth
 
 
@@ -35,7 +37,6 @@ def grow(
     Args:
         study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
     """
-    from streameval.methods import method_of
     from streameval.parquet.account import Forecast
     from streameval.study import Study
     from streameval.verbs.grow import grow as verb
@@ -50,11 +51,19 @@ def grow(
     if batch.dry_run:
         facts = rehearsed(of_plan(grown), Forecast(), [] if met else [study / "plan.parquet", study / "plan.json"])
         head = f"{grown.method}: {more:,} more items would be planned, {labels:,} in all ({stage})."
-        output.say({**facts, "more": more}, [head, *lines_of(facts)])
+        output.say({**facts, "more": more}, [head, *_fewer(how, grown, more), *lines_of(facts)])
         return
     output.event("plan", labels=labels, n_items=grown.n_items, look=grown.look)
     done = f"enlarged by this request already, {labels:,} items to label in all"
     head = f"{grown.method}: {done if met else f'{more:,} more items to label, {labels:,} in all'} ({stage})"
     result = {"study": str(study), "plan_id": grown.plan_id, "labels": labels, "more": more, "already_there": met,
               **grown.header()}  # fmt: skip
-    output.say(result, [head, next_stop(folder, grown)])
+    output.say(result, [head, *_fewer(how, grown, more), next_stop(folder, grown)])
+
+
+def _fewer(how: Growth, grown: Plan, more: int) -> list[str]:
+    """Why a study grew by fewer labels than it was allowed."""
+    if how.labels is None or not 0 < more < how.labels:
+        return []
+    last = ", and this is the last" if grown.look == method_of(grown).looks else ""
+    return [f"Up to {how.labels:,} more were allowed; stages are added whole{last}."]

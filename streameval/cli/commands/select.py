@@ -59,7 +59,6 @@ def select(
             judge, until it has answered.
     """
     from streameval.judges.classes import awaits_judge
-    from streameval.labelling.exports import format_of
     from streameval.study import Study
     from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
@@ -99,19 +98,8 @@ def select(
         )
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
-    back = shlex.quote(str(export or "labels.csv"))
-    if export is not None:
-        form = format_of(str(export))
-        back = form.back or back
-        whom = " for the judge, who answers before anybody labels" if for_judge else ""
-        lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
-        if made.batches:
-            rows = ", ".join(f"{row:,}" for row in made.batches)
-            lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
-        lines += _left_out(made.left_out, made.key_columns)
-    folder = shlex.quote(str(study))
-    lines.append(f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}")
-    output.say({"study": str(study), "export": str(export) if export else None, **facts}, lines)
+    lines += _to_people(study, made, export, for_judge)
+    output.say({"study": str(study), "export": str(export) if made.files else None, **facts}, lines)
 
 
 def _facts(made: Selection) -> dict[str, Any]:
@@ -132,6 +120,31 @@ def _facts(made: Selection) -> dict[str, Any]:
         "files": [str(path) for path in made.files],
         "batches": list(made.batches),
     }
+
+
+def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
+    """What was exported, and what to run once it is answered."""
+    from streameval.labelling.exports import format_of
+    from streameval.verbs.show import show
+
+    if export is not None and not made.files:
+        following = getattr(show(study), "next", "")
+        return [
+            f"Every task has its label: none remains, and {export} was not written.",
+            *[f"Next: {following}"] * bool(following),
+        ]
+    lines, back = [], shlex.quote(str(export or "labels.csv"))
+    if export is not None:
+        form = format_of(str(export))
+        back = form.back or back
+        whom = " for the judge, who answers before anybody labels" if for_judge else ""
+        lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
+        if made.batches:
+            rows = ", ".join(f"{row:,}" for row in made.batches)
+            lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
+        lines += _left_out(made.left_out, made.key_columns)
+    folder = shlex.quote(str(study))
+    return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
 
 
 def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:

@@ -39,7 +39,7 @@ def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tup
     check_label_error(judging.label_error)
     vote_rule(judging.vote)
     if misses and missed.misses_from is not None:
-        raise InputError("misses were given as a number and as a study", "give one of them")
+        raise InputError("--misses were given as a number and as a study", "give one of them")
     plan = folder.plan()
     rest = None if missed.misses_from is None else rest_of(Path(missed.misses_from), plan)
     if rest is not None:

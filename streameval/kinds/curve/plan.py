@@ -23,6 +23,7 @@ from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.study.reuse import Reuse, drawn_by_key
+from streameval.text import those_with
 from streameval.types import Plan
 
 
@@ -80,11 +81,11 @@ class Drawing:
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
         if self.reuse is not None and self.judge is not None:
-            raise InputError("a judge does not go with draws by key", "leave out judge, or what draws by key")
+            raise InputError("a judge does not go with draws by key", "leave out --judge, or what draws by key")
         if self.reuse is not None and self.by is not None:
-            raise InputError("slices do not go with draws by key", "leave out by, or what draws by key")
+            raise InputError("slices do not go with draws by key", "leave out --by, or what draws by key")
         if self.by is not None and self.judge is not None:
-            raise InputError("a judge does not go with slices", "leave out judge, or by")
+            raise InputError("a judge does not go with slices", "leave out --judge, or --by")
 
 
 def drawing(study: Study, method: str, seed: int | None, by: str | None, parameters: dict[str, Any]) -> Drawing:
@@ -92,10 +93,10 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     column, reuse = own(JudgeColumn, parameters), own(Reuse, parameters)
     sample = parameters.get("judge_sample") is not None
     if sample and column.judge is not None:
-        raise InputError("a judge is either a column or asked about a sample", "leave out judge, or judge-sample")
+        raise InputError("a judge is either a column or asked about a sample", "leave out --judge, or --judge-sample")
     name = "judge" if sample else column.judge
     if name is None and column.judge_classes is not None:
-        raise InputError("judge-classes were given without a judge", "name its column")
+        raise InputError("--judge-classes were given without a judge", "name its column")
     if name is None:
         refuse_accuracy_alone(parameters)
     judge = None if name is None else Judge.of(name, column.judge_classes)
@@ -124,12 +125,21 @@ def draw(
     refuse_alpha_with_budget(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
+    _refuse_nulls(opened)
     if how.reuse is not None:
         made, votes = drawn_by_key(opened, chosen, how.reuse, how.seed, options.memory, progress)
         return Drawn(made, opened, votes)
     if how.by is not None:
         return Drawn(draw_by_slices(opened, how.by, chosen, how.seed, progress), opened)
     return Drawn(_by_rank(opened, chosen, how, progress), opened)
+
+
+def _refuse_nulls(opened: Ranking) -> None:
+    """Refuse scores of which footers count nulls, which `select` would refuse after its scans."""
+    score, nan = opened.options.score, opened.options.nan
+    if score is not None and nan == "refuse" and (nulls := opened.rows.nulls(score)):
+        raise InputError(f"{those_with(nulls, 'item')} no {score} (null)",
+                         "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 
 def _by_rank(opened: Ranking, chosen: Method, how: Drawing, progress: Progress) -> Plan:

@@ -73,10 +73,10 @@ def _name_of(positives: Any) -> str:
 def refuse_unused(judging: Judging, beside: KnownPositives) -> None:
     """Refuse assumptions of a curve, and what is said of a table of positives without one."""
     if judging.assume not in (None, "complete"):
-        raise InputError(f"assume {judging.assume} is for a curve, and this study has many rankings", "leave it out")
+        raise InputError(f"--assume {judging.assume} is for a curve, and this study has many rankings", "leave it out")
     if beside.positives is None and (beside.key is not None or judging.assume is not None):
-        name = "key" if beside.key is not None else "assume complete"
-        raise InputError(f"{name} is for a table of positives, and none was given", "give it with positives")
+        name = "--key" if beside.key is not None else "--assume=complete"
+        raise InputError(f"{name} is for a table of positives, and none was given", "give it with --positives")
 
 
 def strata(plan: Plan, known: BoolArray) -> pa.Table:

@@ -44,7 +44,7 @@ def planned(
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
         if name in names and name in ("items", "labelled"):
-            raise InputError(f"per is {name}: a column of rankings.parquet has that name", "rename the column")
+            raise InputError(f"--per is {name}: a column of rankings.parquet has that name", "rename the column")
     drawn = draw_rankings(opened, names, (how.rankings, ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.errors import InputError
 from streameval.kinds import Kind
 from streameval.queries.options import PerRanking
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.kinds.rankings.comparison import RankingsComparison
@@ -44,7 +45,7 @@ class LabelledRankings(Kind):
         if not made[0].per:
             name = next((name for name in given if name != "per"), None)
             raise InputError(
-                f"--{name.replace('_', '-')} is for many rankings, and needs --per" if name else "per names no column",
+                f"{flag(name)} is for many rankings, and needs --per" if name else "--per names no column",
                 "name the columns of a ranking with --per",
             )
         return made
@@ -67,7 +68,7 @@ class LabelledRankings(Kind):
         from streameval.kinds.rankings.results import save
         from streameval.study.results import refuse_others
 
-        refuse_others(folder, self.tables, self.name, "exact --per")
+        refuse_others(folder, self.tables, self.name, "`exact --per`")
         return save(folder, identity, run, lambda found: self.page(folder.resolve().name, None, found),
                     lambda found, rows: rankings_database(rows, found, self.tables))  # fmt: skip
 

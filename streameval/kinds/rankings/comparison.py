@@ -20,6 +20,7 @@ from streameval.queries.measured import metric_names
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.text.options import flag
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _DIFFERENCES = pa.schema(
@@ -123,8 +124,7 @@ class _RankingsSide:
         for name in ("gain", "ties", "no_positives"):
             own, theirs = (side.results.summary["parameters"][name] for side in (self, other))
             if own != theirs:
-                flag = f"--{name.replace('_', '-')}"
-                raise InputError(f"{self.path} was evaluated with {flag} {own}, {other.path} with {theirs}",
+                raise InputError(f"{self.path} was evaluated with {flag(name)}={own}, {other.path} with {theirs}",
                                  "evaluate both alike")  # fmt: skip
 
     @property

@@ -60,7 +60,7 @@ class Adopted(Method):
         if self.drawn not in DESIGNS:
             *others, unknown = DESIGNS
             hint = f"there are: {', '.join(others)}; or {unknown}, for a draw that is none of these"
-            raise InputError(f"drawn is '{self.drawn}'", hint)
+            raise InputError(f"--drawn is '{self.drawn}'", hint)
         check_stages(self.stages)
         if self.stages > 1 and (self.design.weighted or self.design.refused):
             raise InputError(

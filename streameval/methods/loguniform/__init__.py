@@ -70,11 +70,11 @@ class LogUniform(InStages):
         """Check every parameter."""
         super().__post_init__()
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
-            raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
+            raise InputError(f"--judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
-            raise InputError(f"judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
+            raise InputError(f"--judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
         if self.growing and (self.judge_accuracy is not None or self.judge_sample is not None):
-            raise InputError("a judge does not go with growing", "leave out growing, or the judge; stages go with it")
+            raise InputError("a judge does not go with --growing", "leave out one of them; --stages goes with a judge")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.

@@ -99,18 +99,20 @@ class Paula(Method):
     def __post_init__(self) -> None:
         """Check every parameter."""
         if self.window < 1:
-            raise InputError(f"window is {self.window}, below 1", "the paper uses 50 to 100 labels per grid point")
+            raise InputError(f"--window is {self.window}, below 1", "the paper uses 50 to 100 labels per grid point")
         check_budget(self.budget)
         if self.alpha is not None:
             check_alpha(self.alpha)
         if self.epsilon is not None and (self.alpha is not None or self.budget is not None):
-            raise InputError("epsilon cannot be given with alpha or budget", "they choose epsilon; leave it out")
+            raise InputError("--epsilon cannot be given with --alpha or --budget", "they choose epsilon; leave it out")
         if self._epsilon_is_free and self.head is not None:
-            raise InputError("head cannot be given with alpha or budget", "they choose epsilon, and epsilon the head")
+            raise InputError(
+                "--head cannot be given with --alpha or --budget", "they choose the head too; leave it out"
+            )
         ratio = parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
         if self.head is not None and self.head < least_head(ratio, self.window):
             raise InputError(
-                f"head is {self.head:,}: too small for epsilon {self.epsilon} and window {self.window}",
+                f"--head is {self.head:,}: too small for --epsilon {self.epsilon} and --window {self.window}",
                 f"the smallest head that works is {least_head(ratio, self.window):,}",
             )
         if self.confidence is not None:

@@ -120,7 +120,7 @@ def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layo
     best = _search(holds, lambda layout: layout.labels, 1, (window, tail, n_items))
     if best is None:
         raise InputError(
-            f"alpha {alpha} is out of PAULA's reach with a window of {window}",
+            f"--alpha {alpha} is out of PAULA's reach with a window of {window}",
             f"gamma alone takes about {2 / window:.1%}; a larger window takes less",
         )
     return best

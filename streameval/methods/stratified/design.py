@@ -63,7 +63,7 @@ def _grid(epsilon: str | float, head: int | None, setting: Setting) -> Stratifie
     ratio = parse_epsilon(epsilon)
     least = math.ceil(2 / ratio)
     if head is not None and head < least:
-        raise InputError(f"head is {head:,}: too small for epsilon {epsilon}", f"the smallest that works is {least:,}")
+        raise InputError(f"--head is {head:,}: too small for --epsilon {epsilon}", f"{least:,} is the smallest")
     first = head if head is not None else math.ceil(_HEAD_LABELS / ratio)
     g = geometric_grid(n_items, ratio, first)
     head_end = min(g.head_end, n_items)
@@ -92,15 +92,16 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
     beta = (1 + alpha) / (1 + float(epsilon))
     if beta <= 1:
         raise InputError(
-            f"alpha {alpha} leaves nothing to sampling: beta = (1 + alpha) / (1 + epsilon) is {beta:.4f}, not above 1",
-            f"epsilon must be below {alpha}; it is {epsilon}",
+            f"--alpha {alpha} leaves nothing to sampling: "
+            f"beta = (1 + alpha) / (1 + epsilon) is {beta:.4f}, not above 1",
+            f"--epsilon must be below {alpha}; it is {epsilon}",
         )
     radius = (beta - 1 if claim == "printed" else 1 - 1 / beta) * p_min
     needed, each = math.log(2 * (grid.points.size - 1) / delta), 2 * radius**2
     if needed > each * 2**31:
         raise InputError(
-            f"alpha {alpha} with min_precision {p_min} takes more than {2**31:,} slots",
-            "a larger min_precision, or a smaller epsilon, asks for fewer",
+            f"--alpha {alpha} with --min-precision {p_min} takes more than {2**31:,} slots",
+            "a larger --min-precision, or a smaller --epsilon, asks for fewer",
         )
     return _with_slots(grid, math.ceil(needed / each), beta)
 

@@ -59,7 +59,7 @@ class Uniform(Sampled):
         """Check every parameter."""
         super().__post_init__()
         if self.first is not None and self.first < 1:
-            raise InputError(f"first is {self.first:,} items, below 1")
+            raise InputError(f"--first is {self.first:,} items, below 1")
 
     @property
     def at(self) -> int | None:
@@ -124,7 +124,7 @@ class Uniform(Sampled):
         """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
         last = n_items if self.at is None else self.at
         if last > n_items:
-            raise InputError(f"first is {last:,} items, but there are {n_items:,} items")
+            raise InputError(f"--first is {last:,} items, but there are {n_items:,} items")
         if (self.budget or self._planned(last)) >= last:
             return 0, last, last
         if self.at is not None:

@@ -49,7 +49,7 @@ class Session:
         self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None, memory: float = 2.0
     ) -> None:
         if not 0 < memory < 1e6:
-            raise InputError(f"memory is {memory}", "give gigabytes, such as 2")
+            raise InputError(f"--memory is {memory}", "give gigabytes, such as 2")
         self._memory = int(memory * 1e9)
         given = {name: os.path.abspath(os.fspath(file)) for name, file in (files or {}).items()}
         for name in given:

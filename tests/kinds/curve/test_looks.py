@@ -164,12 +164,24 @@ def test_a_dry_run_says_what_growing_would_add_and_adds_nothing(study, capsys):
     assert "0 more items would be planned" in capsys.readouterr().out
 
 
+def test_why_a_study_grew_by_fewer_labels_than_allowed_is_said(study, capsys):
+    path = str(study[0])
+    assert run(["grow", path, "--labels", "600", "--dry-run"]) == 0
+    assert "Up to 600 more were allowed; stages are added whole.\n" in capsys.readouterr().out
+    assert run(["grow", path, "--labels", "9999999"]) == 0
+    assert (
+        "Up to 9,999,999 more were allowed; stages are added whole, and this is the last.\n" in capsys.readouterr().out
+    )
+    assert run(["grow", path, "--labels", "9"]) == 2
+    assert "all 4 stages of its plan are planned already" in capsys.readouterr().err
+
+
 def test_bad_input(study, ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
         (["--labels", "1"], "1 more labels do not reach the next stage"),
         (["--labels", "9", "--half-width", "0.1"], "give one of them"),
-        ([], "give one of them"),
+        ([], "grow takes --labels N, --half-width X or --rest. Hint: give one of them"),
         (["--half-width", "2"], "outside (0, 1)"),
     ]:
         assert run(["grow", path, *arguments]) == 2
@@ -177,9 +189,9 @@ def test_bad_input(study, ranking, tmp_path, capsys):
     single = str(tmp_path / "single")
     plan = ["plan", str(ranking[0]), "--study", single, "--seed", "0"]
     assert run([*plan, "--method", "paula", "--stages", "3", "--growing"]) == 2
-    assert "method paula has no parameter 'stages'" in capsys.readouterr().err
+    assert "method paula has no parameter --stages" in capsys.readouterr().err
     assert run(plan) == 0
     assert run(["grow", single, "--labels", "100"]) == 2
-    assert "no stage left" in capsys.readouterr().err
+    assert "made without stages to grow by" in capsys.readouterr().err
     with pytest.raises(InputError, match="stages is 0"):
         create("loguniform", {"stages": 0})

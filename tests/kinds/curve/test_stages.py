@@ -261,8 +261,8 @@ def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
 
 # what goes with what: 0 works, else what the one line says
 BESIDE = {
-    ("--stages", "3", "--growing"): {"--judge": "growing does not go with a judge", "--judge-sample": "with growing",
-                                     "--adaptive": "adaptive does not go with stages"},
+    ("--stages", "3", "--growing"): {"--judge": "growing does not go with a judge", "--judge-sample": "with --growing",
+                                     "--adaptive": "adaptive does not go with --stages"},
     ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "a judge does not go with slices",
                        "--stages": "stages does not go with slices", "--adaptive": "adaptive does not go with"},
     ("--on", "item"): {"--judge": "a judge does not go with draws by key", "--stages": 0,
@@ -270,7 +270,7 @@ BESIDE = {
                             "--adaptive": "adaptive does not go with draws by key"},
     ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--stages": "no parameter",
                             "--adaptive": "no parameter"},
-    ("--stages", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "adaptive does not go with stages"},
+    ("--stages", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "adaptive does not go with --stages"},
 }  # fmt: skip
 VALUES = {"--judge": ["said"], "--judge-sample": ["2500"], "--stages": ["2"], "--adaptive": []}
 

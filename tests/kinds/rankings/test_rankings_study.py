@@ -137,7 +137,7 @@ def test_what_does_not_go_together_is_one_line(two):
             streameval.compare(*(two / name for name in names))
     with pytest.raises(StudyError, match="holds results of rankings, which have no curve"):
         streameval.Study(two / "old").evaluation()
-    with pytest.raises(StudyError, match="was not written by exact --per"):
+    with pytest.raises(StudyError, match="was not written by `exact --per`"):
         streameval.exact(other, per="query", out=two / "one", **options)
     with pytest.raises(StudyError, match="was not written by exact"):
         streameval.exact(other, out=two / "old", **options)

@@ -1,0 +1,48 @@
+"""Options that sentences name: errors write them as flags, and Python shows them as keywords."""
+
+from __future__ import annotations
+
+import re
+
+# a command stays as it is; behind `=` is any value, behind a space a number, a placeholder, or what is quoted
+_NAMED = re.compile(
+    r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
+    r"(?:=(?P<word>[^\s,;:)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
+)
+
+
+def flag(name: str) -> str:
+    """Name an option as the command line does.
+
+    >>> flag("judge_sample")
+    '--judge-sample'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def with_flags(text: str) -> str:
+    """Write values behind flags as people type them.
+
+    >>> with_flags("put these last with --nan=last")
+    'put these last with --nan last'
+    """
+    return _NAMED.sub(lambda found: f"--{found['name']} {found['word']}" if found["word"] else found[0], text)
+
+
+def with_keywords(text: str) -> str:
+    """Write flags as keywords of Python; what is a command stays one.
+
+    >>> with_keywords("--alpha 1e-3 is low; --rankings 40, or --nan=last. Next: streameval plan a --seed 3")
+    "alpha=1e-3 is low; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
+    """
+    return _NAMED.sub(_keyword, text)
+
+
+def _keyword(found: re.Match[str]) -> str:
+    value = found["word"] or found["value"]
+    if found["command"]:
+        return found[0]
+    name = found["name"].replace("-", "_")
+    if value is None:
+        return name
+    return f"{name}={value}" if re.fullmatch(r"[A-Z]+|\d+(\.\d+)?(e-?\d+)?|'.*'", value) else f"{name}={value!r}"
