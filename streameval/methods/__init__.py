@@ -243,6 +243,11 @@ def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, 
     return {key: value for key, value in given.items() if key in names}
 
 
+def parameters_of_any() -> list[str]:
+    """Names of the parameters of all methods."""
+    return [*dict.fromkeys(name for method in available().values() for name in parameter_names(method))]
+
+
 def parameter_names(method: type[Method]) -> list[str]:
     """Names of a method's parameters, in order."""
     return [field.name for field in fields(cast(Any, method)) if field.init]

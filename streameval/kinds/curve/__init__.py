@@ -39,10 +39,10 @@ class OneRanking(Kind):
         if verb not in self.asked_by:
             return super().accepts(verb)
         from streameval.kinds.curve.plan import OPTIONS
-        from streameval.methods import available, parameter_names
+        from streameval.methods import parameters_of_any
 
         options = (one.name for kind in OPTIONS for one in fields(kind))
-        return {"method", "by", *options, *(name for one in available().values() for name in parameter_names(one))}
+        return {"method", "by", *options, *parameters_of_any()}
 
     def plan(
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
@@ -50,6 +50,7 @@ class OneRanking(Kind):
         """Choose the ranks to label."""
         from streameval.kinds.curve.plan import planned
 
+        self.refuse_others("plan", given)
         return planned(ranking, study, given, seed, *how)
 
     def files(self, plan: Plan | None) -> list[str]:
