@@ -48,6 +48,7 @@ class Kind:
         name: As in plan.json and evaluation.json; that of its file or folder here.
         about: A study of this kind, for messages: "a study of one ranking".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
+        answers: Verbs that read its results; all others refuse it, and name these.
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
@@ -56,6 +57,7 @@ class Kind:
     name: ClassVar[str]
     about: ClassVar[str]
     tables: ClassVar[Mapping[str, str]] = {}
+    answers: ClassVar[tuple[str, ...]] = ("show", "check", "report", "sql", "publish")
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
@@ -259,7 +261,7 @@ class Kind:
 
     def difference(self, a: Path, b: Path, confidence: float) -> Any:
         """Compare two studies; kinds that do it by the same function are compared with one another."""
-        raise InputError(f"{a} is {self.about}, which is not compared yet", "read both with sql")
+        raise NotImplementedError
 
     def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
         """What `compare` says: with --json, and otherwise."""
@@ -306,6 +308,16 @@ def kind_of(folder: Path) -> Kind:
     if name not in kinds:
         raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
     return named(name)
+
+
+def answering(study: str | os.PathLike[str], verb: str) -> Kind:
+    """Give the kind of study that a folder holds; a `StudyError` where a verb reads none such."""
+    kind = kind_of(Path(study))
+    if verb in kind.answers:
+        return kind
+    *most, last = kind.answers
+    raise StudyError(f"{os.fspath(study)} is {kind.about}, which {verb} does not read",
+                     f"{', '.join(most)} and {last} do")  # fmt: skip
 
 
 def database_of(study: str | os.PathLike[str]) -> Database:

@@ -222,8 +222,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
 def method_of(plan: Plan) -> Method:
     """Give the method that a plan was made with; a `StudyError` where it is of a kind of study that has none."""
     if plan.kind != "curve":
-        raise StudyError(f"this is a study of {plan.kind.replace('_', ' ')}, and has no curve",
-                         "evaluate, labels, report and sql read it")  # fmt: skip
+        raise StudyError(f"this is a study of {plan.kind.replace('_', ' ')}, and has no curve")
     return create(plan.method, dict(plan.parameters))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, StudyError
+from streameval.kinds import answering
 from streameval.methods import Look, Sequential, method_of
 from streameval.methods.stages import LooksAtFirst
 from streameval.options import option, split, takes
@@ -76,6 +77,7 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
 
 def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:
     """Give the plan of a study as `grow` would make it, and write nothing; the same one where the request is met."""
+    answering(study.folder, "grow")
     if plan.marks is not None:
         raise StudyError(f"{study.folder}: a plan by slices cannot grow", "plan anew with more labels")
     if how.rest:

@@ -31,6 +31,7 @@ class OneRanking(Kind):
 
     name = "curve"
     about = "a study of one ranking"
+    answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
     asked_by: ClassVar = {"plan": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from streameval.kinds import Kind
 from streameval.kinds.curve import OneRanking
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class LabelledList(OneRanking):
 
     name = "labelled_list"
     about = "a labelled list"
+    answers = (*Kind.answers, "compare", "extrapolate")
     asked_by: ClassVar = {}
     options: ClassVar = {"exact": (Alone,)}
 

@@ -26,6 +26,7 @@ class LabelledRankings(Kind):
 
     name = "rankings"
     about = "a list of labelled rankings"
+    answers = (*Kind.answers, "compare")
     options: ClassVar = {"exact": (PerRanking,)}
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
