@@ -22,8 +22,8 @@ from typing import TypeVar
 
 from streameval.text.credentials import masked
 
-Asked = TypeVar("Asked")
-Answer = TypeVar("Answer")
+AnyAsked = TypeVar("AnyAsked")
+AnyAnswer = TypeVar("AnyAnswer")
 EXIT_DONE = 0
 EXIT_DEFECT = 1
 EXIT_INPUT = 2
@@ -159,8 +159,8 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{close[0]}'?" if close else None
 
 
-def of_each(asked: Iterable[Asked], answer: Callable[[Asked], Answer]) -> list[Answer]:
-    """Answer all that is asked; one `InputError` names everything that has no answer."""
+def of_each(asked: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) -> list[AnyAnswer]:
+    """AnyAnswer all that is asked; one `InputError` names everything that has no answer."""
     answers, refused = [], []
     for one in asked:
         try:

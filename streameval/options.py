@@ -75,7 +75,7 @@ def _named(verb: Callable[..., Any]) -> list[str]:
 
 def _unknown(verb: Callable[..., Any], name: str) -> InputError:
     """Refuse a keyword that a function does not take: say which is meant, or whose it is."""
-    functions = {one: made for one in streameval.__all__ if isfunction(made := getattr(streameval, one))}
+    functions = {one: made for one in dir(streameval) if isfunction(made := getattr(streameval, one))}
     owners = [one for one, made in functions.items() if name in keywords(made)]
     hint = f"it is an option of {', '.join(owners)}" if owners else did_you_mean(name, keywords(verb))
     return InputError(f"{verb.__name__} has no option '{name}'", hint)

@@ -189,8 +189,7 @@ def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
     methods: dict[str, type[Method]] = {}
     for info in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{info.name}")
-        method = getattr(module, "METHOD", None)
-        if method is not None:
+        if (method := getattr(module, "METHOD", None)) is not None:
             methods[method.name] = method
     return dict(sorted(methods.items()))
 
@@ -238,13 +237,12 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
 
 def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
     """Of parameters given to any method, those that a method has."""
-    names = parameter_names(method)
-    return {key: value for key, value in given.items() if key in names}
+    return {key: value for key, value in given.items() if key in parameter_names(method)}
 
 
 def parameters_of_any() -> list[str]:
     """Names of the parameters of all methods."""
-    return [*dict.fromkeys(name for method in available().values() for name in parameter_names(method))]
+    return [name for method in available().values() for name in parameter_names(method)]
 
 
 def parameter_names(method: type[Method]) -> list[str]:

@@ -139,7 +139,7 @@ def half_width_sentence(found: Evaluation) -> str:
     text = width_reached(half)
     if half["alpha"] >= 1 and "all_items" not in half:
         upper = found.curve.precision_at(half["rank"]).upper
-        text = f"{text[:-1]}, and is at most {upper:.2%}." if upper < 1 else _silent(half["rank"])
+        text = _silent(half["rank"]) if upper > 0.9999 else f"{text[:-1]}, and is at most {upper:.2%}."
     missing = account["planned"] - account["labelled"]
     if missing:
         text += f" {missing:,} planned labels are missing, which can only widen it."

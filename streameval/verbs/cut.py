@@ -57,7 +57,7 @@ def cut(
             better in the study's own list, ties of it included.
 
     Returns:
-        Cut: `Cut.write` writes its items.
+        Cut: There is no `out` here: `Cut.write` writes its items to a folder, in an `order`.
 
     Raises:
         InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be

@@ -66,6 +66,7 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
         StudyError: No study, or one that was not planned to grow.
     """
     (how,) = split([Growth], by, "grow")
+    answering(study, "grow")
     folder = Study(Path(study))
     with folder.changing():
         plan = folder.plan()
@@ -77,7 +78,6 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
 
 def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:
     """Give the plan of a study as `grow` would make it, and write nothing; the same one where the request is met."""
-    answering(study.folder, "grow")
     if plan.marks is not None:
         raise StudyError(f"{study.folder}: a plan by slices cannot grow", "plan anew with more labels")
     if how.rest:

@@ -35,6 +35,7 @@ def grow(
     Args:
         study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
     """
+    from streameval.kinds import answering
     from streameval.methods import method_of
     from streameval.parquet.account import Forecast
     from streameval.study import Study
@@ -42,6 +43,7 @@ def grow(
     from streameval.verbs.grow import grown_plan
 
     folder, how = Study(study), Growth(**by.given())
+    answering(study, "grow")
     there = folder.plan()
     grown = grown_plan(folder, there, how) if batch.dry_run else verb(study, **by.given())
     labels, more = grown.table.num_rows, grown.table.num_rows - there.table.num_rows

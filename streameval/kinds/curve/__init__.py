@@ -106,6 +106,16 @@ class OneRanking(Kind):
 
         return answer(found, question)
 
+    def measures(self, found: Evaluation | SliceResult) -> tuple[str, ...]:
+        """What can be asked for, as it is written; K stands for any number of items."""
+        from streameval.study.answers.curve import written
+
+        return written(found)
+
+    def main_measures(self, found: Evaluation) -> list[str]:
+        """None: the verdict says what is proven of a curve."""
+        return []
+
     def claim(self, found: Evaluation | SliceResult) -> Claim:
         """What the bounds promise."""
         return found.curve.claim
