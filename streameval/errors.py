@@ -16,12 +16,15 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral
+from typing import TypeVar
 
 from streameval.text.credentials import masked
 from streameval.text.options import with_flags, with_keywords
 
+AnyAsked = TypeVar("AnyAsked")
+AnyAnswer = TypeVar("AnyAnswer")
 EXIT_DONE = 0
 EXIT_DEFECT = 1
 EXIT_INPUT = 2
@@ -156,11 +159,32 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     'there are: item, score'
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if close := closest(name, names):
+        return close
     shown = ", ".join(names[:12])
     return f"there are: {shown}{' …' if len(names) > 12 else ''}" if names else "there are none"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Hint at the closest of the known names; None where none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean '{close[0]}'?" if close else None
+
+
+def of_each(asked: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) -> list[AnyAnswer]:
+    """AnyAnswer all that is asked; one `InputError` names everything that has no answer."""
+    answers, refused = [], []
+    for one in asked:
+        try:
+            answers.append(answer(one))
+        except InputError as error:
+            refused.append(error)
+    if len(refused) > 1:
+        hints = dict.fromkeys(error.hint for error in refused if error.hint)
+        raise InputError("; ".join(error.what for error in refused), "; ".join(hints) or None)
+    if refused:
+        raise refused[0]
+    return answers
 
 
 def check_misses(misses: object) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
-from functools import cache
+from functools import cache, wraps
+from inspect import isfunction, signature
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import streameval
 from streameval.errors import InputError, did_you_mean
 from streameval.text.options import flag
 
@@ -37,14 +39,47 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def takes(*kinds: Any) -> Callable[[AnyVerb], AnyVerb]:
-    """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference."""
+def takes(*kinds: Any, more: Callable[[], Iterable[str]] = tuple) -> Callable[[AnyVerb], AnyVerb]:
+    """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference.
+
+    A keyword that it does not take is refused (InputError): says which is meant, or whose it is.
+
+    Args:
+        more: Gives the names of further keywords.
+    """
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        vars(verb)["option_kinds"] = kinds
-        return verb
+        quick = [*_named(verb), *(one.name for kind in kinds for one in fields(kind))]
+
+        @wraps(verb)
+        def checked(*given: Any, **named: Any) -> Any:
+            for name in [name for name in named if name not in quick]:
+                if name not in keywords(checked):
+                    raise _unknown(checked, name)
+            return verb(*given, **named)
+
+        vars(checked).update(option_kinds=kinds, keywords=lambda: [*dict.fromkeys([*quick, *more()])])
+        return cast(AnyVerb, checked)
 
     return declared
+
+
+def keywords(verb: Callable[..., Any]) -> list[str]:
+    """Names of all that a function takes."""
+    names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _named(verb)
+    return names
+
+
+def _named(verb: Callable[..., Any]) -> list[str]:
+    return [one.name for one in signature(verb).parameters.values() if one.kind is not one.VAR_KEYWORD]
+
+
+def _unknown(verb: Callable[..., Any], name: str) -> InputError:
+    """Refuse a keyword that a function does not take: say which is meant, or whose it is."""
+    functions = {one: made for one in dir(streameval) if isfunction(made := getattr(streameval, one))}
+    owners = [one for one, made in functions.items() if name in keywords(made)]
+    hint = f"it is an option of {', '.join(owners)}" if owners else did_you_mean(name, keywords(verb))
+    return InputError(f"{verb.__name__} has no option '{name}'", hint)
 
 
 def listed(given: Any) -> tuple[str, ...]:

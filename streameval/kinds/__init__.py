@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from streameval.study.database.writer import Database
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
-    from streameval.study.take_in import TakenIn
     from streameval.types import Claim, Plan
 
 EVALUATE = "run evaluate again"
@@ -49,6 +48,7 @@ class Kind:
         name: As in plan.json and evaluation.json; that of its file or folder here.
         about: A study of this kind, for messages: "a study of one ranking".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
+        answers: Verbs that read its results; all others refuse it, and name these.
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
@@ -57,6 +57,7 @@ class Kind:
     name: ClassVar[str]
     about: ClassVar[str]
     tables: ClassVar[Mapping[str, str]] = {}
+    answers: ClassVar[tuple[str, ...]] = ("show", "check", "report", "sql", "publish")
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
@@ -69,7 +70,8 @@ class Kind:
     def refuse_others(self, verb: str, given: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
         strangers = sorted(set(given) - self.accepts(verb))
-        owners = {name: [kind.about for kind in available().values() if name in kind.accepts(verb)]
+        asked = {kind: f" (--{option})" if (option := kind.asked_by.get(verb)) else "" for kind in available().values()}
+        owners = {name: [f"{kind.about}{how}" for kind, how in asked.items() if name in kind.accepts(verb)]
                   for name in strangers}  # fmt: skip
         if names := [name for name in strangers if owners[name]]:
             flags = ", ".join(map(flag, names))
@@ -119,6 +121,7 @@ class Kind:
             given: Options, as they were given.
         """
         from streameval.labelling.rules import vote_rule
+        from streameval.study.summary import summary_of
         from streameval.study.take_in import take_in
 
         asked = self.asked("evaluate", given)
@@ -126,7 +129,7 @@ class Kind:
         plan = folder.plan()
         taken = take_in(folder, plan, labels, asked[0], asked[1])
         tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
-        summary = {**self._summary(plan, taken, asked[1], claim), **more, "votes": folder.labels.state()}
+        summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": folder.labels.state()}
         results = self._result(summary, tables)
         self.save(folder, plan, results)
         return results
@@ -140,32 +143,6 @@ class Kind:
             asked: The options of `evaluate`.
         """
         raise NotImplementedError
-
-    def _summary(self, plan: Plan, taken: TakenIn, judging: Judging, claim: Claim) -> dict[str, Any]:
-        from streameval import __version__
-        from streameval.labelling.rules import vote_rule
-        from streameval.study.formats import marked
-        from streameval.study.results import evaluation_id
-
-        tallied = taken.tallied
-        return {
-            **marked(self.name),
-            "evaluation_id": evaluation_id(plan, tallied.labels),
-            "study": plan.plan_id,
-            "version": __version__,
-            "method": plan.method,
-            "n_items": plan.n_items,
-            "parameters": dict(plan.parameters),
-            "ranking": dict(plan.ranking),
-            "vote": str(vote_rule(judging.vote)),
-            "prefer": list(judging.prefer),
-            "label_error": 0.0,
-            "claim": claim.as_dict(),
-            "account": dict(tallied.labels.account),
-            "agreement": tallied.agreement.as_dict(),
-            "sources": taken.given,
-            **taken.doubts,
-        }
 
     def save(self, folder: Study, plan: Plan | None, found: Any) -> None:
         """Write all results; evaluation.json last."""
@@ -188,10 +165,11 @@ class Kind:
         Args:
             number: How a value is shown.
         """
+        from streameval.questions.printed import measure_of
         from streameval.reporting.said import Columns, Told
 
         account, sides = found.summary["account"], ["lower", "estimate", "upper"]
-        rows = [[f"{row['metric']} {row['argument']}".strip(), *(number(row[side]) for side in sides)]
+        rows = [[measure_of(row["metric"], row["argument"]), *(number(row[side]) for side in sides)]
                 for row in found.metrics.to_pylist()]  # fmt: skip
         claim = f"{account['labelled']:,} of {account['planned']:,} labels."
         return Told(claim, Columns(["metric", *sides], rows), [])
@@ -230,6 +208,18 @@ class Kind:
 
         return answer(found, question)
 
+    def measures(self, found: Any) -> tuple[str, ...]:
+        """What can be asked for, as it is written; K stands for any number of items."""
+        from streameval.study.answers.rankings import measures
+
+        return measures(found)
+
+    def main_measures(self, found: Any) -> list[str]:
+        """The measures that `show` names without being asked: those of whole rankings, and at the last cutoff."""
+        names = self.measures(found)
+        last = names[-1].partition("@")[2] if names else ""
+        return [name for name in names if name.partition("@")[2] in ("", last)]
+
     def claim(self, found: Any) -> Claim:
         """What the bounds promise."""
         from streameval.types import Claim
@@ -260,7 +250,7 @@ class Kind:
 
     def difference(self, a: Path, b: Path, confidence: float) -> Any:
         """Compare two studies; kinds that do it by the same function are compared with one another."""
-        raise InputError(f"{a} is {self.about}, which is not compared yet", "read both with sql")
+        raise NotImplementedError
 
     def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
         """What `compare` says: with --json, and otherwise."""
@@ -307,6 +297,16 @@ def kind_of(folder: Path) -> Kind:
     if name not in kinds:
         raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
     return named(name)
+
+
+def answering(study: str | os.PathLike[str], verb: str) -> Kind:
+    """Give the kind of study that a folder holds; a `StudyError` where a verb reads none such."""
+    kind = kind_of(Path(study))
+    if verb in kind.answers:
+        return kind
+    *most, last = kind.answers
+    raise StudyError(f"{os.fspath(study)} is {kind.about}, which {verb} does not read",
+                     f"{', '.join(most)} and {last} do")  # fmt: skip
 
 
 def database_of(study: str | os.PathLike[str]) -> Database:

@@ -190,8 +190,7 @@ def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
     methods: dict[str, type[Method]] = {}
     for info in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{info.name}")
-        method = getattr(module, "METHOD", None)
-        if method is not None:
+        if (method := getattr(module, "METHOD", None)) is not None:
             methods[method.name] = method
     return dict(sorted(methods.items()))
 
@@ -223,8 +222,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
 def method_of(plan: Plan) -> Method:
     """Give the method that a plan was made with; a `StudyError` where it is of a kind of study that has none."""
     if plan.kind != "curve":
-        raise StudyError(f"this is a study of {plan.kind.replace('_', ' ')}, and has no curve",
-                         "evaluate, labels, report and sql read it")  # fmt: skip
+        raise StudyError(f"this is a study of {plan.kind.replace('_', ' ')}, and has no curve")
     return create(plan.method, dict(plan.parameters))
 
 
@@ -240,8 +238,12 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
 
 def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
     """Of parameters given to any method, those that a method has."""
-    names = parameter_names(method)
-    return {key: value for key, value in given.items() if key in names}
+    return {key: value for key, value in given.items() if key in parameter_names(method)}
+
+
+def parameters_of_any() -> list[str]:
+    """Names of the parameters of all methods."""
+    return [name for method in available().values() for name in parameter_names(method)]
 
 
 def parameter_names(method: type[Method]) -> list[str]:

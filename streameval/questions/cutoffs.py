@@ -10,11 +10,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-from streameval.errors import InputError
+from streameval.errors import InputError, closest
 from streameval.text import short
 
 CutoffKind = Literal["rank", "share", "score", "precision", "recall", "max_f"]
 FORM = "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5"
+_VALUED = ("score", "precision", "recall")
 _MOST = 2**63 - 1
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
@@ -150,8 +151,10 @@ def _one(text: str, start: int, end: int) -> Cutoff:
     rank = number(kind)
     if rank is None or rank != rank.to_integral_value():
         raise refused(text, start, FORM)
-    if not 1 <= rank <= _MOST:
-        raise refused(text, start, f"rank {kind} is outside 1..{_MOST:,}")
+    if rank < 1:
+        raise refused(text, start, f"rank {kind} is below 1, the rank of the best item")
+    if rank > _MOST:
+        raise refused(text, start, f"rank {kind} is beyond any list")
     return Cutoff("rank", int(rank))
 
 
@@ -160,7 +163,7 @@ def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
     if kind in ("precision", "recall"):
         return Cutoff("precision" if kind == "precision" else "recall", _share(text, start, kind, value))
     if kind != "score" or not re.fullmatch(r"[^\s,<>=]+", value):
-        raise refused(text, start, FORM)
+        raise refused(text, start, FORM, None if kind == "score" else closest(kind, _VALUED))
     score = number(value)
     return Cutoff("score", value if score is None else _trimmed(f"{score:f}"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ _ABOUT = (
     "way on other items."
 )
 COLOURS = "#2f6db0", "#a2410f"
-# metrics that the terminal shows, and the page before all of them
-SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
+_SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
+_VALUES = ("a", "b", "lower", "upper", "higher")
 
 
 def verdict(found: Comparison) -> str:
@@ -112,9 +112,10 @@ def page(found: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
     both, still = names(found.a.name, found.b.name), picture(spec(figure(found)), "svg").decode()
     title = f"{both[0]} and {both[1]} compared"
-    rows = [(metric_name(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
+    differences = found.differences.to_pylist()
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
-    main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
+    main, every = ([[metric_name(row), *_cells(found, row)] for row in rows]
+                   for rows in (main_rows(differences), differences))  # fmt: skip
     about = "Share of positives among the first k items."
     label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
@@ -147,6 +148,13 @@ def names(*folders: str) -> list[str]:
 def side_labels(*folders: str) -> dict[str, str]:
     """What a chart calls each of two studies."""
     return {side: f"{side}: {name}" for side, name in zip("ab", names(*folders), strict=True)}
+
+
+def main_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that the terminal shows, and the page before all of them; one of two that no miss sets apart."""
+    same = {tuple(row[key] for key in _VALUES): row for row in reversed(rows) if row["metric"] == "average_precision"}
+    return [row for row in rows if row["metric"] in _SHOWN
+            and (row["metric"] != "average_precision" or same[tuple(row[key] for key in _VALUES)] is row)]  # fmt: skip
 
 
 def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:

@@ -138,7 +138,8 @@ def half_width_sentence(found: Evaluation) -> str:
         return "No planned item has a label yet: the bounds are those of any list at all."
     text = width_reached(half)
     if half["alpha"] >= 1 and "all_items" not in half:
-        text = f"{text[:-1]}, and is at most {found.curve.precision_at(half['rank']).upper:.2%}."
+        upper = found.curve.precision_at(half["rank"]).upper
+        text = _silent(half["rank"]) if upper > 0.9999 else f"{text[:-1]}, and is at most {upper:.2%}."
     missing = account["planned"] - account["labelled"]
     if missing:
         text += f" {missing:,} planned labels are missing, which can only widen it."
@@ -150,7 +151,7 @@ def half_width_sentence(found: Evaluation) -> str:
 def width_reached(half: Mapping[str, Any]) -> str:
     """How far the bounds are apart, at which rank."""
     if half["alpha"] >= 1 and "all_items" not in half:
-        return f"No positive is proven among the first {half['rank']:,} items: precision there may be 0."
+        return f"No positive is proven among the first {_items(half['rank'])}: precision there may be 0."
     if "all_items" not in half:
         where = ", where it is widest" if half.get("widest", True) else ""
         return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
@@ -158,6 +159,14 @@ def width_reached(half: Mapping[str, Any]) -> str:
         f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
         f"at rank {half['rank']:,}. What --label-error adds to it stays, however many labels there are."
     )
+
+
+def _silent(rank: int) -> str:
+    return f"The labels say nothing of the first {_items(rank)}: precision there may be anything from 0 to 100 %."
+
+
+def _items(rank: int) -> str:
+    return "item" if rank == 1 else f"{rank:,} items"
 
 
 def promise(claim: Claim) -> str:

@@ -23,6 +23,7 @@ class Standing:
             that can no longer be used.
         head: What it is of, and how many of its labels are in.
         verdict: What is proven so far; why its results cannot be used; empty where there are none.
+        values: Measures with their bounds, a line each, and what else can be asked for; of a curve its verdict says it.
         next, leads_to: The command to run next, and what it does; empty where nothing has to be done.
         facts: `n_items`, `planned`, `labelled`, and `claim`, where there are results.
     """
@@ -31,17 +32,22 @@ class Standing:
     stage: str
     head: str
     verdict: str = ""
+    values: tuple[str, ...] = ()
     next: str = ""
     leads_to: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         after = f"      {self.leads_to}" if self.leads_to else ""
-        return "\n".join(filter(None, (self.head, self.verdict, f"Next: {self.next}{after}" if self.next else "")))
+        return "\n".join(
+            filter(None, (self.head, self.verdict, *self.values, f"Next: {self.next}{after}" if self.next else ""))
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        said = {name: getattr(self, name) for name in ("study", "stage", "head", "verdict", "next", "leads_to")}
+        said = {
+            name: getattr(self, name) for name in ("study", "stage", "head", "verdict", "values", "next", "leads_to")
+        }
         return {**said, **self.facts}
 
 
@@ -56,11 +62,11 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
     facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}, {number_of(planned, 'label')} planned"
     if why:
         again = shlex.join(["streameval", "evaluate", study])
-        return Standing(study, "outdated", f"{head}.", why, again, "makes the results again", facts)
+        return Standing(study, "outdated", f"{head}.", why, (), again, "makes the results again", facts)
     labelled = folder.labelled
     stage = "planned" if folder.selected(plan) is None else "selected"
     head = f"{head}{_labelled(labelled, planned)}."
-    return Standing(study, stage, head, "", *first_command(folder, plan), {**facts, "labelled": labelled})
+    return Standing(study, stage, head, "", (), *first_command(folder, plan), {**facts, "labelled": labelled})
 
 
 def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
@@ -84,7 +90,7 @@ def with_labels(
         tasks = "task is" if missing == 1 else "tasks are"
         after = NextCommand(remaining(study).command, f"{missing:,} {tasks} open")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
-    return Standing(study, "evaluated", head, so_far, *after, facts=facts)
+    return Standing(study, "evaluated", head, so_far, (), *after, facts=facts)
 
 
 def _labelled(labelled: int, planned: int) -> str:

@@ -65,5 +65,14 @@ def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingO
 
     >>> described(RankingOptions(threads=2), {"score": "conf", "budget": 500}).score
     'conf'
+
+    Raises:
+        InputError: What was described at once says otherwise.
     """
-    return replace(options or RankingOptions(), **own_of(RankingOptions, given))
+    named, said = own_of(RankingOptions, given), options or RankingOptions()
+    whole = replace(said, **named)
+    for name in named:
+        before, now = getattr(said, name), getattr(whole, name)
+        if before not in (getattr(RankingOptions, name), now):
+            raise InputError(f"{name} is {now!r}, and {before!r} in options", "say it once")
+    return whole

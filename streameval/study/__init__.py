@@ -260,6 +260,8 @@ class Study:
         except FileNotFoundError as error:
             if not self.folder.exists():
                 raise StudyError(f"{self.folder}: no such folder", "make a study with `streameval plan`") from error
+            if not self.exists and not (self.folder / "evaluation.json").exists():
+                self.plan()  # says that this is no study
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
         except StudyError:
             raise

@@ -7,6 +7,7 @@ sample, or that may grow where its labels say, has judge_sample.parquet: the ran
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -60,7 +61,7 @@ def _without_plan(folder: Path, missing: str | None) -> StudyError:
         (folder / name).exists() for name in ("plan.parquet", "votes")
     ):
         return StudyError(f"{folder}: every item has a label there, so nothing is planned, and nothing left to label",
-                          "show, check, report, sql, compare and publish read it")  # fmt: skip
+                          f"`streameval show {shlex.quote(str(folder))}` says what is known")  # fmt: skip
     return StudyError(f"{missing or folder / 'plan.parquet'}: no such file, so {folder} is not a study",
                       "make one with `streameval plan`")  # fmt: skip
 

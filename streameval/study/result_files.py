@@ -108,7 +108,7 @@ def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     """
     if summary["kind"] not in _WITH_CURVE:
         raise StudyError(f"{folder}: holds results of {str(summary['kind']).replace('_', ' ')}, which have no curve",
-                         "show, check, report, sql and compare read these")  # fmt: skip
+                         "give a study of one ranking")  # fmt: skip
     names = [*_WITH_CURVE[summary["kind"]], *(SLICES if summary.get("slices") else ())]
     files = read_tables(folder, summary, names, EVALUATE, _COLUMNS)
     envelope, curve_table, metrics = (files[name].table for name in COUNTED)

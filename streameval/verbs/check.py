@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError
+from streameval.errors import InputError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.notebook import Tabular
 from streameval.questions import CONDITION, Asked, Condition, Question
@@ -21,7 +21,7 @@ from streameval.questions.cutoffs import plain
 from streameval.study import Study
 from streameval.study.history import Outcome
 from streameval.study.provenance import more_labels, way_out
-from streameval.study.result_files import Evaluation
+from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 
 _COUNTS = ("yield", "positives", "rank", "dcg")
@@ -39,6 +39,8 @@ class Checked:
             it is wherever the bounds promise nothing.
         labels: About how many labels in all would decide it (a forecast); None where that cannot be said, or nothing
             needs deciding.
+        decides: The same in words, or why it cannot be said; empty where nothing needs deciding, and where labels are
+            not forecast: of many rankings, of exact results, and where nothing can be told (`Checks.why`).
     """
 
     check: str
@@ -46,6 +48,7 @@ class Checked:
     upper: float
     outcome: Outcome
     labels: int | None
+    decides: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -120,7 +123,7 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     kind = kind_of(folder.folder)
     result = kind.read(folder)
     why = _why_not(result, kind.claim(result), about)
-    checks = tuple(_checked(one, kind, result, why) for one in asked)
+    checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
     return Checks(checks, kind.claim(result), kind.promised(result), why, _next(folder, result, checks, why))
 
 
@@ -151,11 +154,10 @@ def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
     bounds = kind.answer(result, question)
     _refuse_impossible(question, condition)
     outcome = "inconclusive" if why else _outcome(bounds.lower, bounds.upper, condition)
-    account = result.summary.get("account", {})
-    needed = None
-    if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and not account.get("missing", 0):
-        needed = _labels_needed(bounds, float(condition.value), int(account["labelled"]), result.curve.n_items)
-    return Checked(str(question), bounds.lower, bounds.upper, outcome, needed)
+    needed, decides = None, ""
+    if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and result.label_table is not NO_LABELS:
+        needed, decides = _labels_needed(bounds, float(condition.value), result)
+    return Checked(str(question), bounds.lower, bounds.upper, outcome, needed, decides)
 
 
 def _refuse_impossible(question: Question, condition: Condition) -> None:
@@ -176,16 +178,22 @@ def _outcome(lower: float, upper: float, condition: Condition) -> Outcome:
     return "inconclusive" if low or high else "fail"
 
 
-def _labels_needed(bounds: Bounds, wanted: float, labelled: int, n_items: int) -> int | None:
-    """Labels that are forecast to decide, in five of six draws.
+def _labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[int | None, str]:
+    """Labels that are forecast to decide, in five of six draws, and what is said of them.
 
     The half-width is then the distance from the estimate to the number wanted, less the standard error of an estimate.
     """
-    lower, estimate, upper = bounds
-    distance = abs(estimate - wanted)  # NaN without an estimate, as all that is compared with it
-    if not labelled or not math.isfinite(upper - lower) or not distance >= 0.02 * (upper - lower):
-        return None
-    needed = labelled * ((upper - lower) / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
+    (lower, estimate, upper), account, n_items = bounds, result.summary["account"], result.curve.n_items
+    labelled, width, distance = int(account["labelled"]), upper - lower, abs(estimate - wanted)
+    if account.get("missing", 0):
+        return None, f"{account['missing']:,} planned ones are missing"
+    if math.isnan(distance) or not labelled or not math.isfinite(width):
+        return None, "no forecast: nothing is estimated"
+    if distance < 0.02 * width:
+        return None, "no forecast: the estimate is too close"
+    needed = labelled * (width / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
     digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
     rounded = int(math.ceil(needed / digits) * digits)
-    return rounded if labelled < rounded < n_items else None
+    if rounded <= labelled:
+        return None, "no forecast: so many are there"
+    return (rounded, f"about {rounded:,} in all") if rounded < n_items else (None, f"all {n_items:,} items")

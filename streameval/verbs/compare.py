@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streameval.errors import InputError
-from streameval.kinds import kind_of
+from streameval.kinds import answering
 from streameval.study import Study
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def compare(
         raise InputError(f"--confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
-    kinds = [kind_of(Path(path)) for path in (a, b)]
+    kinds = [answering(path, "compare") for path in (a, b)]
     if type(kinds[0]).difference is not type(kinds[1]).difference:
         for kind, path in zip(kinds, (a, b), strict=True):
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is

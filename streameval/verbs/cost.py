@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
+from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
-from streameval.text.options import flag
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
-@takes(RankingOptions)
+@takes(RankingOptions, more=parameters_of_any)
 def cost(
     items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
 ) -> Costs:
@@ -64,9 +63,6 @@ def cost(
     given = {key: value for key, value in parameters.items() if value is not None}
     refuse_alpha_with_budget(given)
     methods = available()
-    for key in given:
-        if not any(key in parameter_names(method) for method in methods.values()):
-            raise InputError(f"no method has a parameter {flag(key)}")
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
     n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
     rows, refusals = [], []

@@ -15,6 +15,7 @@ from streameval.curve import Curve
 from streameval.curve.points import best_f
 from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.kinds import answering
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_planned
@@ -56,7 +57,7 @@ def cut(
             better in the study's own list, ties of it included.
 
     Returns:
-        Cut: `Cut.write` writes its items.
+        Cut: There is no `out` here: `Cut.write` writes its items to a folder, in an `order`.
 
     Raises:
         InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be
@@ -66,6 +67,7 @@ def cut(
     target = Cutoff.of(cutoff)
     asked = {"cutoff": str(target)}
     misses = None if misses is None else check_misses(misses)
+    answering(study, "cut")
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.extrapolation import Counts, documents, extrapolate, interval
 from streameval.errors import InputError, StudyError
+from streameval.kinds import answering
 from streameval.metrics import cutoffs
 from streameval.options import listed
 from streameval.questions.cutoffs import Cutoff
@@ -44,6 +45,7 @@ def extrapolate_study(
         InputError: A target outside (0, 1), a cutoff that is no rank in 1..N, too few items.
         StudyError: No results, or bounds that contradict themselves.
     """
+    answering(study, "extrapolate")
     evaluation = Study(Path(study)).evaluation()
     curve, rest = evaluation.curve, evaluation.summary.get("misses_from")
     least = curve.n_items + (curve.misses if rest is None else int(rest["n_items"]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, StudyError
+from streameval.kinds import answering
 from streameval.methods import Look, Method, Sequential, method_of
 from streameval.methods.stages import LooksAtFirst
 from streameval.options import option, split, takes
@@ -68,6 +69,7 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
         StudyError: No study, or one that was not planned to grow.
     """
     (how,) = split([Growth], by, "grow")
+    answering(study, "grow")
     folder = Study(Path(study))
     with folder.changing():
         plan = folder.plan()

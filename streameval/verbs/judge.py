@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
 from streameval.judges.classes import answered, asked_judge, awaits_judge
+from streameval.kinds import answering
 from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
@@ -42,6 +43,7 @@ def judge(study: str | os.PathLike[str], answers: Sequence[Any] | Any, **columns
             which the judge might have seen.
         StudyError: The plan has no sample for a judge, or it has answered already, otherwise.
     """
+    answering(study, "judge")
     folder = Study(Path(study))
     (how,) = split([AnswerColumns], columns, "judge")
     several = isinstance(answers, Sequence) and not isinstance(answers, str)

@@ -14,6 +14,7 @@ import numpy as np
 
 from streameval.curve.runs import share_of
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
+from streameval.kinds import answering
 from streameval.methods import check_confidence
 from streameval.questions import Condition, Question
 from streameval.reporting.history import render
@@ -131,6 +132,7 @@ def _with_studies(history: History, days: Sequence[tuple[date, str]], allow: tup
     named = set(_falls(history))
     for day, folder in days:
         try:
+            answering(folder, "monitor")
             study = Study(Path(folder))
             history = _with_study(history, DayStudy(day, folder, study.plan(), study.evaluation()), allow)
         except StreamevalError as error:

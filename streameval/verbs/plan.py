@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.kinds import kind_for
 from streameval.kinds.curve.plan import JudgeColumn
+from streameval.methods import parameters_of_any
 from streameval.options import takes
 from streameval.progress import Progress, silent
 from streameval.queries.options import RankingsDraw
@@ -15,7 +16,7 @@ from streameval.study.reuse import Reuse
 from streameval.types import Plan
 
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw)
+@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, more=parameters_of_any)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],

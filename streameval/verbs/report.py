@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import ReportedStudy, figures
 from streameval.reporting.page import page
 from streameval.stores import atomic, locks
 from streameval.study import Study
+from streameval.study.result_files import Evaluation
 
 Examples = Literal["hidden", "shown"]
 
@@ -90,7 +92,11 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[R
     shown = []
     for path in studies:
         folder = Study(Path(path))
-        evaluation = folder.evaluation()
+        kind = kind_of(folder.folder)
+        evaluation = kind.read(folder)
+        if not isinstance(evaluation, Evaluation):
+            raise StudyError(f"{path} is {kind.about}, which is drawn alone and without examples",
+                             f"`streameval report {shlex.quote(str(path))}`")  # fmt: skip
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
         shown.append(ReportedStudy(Path(path).resolve().name, plan, evaluation, selection))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+import shlex
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pyarrow as pa
 
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError, StudyError
-from streameval.kinds import kind_of
+from streameval.errors import InputError, StudyError, of_each
+from streameval.kinds import Kind, kind_of
 from streameval.notebook import Tabular
-from streameval.questions import Question
+from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
+from streameval.questions.printed import between, value_text
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
@@ -24,8 +26,6 @@ from streameval.study import Study
 from streameval.study.result_files import Evaluation
 from streameval.study.standard_errors import precision_error
 from streameval.types import Claim
-
-_COUNTS = ("yield", "positives", "rank")
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Shown(Tabular):
 
     def __repr__(self) -> str:
         width = max(map(len, self.bounds), default=0)
-        return "\n".join(f"{name.ljust(width)}   {' … '.join(self.cells(name))}" for name in self.bounds)
+        return "\n".join(f"{name.ljust(width)}   {between(name, self.bounds[name])}" for name in self.bounds)
 
     def cells(self, measure: str) -> list[str]:
         """Lower bound, estimate and upper bound of a measure as text."""
-        return [_text(measure, value) for value in self.bounds[measure]]
+        return [value_text(measure, value) for value in self.bounds[measure]]
 
     def rows(self) -> list[dict[str, Any]]:
         """`measure`, `lower`, `estimate`, `upper`, JSON-ready; None where unknown."""
@@ -72,16 +72,16 @@ class Shown(Tabular):
 
 def show(
     study: str | os.PathLike[str],
-    *measures: str | Question,
+    *measures: Asked,
     slice: str | None = None,
     standard_error: bool = False,
 ) -> Shown | Standing:
     """Show where a study stands, or the bounds of measures.
 
     Args:
-        measures: Each METRIC[@CUTOFF]: `precision@10000`, `recall@precision:0.9`, `precision@score:0.7`,
-            `rank@1%` (how many items these are), `score@1000`, `average_precision`. Of many rankings the means: `map`,
-            `ndcg@10`.
+        measures: Each METRIC[@CUTOFF], or a list of these: `precision@10000`, `recall@precision:0.9`,
+            `precision@score:0.7`, `rank@1%` (how many items these are), `score@1000`, `average_precision`. Of many
+            rankings the means: `map`, `ndcg@10`.
         slice: Ask of one slice of a study planned with `by`; cutoffs are then those within it.
         standard_error: Tell the standard error of precision at cutoffs that are ranks: approximate, and for that rank
             alone.
@@ -94,7 +94,7 @@ def show(
         InputError: A measure that cannot be read (says where), or that the results do not have.
         StudyError: No study there; of measures, no results.
     """
-    asked, folder = [*read_measures(measures)], Study(Path(study))
+    asked, folder = [one for several in measures for one in read_measures(several)], Study(Path(study))
     if not asked:
         if slice is not None or standard_error:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
@@ -102,7 +102,8 @@ def show(
     kind = kind_of(folder.folder)
     whole = kind.read(folder)
     result = whole if slice is None else _slice(whole, slice)
-    bounds = {str(one): kind.answer(result, one) for one in asked}
+    found = of_each(asked, lambda one: kind.answer(result, one))
+    bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
     errors = _standard_errors(whole, slice, asked) if standard_error else {}
     basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
     promise = f"{kind.promised(result)} {estimate_sentence(basis)}".rstrip()
@@ -121,9 +122,10 @@ def _standing(study: str, folder: Study) -> Standing:
     try:
         results = kind.read(folder)
         if plan is not None:
-            return kind.standing(study, name, plan, results)
+            return _with_values(kind.standing(study, name, plan, results), kind, results)
         head = f"{name}: {kind.headline(results)}"
-        return complete(study, head, kind.promised(results), results.summary["n_items"], kind.claim(results))
+        done = complete(study, head, kind.promised(results), results.summary["n_items"], kind.claim(results))
+        return _with_values(done, kind, results)
     except StudyError as error:
         if plan is None:
             raise
@@ -131,6 +133,23 @@ def _standing(study: str, folder: Study) -> Standing:
         if (folder.folder / "evaluation.json").exists():
             return not_evaluated(study, subject, folder, plan, f"{error.what}.")
         return not_evaluated(study, subject, folder, plan)
+
+
+def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
+    """Add the main measures, what else can be asked for, and, where nothing is left to label, how to demand one."""
+    bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
+    if not bounds:
+        return standing
+    shown = Shown(bounds, kind.claim(results), "", "labels")
+    others = ", ".join(name for name in kind.measures(results) if name not in bounds)
+    values = (*repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
+    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0}
+    if standing.next or not known:
+        return replace(standing, values=values)
+    measure, lower = next(iter(known.items()))
+    gate = ["streameval", "check", standing.study, f"{measure} >= {math.floor(100 * lower) / 100:g}"]
+    does = "passes; put the measure and the number that you need"
+    return replace(standing, values=values, next=shlex.join(gate), leads_to=does)
 
 
 def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
@@ -151,14 +170,3 @@ def _plain(value: Any) -> Any:
     if value is None or value != value:
         return None
     return value if isinstance(value, int | float) else str(value)
-
-
-def _text(measure: str, value: Any) -> str:
-    value = _plain(value)
-    if not isinstance(value, int | float):
-        return "unknown" if value is None else value
-    if measure.partition("@")[0] in _COUNTS or isinstance(value, int):
-        return f"{value:,.1f}".removesuffix(".0")
-    if measure.startswith("score@") or (value and abs(value) < 0.001) or math.isinf(value):
-        return f"{value:.6g}"
-    return f"{value:.4f}"

@@ -17,6 +17,7 @@ from streameval.methods import (
     create,
     own_parameters,
     parameter_names,
+    parameters_of_any,
     refuse_alpha_with_budget,
 )
 from streameval.methods.replicates import Simulation, replicate
@@ -31,7 +32,7 @@ from streameval.typing import Int8Array, UInt8Array
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
 
-@takes(RankingOptions)
+@takes(RankingOptions, more=parameters_of_any)
 def simulate(
     ranking: Any,
     *,

@@ -33,7 +33,7 @@ ONLY_COMMAND = {
     "simulate": {"plot": FILE},
     "report": {"plot": "plots are a function of their own"},
     "check": {"out": "a file of a CI job"},
-    "cut": {"out": FILE, "order": FILE},
+    "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "labels": {"forget": "Study.labels.forget"},
     "sql": {"with": "files", "out": FILE, "macros": FILE},
     "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
@@ -47,6 +47,13 @@ ONLY_FUNCTION = {
     "sql": {"files": "--with"},
     "extrapolate": dict.fromkeys(["precision", "recall", "prevalence", "target"], "measures"),
 }
+
+
+def test_what_writes_in_place_of_an_option_is_named_where_people_look():
+    method = inspect.signature(streameval.Cut.write).parameters
+    assert {*ONLY_COMMAND["cut"]} <= {*method}
+    assert "`Cut.write`" in streameval.cut.__doc__
+    assert "no `out`" in streameval.cut.__doc__
 
 
 def functions():

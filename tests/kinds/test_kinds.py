@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shutil
 from dataclasses import replace
 
 import duckdb
@@ -31,6 +32,9 @@ class Toy(Kind):
 
 KIND = Toy()
 """
+
+
+READ = "show, check, report, sql and publish"
 
 
 def run(command):
@@ -90,14 +94,14 @@ def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
     ("command", "said"),
     [
         (["evaluate", "toy", "--misses", "3"], "a toy study does not go with --misses. Hint: leave it out: it is for"),
-        (["compare", "toy", "other"], "toy is a toy study, which is not compared yet. Hint: read both with sql"),
-        (["compare", "toy", "one"], "toy is a toy study, and one is a study of one ranking"),
-        (["report", "toy", "other", "--out", "both.html"], "holds results of toy, which have no curve"),
+        (["compare", "toy", "other"], f"toy is a toy study, which compare does not read. Hint: {READ} do"),
+        (["compare", "one", "toy"], "toy is a toy study, which compare does not read"),
+        (["report", "toy", "other", "--out", "both.html"], "toy is a toy study, which is drawn alone"),
         (["check", "toy", "precision@10>=0.1"], "there is no mean of 'precision@10'"),
         (["show", "toy", "precision@3"], "there is no mean of 'precision@3'"),
-        (["cut", "toy", "precision:0.5"], "holds results of toy, which have no curve"),
-        (["extrapolate", "toy", "precision@recall:0.75"], "holds results of toy, which have no curve"),
-        (["grow", "toy", "--labels", "20"], "this is a study of toy, and has no curve"),
+        (["cut", "toy", "precision:0.5"], f"toy is a toy study, which cut does not read. Hint: {READ} do"),
+        (["extrapolate", "toy", "precision@recall:0.75"], "which extrapolate does not read"),
+        (["grow", "toy", "--labels", "20"], "which grow does not read"),
     ],
 )
 def test_what_a_kind_does_not_do_is_one_sentence(toys, capsys, command, said):
@@ -121,6 +125,34 @@ def every(home):
     streameval.exact("list.parquet", label="right", out="labelled_list")
     streameval.exact("list.parquet", label="right", per="user", out="rankings")
     return home
+
+
+MEASURES = {"curve": "precision@10", "labelled_list": "precision@10", "rankings": "map",
+            "drawn_rankings": "precision@3"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, capsys, name):
+    assert {*MEASURES} == {*available()}
+    shutil.copytree(name, "other")
+    (every / "judge.csv").write_text("se_task,judge\n")
+    commands = {
+        "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= 0"], "report": [name],
+        "sql": [name, "FROM metrics"], "publish": [name, "there"], "compare": [name, "other"], "cut": [name, "10"],
+        "extrapolate": [name, "precision@recall:0.75"], "monitor": [f"2026-01-01={name}", "precision@10 >= 0.1"],
+        "grow": [name, "--labels", "20"], "judge": [name, "judge.csv"],
+    }  # fmt: skip
+    read = [verb for kind in available().values() for verb in kind.answers]
+    assert {*commands} == {*read}
+    *most, last = kind_of(every / name).answers
+    for verb, command in commands.items():
+        capsys.readouterr()
+        status, told = run([verb, *command]), capsys.readouterr().err
+        if verb not in (*most, last):
+            assert (status, f"which {verb} does not read. Hint: {', '.join(most)} and {last} do" in told) == (2, True)
+        elif name != "curve" or verb not in ("grow", "judge"):  # this plan has no stages, and no judge
+            assert (verb, status, told) == (verb, 0, told)
+        assert f"{verb} does not read" not in told or verb not in (*most, last)
 
 
 def rewrite(path, **changes):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 from decimal import Decimal
 
@@ -169,7 +170,7 @@ def test_gates_end_with_their_status(tmp_path, capsys):
     assert said.splitlines()[-1] == "fail"
     page = (tmp_path / "page.md").read_text()
     assert page.count("### ") == 4
-    assert "| precision@4 > 0.75 | 0.75 | 0.75 | fail |" in page
+    assert "| precision@4 > 0.75 | 0.7500 | 0.7500 | fail |" in page
 
 
 def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path, monkeypatch, capsys):
@@ -256,6 +257,48 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
             labels = found.labels
             assert 150 < labels < 1_500
     assert found.outcome == "pass"
+
+
+def test_every_inconclusive_answer_says_what_may_decide_it(tmp_path, capsys, one_ranking):
+    folder, _, truth = one_ranking
+    study = tmp_path / "study"
+    streameval.plan(str(folder), study, seed=4, budget=150)
+    plan = streameval.Study(study).plan()
+    labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
+    n_items, whole = truth.size, "precision@5000"
+    for kept, missing in ((labels, 0), (labels.slice(0, 100), len(plan.ranks) - 100)):
+        fresh = tmp_path / f"{missing}"
+        shutil.copytree(study, fresh)
+        streameval.evaluate(fresh, labels=kept)
+        (bounds,) = streameval.show(fresh, whole).bounds.values()
+        middle = (bounds.lower + bounds.upper) / 2 if missing else bounds.estimate
+        near = middle + 0.05 * (bounds.upper - bounds.lower)
+        asked = [f"{whole} >= {one:.9f}" for one in (bounds.lower + 1e-6, near, middle, bounds.upper - 1e-6)]
+        found = check(fresh, asked)
+        for one in found:
+            assert (one.outcome == "inconclusive") == bool(one.decides)
+            assert one.labels is None or one.decides == f"about {one.labels:,} in all"
+        if missing:
+            assert {one.decides for one in found} == {f"{missing} planned ones are missing"}
+        else:
+            assert found.checked[1].decides == f"all {n_items:,} items"
+            assert found.checked[2].decides == "no forecast: the estimate is too close"
+        capsys.readouterr()
+        assert run(["check", str(fresh), *asked]) == 5
+        told = capsys.readouterr().out
+        assert all(one.decides in told for one in found)
+        capsys.readouterr()
+        assert run(["check", str(fresh), f"{whole} >= 0"]) == 0
+        assert "labels that may decide" not in capsys.readouterr().out
+
+
+def test_a_bound_has_the_digits_that_tell_it_from_what_is_asked(tmp_path, capsys):
+    study = exact_study(tmp_path, np.array([1, 0, 0, 1, 0, 0, 1, 0, 0]))
+    for wanted, shown in (("0.5", "0.3333"), ("0.3333", "0.33333"), ("0.333333", "0.3333333")):
+        run(["check", str(study), f"precision@9 >= {wanted}"])
+        line = capsys.readouterr().out.splitlines()[1].split()
+        assert line[3:5] == [shown, shown]
+    assert streameval.show(study, "precision@9").cells("precision@9") == ["0.3333"] * 3
 
 
 def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):

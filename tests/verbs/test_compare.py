@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shlex
+import shutil
 from contextlib import chdir
 
 import numpy as np
@@ -251,7 +252,14 @@ def test_the_command(studies, tmp_path, capsys):
     assert (tmp_path / "both.svg").read_text().startswith("<svg")
     assert run(arguments) == 0
     said = capsys.readouterr().out
-    assert "precision_at 1000" in said
+    rows = [line.split()[0] for line in said.splitlines() if line.startswith(("average", "precision@1000", "recall@"))]
+    assert rows.count("precision@1000") == rows.count("average_precision") == 1  # found or not is one: no misses
+    for study in (good, noisy):
+        shutil.copytree(study, tmp_path / "missed" / study.name)
+    streameval.evaluate(tmp_path / "missed" / good.name, misses=50)
+    assert run(["compare", *(str(tmp_path / "missed" / study.name) for study in (good, noisy))]) == 0
+    missed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("average")]
+    assert ["of found positives" in line for line in missed] == [False, True]
     assert "All bounds hold at all ranks at once with probability 0.95 (two orders of the same items)" in said
 
 

@@ -299,7 +299,7 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
         assert "outside (0, 1]" in refused(f"recall:{bad}")
     for bad in ("9/10", "nan", "1e-999999999"):
         assert "not a number" in refused(f"precision:{bad}")
-    assert "rank 0 is outside 1.." in refused(0)
+    assert "rank 0 is below 1" in refused(0)
     assert "outside 1..10,000" in refused(10_001)
     assert "below 0" in refused(5, "--misses=-1")
     assert "items are proven to have" in refused("recall:1", "--misses", 10)

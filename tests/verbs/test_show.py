@@ -159,6 +159,32 @@ def test_what_cannot_be_shown_is_refused_in_one_line(planned):
         streameval.show("pairs", standard_error=True)
 
 
+def test_everything_that_cannot_be_shown_is_named_at_once(planned):
+    plan, truth = planned
+    labelled(plan, truth)
+    streameval.evaluate("pairs", labels="labels.parquet")
+    with pytest.raises(InputError, match=r"'bad1' of the whole list; there is no metric 'bad2' of the whole list"):
+        streameval.show("pairs", "bad1", "precision@10", "bad2")
+    with pytest.raises(InputError, match=r"'bad1' at 3; precision@10 > 60: precision lies in 0\.\.1, and 60 does not"):
+        streameval.check("pairs", ["bad1@3 > 0", "precision@10 > 60"])
+
+
+def test_measures_may_be_given_as_a_list(planned):
+    plan, truth = planned
+    labelled(plan, truth)
+    streameval.evaluate("pairs", labels="labels.parquet")
+    asked = ["precision@10", Question.of("recall@10")]
+    assert streameval.show("pairs", asked, "f1@10") == streameval.show("pairs", *asked, "f1@10")
+
+
+@pytest.mark.parametrize("verb", ["show", "check", "report", "sql"])
+def test_a_folder_that_is_no_study_is_said_to_be_none(tmp_path, capsys, verb):
+    asked = {"show": ["map"], "check": ["map >= 0.3"], "sql": ["FROM metrics"]}
+    for command in ([verb, str(tmp_path), *asked.get(verb, [])], ["show", str(tmp_path)]):
+        assert run(command) == 2
+        assert f"so {tmp_path} is not a study. Hint: make one with `streameval plan`" in capsys.readouterr().err
+
+
 def test_exact_results_stand_alone(tmp_path, capsys):
     truth = np.array([1, 1, 0, 1, 0, 0, 1, 0])
     streameval.exact(pa.table({"good": truth}), label="good", out=tmp_path / "exact")
@@ -214,10 +240,35 @@ def test_many_rankings_with_every_label_are_gated_by_their_means(runs, tmp_path,
         with pytest.raises(InputError) as refused:
             streameval.check(out, f"{asked} >= 0.1")
         assert said in str(refused.value)
+    standing(out, capsys, {"map", "precision@10", "ndcg@10"}, {"precision@1", "success@1"})
     with pytest.raises(InputError, match="no slices"):
         streameval.show(out, "map", slice="de")
     with pytest.raises(InputError, match=r"ndcg lies in 0\.\.1, and 40 does not"):
         streameval.check(out, "ndcg@10 >= 40")
+
+
+def standing(study, capsys, numbers, others):
+    """Measures that `show` prints without being asked are those of `show MEASURE`, and its command passes."""
+    lines = repr(streameval.show(study)).splitlines()
+    values = dict(line.split("   ", 1) for line in lines[2:] if not line.startswith(("Other measures", "Next")))
+    assert numbers <= {*values}
+    for name, value in values.items():
+        assert repr(streameval.show(study, name)).split("   ")[1] == value.strip()
+    told = [line.removeprefix("Other measures: ").rstrip(".").split(", ") for line in lines if "Other" in line]
+    listed = {name for names in told for name in names}
+    assert others <= listed
+    for name in listed:
+        streameval.show(study, name.replace("@K", "@4"))
+    capsys.readouterr()
+    assert lines[-1].startswith(f"Next: streameval check {study} ")
+    assert run(shlex.split(lines[-1].split("      ")[0])[2:]) == 0
+
+
+def test_a_labelled_list_is_shown_with_its_numbers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    truth = (np.random.default_rng(5).random(1_000) < 0.4).astype(np.int8)
+    streameval.exact(pa.table({"good": truth}), label="good", out="exact")
+    standing("exact", capsys, {"precision@10", "precision@1000", "average_precision"}, {"recall@K", "positives"})
 
 
 def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monkeypatch):
@@ -243,6 +294,10 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
         assert ("Next: `streameval select drawn --remaining" in told) == (status == 5)
         head = repr(streameval.show("drawn")).splitlines()[0]
         assert ("of which 500 are in" if status else "1,500 labels, all of them in.") in head
+    standing("drawn", capsys, {"precision@10", "success@10", "mrr@10", "dcg@10"}, set())
+    found = named("drawn_rankings").read(Study("drawn"))
+    assert repr(found).startswith(f"<RankingsSample {found.evaluation_id}: precision@10 {bounds.lower:.4f} … ")
+    assert found.mean("precision", 10) == found.mean("precision_at", 10) == bounds.estimate
     assert run(["check", "drawn", "dcg@10 >= 1", "precision@10 < 0.5"]) == 4
     with pytest.raises(InputError, match="there is no mean of 'map'"):
         streameval.check("drawn", "map >= 0.1")

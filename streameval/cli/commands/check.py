@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.cli.output import Output, columns
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
+from streameval.questions.printed import value_text
 
 if TYPE_CHECKING:
     from streameval.verbs.check import Checked
@@ -39,10 +40,9 @@ def check(
 
     checks = verb(study, conditions, about=about)
     outcome = checks.outcome
-    cells = [
-        [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in checks
-    ]
-    head = ["check", "lower", "upper", "outcome", "labels that may decide"]
+    forecast = any(one.decides for one in checks)
+    cells = [_cells(one)[: 5 if forecast else 4] for one in checks]
+    head = ["check", "lower", "upper", "outcome", *["labels that may decide"] * forecast]
     of_truth = "" if about is None else "This is a claim about the truth."
     sentence = checks.why or f"{checks.promise} {of_truth}".rstrip()
     if out is not None:
@@ -57,12 +57,14 @@ def check(
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
 
 
-def _number(value: float) -> str:
-    return "unknown" if value != value else f"{value:.6g}"
+def _cells(checked: Checked) -> list[str]:
+    """What is said of a check: bounds with as many digits as tell them from the number that is wanted."""
+    from streameval.questions import Condition, Question
 
-
-def _needed(checked: Checked) -> str:
-    return "" if checked.labels is None else f"about {checked.labels:,} in all"
+    asked = Question.of(checked.check)
+    wanted = float(asked.demand.value) if isinstance(asked.demand, Condition) else None
+    sides = (value_text(str(asked.measure), side, wanted) for side in (checked.lower, checked.upper))
+    return [checked.check, *sides, checked.outcome, checked.decides]
 
 
 def _append(path: Path, title: str, rows: list[list[str]], sentence: str) -> None:

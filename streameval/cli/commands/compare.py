@@ -26,7 +26,8 @@ def compare(
     Example: streameval compare old-model new-model --plot both.html
 
     Args:
-        a, b: Folders of the studies, or of what exact wrote.
+        a: Folder of a study, or of what exact wrote.
+        b: Folder of the study, or of the exact results, to compare it with.
         confidence: Probability that all bounds hold together.
         out: Folder for curves.parquet and differences.parquet; of many rankings for differences.parquet alone.
         plot: Picture of both curves and of their difference, or of the mean differences of many rankings (.svg, .png),

@@ -37,12 +37,14 @@ def grow(
     Args:
         study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
     """
+    from streameval.kinds import answering
     from streameval.parquet.account import Forecast
     from streameval.study import Study
     from streameval.verbs.grow import grow as verb
     from streameval.verbs.grow import grown_plan
 
     folder, how = Study(study), Growth(**by.given())
+    answering(study, "grow")
     there = folder.plan()
     grown = grown_plan(folder, there, how) if batch.dry_run else verb(study, **by.given())
     labels, more = grown.table.num_rows, grown.table.num_rows - there.table.num_rows

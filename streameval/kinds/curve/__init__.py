@@ -31,6 +31,7 @@ class OneRanking(Kind):
 
     name = "curve"
     about = "a study of one ranking"
+    answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
     asked_by: ClassVar = {"plan": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
 
@@ -39,10 +40,10 @@ class OneRanking(Kind):
         if verb not in self.asked_by:
             return super().accepts(verb)
         from streameval.kinds.curve.plan import OPTIONS
-        from streameval.methods import available, parameter_names
+        from streameval.methods import parameters_of_any
 
         options = (one.name for kind in OPTIONS for one in fields(kind))
-        return {"method", "by", *options, *(name for one in available().values() for name in parameter_names(one))}
+        return {"method", "by", *options, *parameters_of_any()}
 
     def plan(
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
@@ -50,6 +51,7 @@ class OneRanking(Kind):
         """Choose the ranks to label."""
         from streameval.kinds.curve.plan import planned
 
+        self.refuse_others("plan", given)
         return planned(ranking, study, given, seed, *how)
 
     def files(self, plan: Plan | None) -> list[str]:
@@ -103,6 +105,16 @@ class OneRanking(Kind):
         from streameval.study.answers.curve import answer
 
         return answer(found, question)
+
+    def measures(self, found: Evaluation | SliceResult) -> tuple[str, ...]:
+        """What can be asked for, as it is written; K stands for any number of items."""
+        from streameval.study.answers.curve import written
+
+        return written(found)
+
+    def main_measures(self, found: Evaluation) -> list[str]:
+        """None: the verdict says what is proven of a curve."""
+        return []
 
     def claim(self, found: Evaluation | SliceResult) -> Claim:
         """What the bounds promise."""

@@ -15,7 +15,8 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import StudyError
 from streameval.methods import create
-from streameval.reporting.comparison import SHOWN, claim_sentence, difference_number, sides, verdict
+from streameval.questions.printed import measure_of
+from streameval.reporting.comparison import claim_sentence, difference_number, main_rows, sides, verdict
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence
 from streameval.study import Study
@@ -167,9 +168,9 @@ def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
         "differences": rows,
     }
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(),
+        [measure_of(row["metric"], row["argument"]),
          *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
-        for row in rows if row["metric"] in SHOWN
+        for row in main_rows(rows)
     ]  # fmt: skip
     table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
     basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))

@@ -30,7 +30,8 @@ class SampledRankings(Kind):
     options: ClassVar = {"plan": (RankingsDraw,), "evaluate": (LabelColumns, Judging, KnownPositives)}
     without = frozenset({"label_error"})
     tables: ClassVar = {
-        "metrics": "Bounds on means over all rankings; the normal interval beside them promises nothing.",
+        "metrics": "Bounds on means over all rankings (ndcg@10 is mean_ndcg_at with argument 10); the "
+        "normal interval beside them promises nothing.",
         "rankings": "One row per ranking that was drawn; lower and upper are apart where labels are missing.",
         "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
         "issues": "Every row of a label table, and every item, that is not as it should be.",

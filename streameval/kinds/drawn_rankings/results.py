@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from streameval.study.results import Result
+from streameval.study.answers.rankings import RankingMeans
 
 
-@dataclass(frozen=True)
-class RankingsSample(Result):
+@dataclass(frozen=True, repr=False)
+class RankingsSample(RankingMeans):
     """What labels of the first items of some rankings say of all.
 
     Attributes:

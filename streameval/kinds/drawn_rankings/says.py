@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streameval.kinds.drawn_rankings.results import RankingsSample
+from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns
 from streameval.text import number_of
 from streameval.types import TRUTH
@@ -40,7 +41,7 @@ def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) ->
     for row in found.metrics.to_pylist():
         values = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
         values += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
-        cells.append([f"{row['metric']} {row['argument']}", *map(shown, values)])
+        cells.append([measure_of(row["metric"], row["argument"]), *map(shown, values)])
     return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
 
 
@@ -67,7 +68,9 @@ def sample_sentence(found: RankingsSample) -> str:
             "Every ranking was drawn, and every label that these means depend on is there: they are exact"
             f"{condition}. ({counts}){caution}"
         )
-    names = [f"{row['metric']} {row['argument']}" for row in found.metrics.to_pylist() if row["coverage"] == "exact"]
+    names = [
+        measure_of(row["metric"], row["argument"]) for row in found.metrics.to_pylist() if row["coverage"] == "exact"
+    ]
     exact = f" Exact: {', '.join(names)}." if names else ""
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from streameval.kinds import Kind
 from streameval.kinds.curve import OneRanking
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class LabelledList(OneRanking):
 
     name = "labelled_list"
     about = "a labelled list"
+    answers = (*Kind.answers, "compare", "extrapolate")
     asked_by: ClassVar = {}
     options: ClassVar = {"exact": (Alone,)}
 
@@ -51,6 +53,14 @@ class LabelledList(OneRanking):
         atomic.make_folder(folder.folder)
         with locks.one_at_a_time(folder.folder):
             super().save(folder, plan, found)
+
+    def main_measures(self, found: Evaluation) -> list[str]:
+        """Precision at powers of ten, and the main metrics of the whole list."""
+        from streameval.questions.printed import measure_of
+
+        rows = found.metrics.to_pylist()
+        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
+        return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
 
     def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
         """Say how many are positive, precision at cutoffs, and the main metrics."""

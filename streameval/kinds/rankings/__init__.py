@@ -27,11 +27,13 @@ class LabelledRankings(Kind):
 
     name = "rankings"
     about = "a list of labelled rankings"
+    answers = (*Kind.answers, "compare")
     options: ClassVar = {"exact": (PerRanking,)}
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
         "each metric: worst, expected and best over all orders of tied items; null where it is undefined.",
-        "metrics": "Means over rankings. Lower and upper: all tied items in the worst, in the best order. "
+        "metrics": "Means over rankings: map is mean_average_precision, ndcg@10 is mean_ndcg_at with argument 10. "
+        "Lower and upper: all tied items in the worst, in the best order. "
         "no_positives: whether rankings without a positive count as 0 or are left out; rankings: how many the mean is "
         "over.",
         "by_size": "Rankings by their number of items; means are over those with a positive.",

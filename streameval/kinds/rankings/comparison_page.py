@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.kinds.rankings.comparison import RankingsComparison
+from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, picture, spec
 from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
@@ -58,7 +59,7 @@ def meaning(found: RankingsComparison) -> str:
 def cells(found: RankingsComparison) -> list[list[str]]:
     """A line for each mean, under `HEAD`."""
     return [
-        [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _NUMBERS),
+        [measure_of(row["metric"], row["argument"]), *(difference_number(row[key], "-") for key in _NUMBERS),
          row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"]
         for row in found.differences.to_pylist()
     ]  # fmt: skip
@@ -89,7 +90,7 @@ def figure(found: RankingsComparison) -> Spec:
     """Draw the mean difference of every metric, with its normal interval."""
     labels = side_labels(found.a, found.b)
     rows = [
-        {"metric": f"{row['metric']} {row['argument']}".strip().replace("_", " "), "difference": row["estimate"],
+        {"metric": measure_of(row["metric"], row["argument"]), "difference": row["estimate"],
          "low": row["normal_lower"], "high": row["normal_upper"], "higher": labels.get(row["higher"], _OPEN)}
         for row in found.differences.to_pylist() if row["estimate"] is not None
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
+from streameval.questions.printed import measure_of
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.said import Columns
@@ -89,7 +90,7 @@ def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str])
     beside = bool(found.summary["without_positives"])
     head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(shown(row[side]) for side in sides),
+        [measure_of(row["metric"], row["argument"]), *(shown(row[side]) for side in sides),
          *[shown(other["estimate"])] * beside]
         for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
@@ -104,7 +105,8 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
             by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
     for name, bars in by_metric.items():
         if any(count for _, count in bars):
-            drawn.append(f"<figure><figcaption>{escaped(name)}</figcaption>{_bars(name, bars)}</figure>")
+            asked = measure_of(f"mean_{name}", "")
+            drawn.append(f"<figure><figcaption>{escaped(asked)}</figcaption>{_bars(asked, bars)}</figure>")
     if not drawn:
         return []
     caption = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
@@ -149,14 +151,14 @@ def _short(count: float) -> str:
 
 
 _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
-_AT_LAST = ("precision_at", "recall_at", "ndcg_at")  # at the deepest cutoff, where short rankings fall short
+_AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short rankings fall short
 
 
 def _sizes(found: RankingsEvaluation) -> str:
     last = max(found.summary["parameters"]["at"])
-    metrics = [*_WHOLE, *(f"{name}_{last}" for name in _AT_LAST)]
-    names = [f"mean_{name}" for name in metrics]
-    head = ["items", "rankings", "no positive", *names]
+    metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(last)) for name in _AT_LAST)]
+    names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
+    head = ["items", "rankings", "no positive", *(measure_of(f"mean_{name}", argument) for name, argument in metrics)]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
          *(number(row[name]) for name in names)]
@@ -176,4 +178,5 @@ def _lowest(summary: Any) -> list[str]:
         return []
     cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
              for row in rows]  # fmt: skip
-    return ["<h2>Lowest average precision</h2>", table(list(rows[0]), cells)]
+    head = [name if name in summary["per"] else name.replace("_", " ") for name in rows[0]]
+    return ["<h2>Lowest average precision</h2>", table(head, cells)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,14 +19,12 @@ from streameval.notebook import facts
 from streameval.queries.evaluate import Found, Sink, SinkOpener
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
-from streameval.questions import Question
-from streameval.questions.cutoffs import Cutoff
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
-from streameval.study.answers.rankings import answer
+from streameval.study.answers.rankings import RankingMeans
 from streameval.study.formats import marked
-from streameval.study.results import Result, file_names, read_tables
+from streameval.study.results import file_names, read_tables
 
 MEANS = ("metrics", "by_size", "histograms")  # tables that are read as a whole
 TIE_RULES = {
@@ -38,8 +35,8 @@ TIE_RULES = {
 _GROUP = 1 << 16  # rankings of a row group
 
 
-@dataclass(frozen=True)
-class RankingsEvaluation(Result):
+@dataclass(frozen=True, repr=False)
+class RankingsEvaluation(RankingMeans):
     """What `exact` finds of many rankings, or `evaluate` from the labels of some of them.
 
     Attributes:
@@ -71,11 +68,6 @@ class RankingsEvaluation(Result):
     def with_rankings(self, rankings: pa.Table) -> RankingsEvaluation:
         """Return the same with the rows of rankings."""
         return replace(self, tables={**self.tables, "rankings": rankings})
-
-    def mean(self, metric: str, at: int | None = None) -> float | None:
-        """Mean of a metric over rankings, such as `mean("ndcg_at", 10)`; None where it is undefined in all."""
-        estimate = answer(self, Question(metric, () if at is None else (Cutoff("rank", at),))).estimate
-        return None if math.isnan(estimate) else estimate
 
     def _repr_html_(self) -> str:
         said = {"rankings": f"{self.summary['rankings']:,}", "items": f"{self.summary['n_items']:,}"}

@@ -23,8 +23,8 @@ from streameval.curve.targets import (
 from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
+from streameval.questions.printed import SHORT
 from streameval.slices.files import SliceResult
-from streameval.study.answers.rankings import SHORT
 from streameval.study.result_files import Evaluation
 
 _TargetFunctions = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
@@ -36,7 +36,8 @@ _AT_TARGET: dict[tuple[str, str], _TargetFunctions] = {
 }
 _OF_THE_LIST = ("positives", "average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven",
                 "r_precision", "reciprocal_rank", "eleven_point_precision")  # fmt: skip
-_AT_RANKS = (*METRICS, "yield", "f0.5", "f2", "rank", "score", "average_precision", "dcg")
+_AT_ANY = (*METRICS, "yield", "f0.5", "f2", "rank", "score")
+_AT_RANKS = (*_AT_ANY, "average_precision", "dcg")  # these two at the cutoffs of metrics.parquet
 _AT_SCORES = (*METRICS, "yield", "rank")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
@@ -47,6 +48,12 @@ def measures(result: CurveResult) -> tuple[str, ...]:
     """Names of all metrics that can be asked for; `score` only of a list that has scores."""
     names = dict.fromkeys([*_AT_RANKS, *_OF_THE_LIST])
     return tuple(name for name in names if name != "score" or result.curve.score is not None)
+
+
+def written(result: CurveResult) -> tuple[str, ...]:
+    """Those of the whole list, and of any cutoff, as they are written: with @K."""
+    known = measures(result)
+    return (*(f"{name}@K" for name in known if name in _AT_ANY), *(name for name in known if name in _OF_THE_LIST))
 
 
 def answer(result: CurveResult, question: Question) -> Bounds:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.questions.printed import SHORT, between, measure_of
 from streameval.study.results import Result
 
-SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}
-_LONG = {name: short for short, name in SHORT.items()}
+_NAMED = 4  # measures
+
+
+@dataclass(frozen=True, repr=False)
+class RankingMeans(Result):
+    """Means over rankings."""
+
+    def __repr__(self) -> str:
+        names = measures(self)
+        said = [f"{name} {between(name, answer(self, Question.of(name)))}" for name in names[:_NAMED]]
+        more = [f"and {len(names) - _NAMED} more"] * (len(names) > _NAMED)
+        return f"<{type(self).__name__} {self.evaluation_id}: {', '.join([*said, *more])}>"
+
+    def mean(self, metric: str, at: int | None = None) -> float | None:
+        """Estimated mean of a metric over rankings, such as `mean("ndcg", 10)`; None where it is unknown."""
+        estimate = answer(self, Question(metric, () if at is None else (Cutoff("rank", at),))).estimate
+        return None if math.isnan(estimate) else estimate
 
 
 def measures(result: Result) -> tuple[str, ...]:
     """All measures that the results have, as they are asked for: `map`, `ndcg@10`."""
-    return tuple(dict.fromkeys(_asked(row) for row in result.metrics.to_pylist()))
+    return tuple(dict.fromkeys(measure_of(row["metric"], row["argument"]) for row in result.metrics.to_pylist()))
 
 
 def answer(result: Result, question: Question) -> Bounds:
@@ -36,10 +54,4 @@ def answer(result: Result, question: Question) -> Bounds:
     for row in result.metrics.to_pylist():
         if (row["metric"], row["argument"]) == wanted:  # the first are under the rule that was asked for
             return Bounds.of_row(row)
-    asked = f"{_LONG.get(name, name)}{'' if cutoff is None else f'@{cutoff}'}"
-    raise InputError(f"there is no mean of '{question.measure}'", did_you_mean(asked, measures(result)))
-
-
-def _asked(row: dict[str, Any]) -> str:
-    name = row["metric"].removeprefix("mean_").removesuffix("_at")
-    return f"{_LONG.get(name, name)}{'@' * bool(row['argument'])}{row['argument']}"
+    raise InputError(f"there is no mean of '{question.measure}'", did_you_mean(measure_of(*wanted), measures(result)))

@@ -11,6 +11,7 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.methods import method_of
+from streameval.reporting.sentences import half_width_sentence
 from streameval.study import Study
 from streameval.types import Labels
 
@@ -115,6 +116,19 @@ def test_where_no_positive_is_proven_no_half_is_forecast(capsys):
     assert "Half of it would take" not in told
     assert run(["labels", "s"]) == 0
     assert f"{line}." in capsys.readouterr().out
+
+
+def test_where_labels_say_nothing_it_is_said_plainly():
+    streameval.plan("list.parquet", "s", budget=60, seed=1)
+    plan = Study(Path("s")).plan()
+    rank = plan.ranks[len(plan.ranks) // 2 :]
+    found = streameval.evaluate("s", labels=pa.table({"rank": rank, "label": np.ones(len(rank), np.int8)}))
+    half = found.summary["half_width"]
+    assert tuple(found.curve.precision_at(half["rank"]))[::2] == (0, 1)
+    items = "item" if half["rank"] == 1 else f"{half['rank']:,} items"
+    said = half_width_sentence(found)
+    assert said.startswith(f"The labels say nothing of the first {items}: precision there may be anything from 0 to 1")
+    assert "1 items" not in said
 
 
 def test_what_a_judge_saves_is_said_where_the_widest_place_hides_it(capsys):

@@ -79,7 +79,7 @@ def test_upper_bounds_state_what_they_take_of_the_table(every, item, right):
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
     assert claim["assumes"].endswith(f"that the table of positives names only positives, {right}")
     assert f"It is right if it names only positives, {right}. " in " ".join(remarks(found.summary))
-    assert "if the table of positives is right. Exact: mean_precision_at 1" in sample_sentence(found)
+    assert "if the table of positives is right. Exact: precision@1" in sample_sentence(found)
 
 
 def test_exact_means_of_what_annotators_say_are_not_the_truth(every):

@@ -261,10 +261,11 @@ def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
     capsys.readouterr()
     assert run(["compare", "a", "b"]) == 2
     assert (
-        "a is a study of drawn rankings, which is not compared yet. Hint: read both with sql" in capsys.readouterr().err
+        "a is a study of drawn rankings, which compare does not read. Hint: show, check, report, sql and publish do"
+        in capsys.readouterr().err
     )
     assert run(["compare", "a", "exact"]) == 2
-    assert "a is a study of drawn rankings, and exact is a list of labelled rankings" in capsys.readouterr().err
+    assert "a is a study of drawn rankings, which compare does not read" in capsys.readouterr().err
     streameval.exact("runs.parquet", label="truth", out="one")
     assert run(["compare", "one", "exact"]) == 2
     assert "one is a labelled list, and exact is a list of labelled rankings" in capsys.readouterr().err

@@ -1,0 +1,77 @@
+"""How measures and their values are printed, wherever people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from streameval.questions.cutoffs import Cutoff
+
+SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}  # of means over many rankings
+_LONG = {name: short for short, name in SHORT.items()}
+_COUNTS = ("yield", "positives", "rank")
+_DIGITS = 4
+
+
+def measure_of(metric: str, argument: str) -> str:
+    """How people ask for a row of metrics.parquet.
+
+    >>> measure_of("mean_average_precision", ""), measure_of("mean_ndcg_at", "10"), measure_of("yield_at", "1000000")
+    ('map', 'ndcg@10', 'yield@1,000,000')
+    >>> measure_of("recall_at_precision", "0.9"), measure_of("average_precision", "positives")
+    ('recall@precision:0.9', 'average_precision')
+    """
+    name = metric.removeprefix("mean_")
+    base, at, cutoff = name.partition("_at")
+    base = _LONG.get(base, base) if name != metric else base
+    if at and not cutoff:
+        return f"{base}@{Cutoff('rank', int(argument))}"
+    if at and cutoff in ("_precision", "_recall", "_score"):
+        return f"{base}@{cutoff[1:]}:{argument}"
+    if argument in ("", "positives", "step"):  # what is meant where nothing else is said
+        return f"{base}{at}{cutoff}"
+    return f"{base}{at}{cutoff} {'of found positives' if argument == 'found' else argument}"
+
+
+def value_text(measure: str, value: Any, apart_from: float | None = None) -> str:
+    """A bound or estimate of a measure, as text.
+
+    Args:
+        value: A number, a score of any type, or None; NaN where nothing is known.
+        apart_from: What it is compared with: as many digits are printed as tell the two apart.
+
+    >>> value_text("recall@10", 0.25), value_text("rank@1%", 1200.0), value_text("map", 0.29998, apart_from=0.3)
+    ('0.2500', '1,200', '0.29998')
+    """
+    if value is None or value != value:
+        return "unknown"
+    if not isinstance(value, int | float):
+        return str(value)
+    wanted = value if apart_from is None else apart_from
+    tries = (_rounded(measure, value, digits) for digits in range(_DIGITS, 18))
+    apart = (text for text in tries if _side(float(text.replace(",", "")), wanted) == _side(value, wanted))
+    return _rounded(measure, value, _DIGITS) if wanted == value else next(apart, repr(value))
+
+
+def between(measure: str, bounds: Sequence[Any]) -> str:
+    """Lower bound, estimate and upper bound as text; one number where they are one.
+
+    >>> between("map", (0.25, 0.3, 0.5)), between("map", (0.25, 0.25, 0.25))
+    ('0.2500 … 0.3000 … 0.5000', '0.2500')
+    """
+    lower, estimate, upper = (value_text(measure, value) for value in bounds)
+    return estimate if bounds[0] == bounds[2] else f"{lower} … {estimate} … {upper}"
+
+
+def _rounded(measure: str, value: float, digits: int) -> str:
+    if measure.partition("@")[0] in _COUNTS or isinstance(value, int):
+        text = f"{value:,.{digits - 3}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if measure.startswith("score@") or (value and abs(value) < 0.001) or math.isinf(value):
+        return f"{value:.{digits + 2}g}"
+    return f"{value:.{digits}f}"
+
+
+def _side(value: float, wanted: float) -> int:
+    return (value > wanted) - (value < wanted)

@@ -1,0 +1,36 @@
+"""What evaluation.json says of a plan and its labels, whatever the kind of study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval import __version__
+from streameval.labelling.options import Judging
+from streameval.labelling.rules import vote_rule
+from streameval.study.formats import marked
+from streameval.study.results import evaluation_id
+from streameval.study.take_in import TakenIn
+from streameval.types import Claim, Plan
+
+
+def summary_of(kind: str, plan: Plan, taken: TakenIn, judging: Judging, claim: Claim) -> dict[str, Any]:
+    """Give what is the same for every kind of study with a plan."""
+    tallied = taken.tallied
+    return {
+        **marked(kind),
+        "evaluation_id": evaluation_id(plan, tallied.labels),
+        "study": plan.plan_id,
+        "version": __version__,
+        "method": plan.method,
+        "n_items": plan.n_items,
+        "parameters": dict(plan.parameters),
+        "ranking": dict(plan.ranking),
+        "vote": str(vote_rule(judging.vote)),
+        "prefer": list(judging.prefer),
+        "label_error": 0.0,
+        "claim": claim.as_dict(),
+        "account": dict(tallied.labels.account),
+        "agreement": tallied.agreement.as_dict(),
+        "sources": taken.given,
+        **taken.doubts,
+    }
