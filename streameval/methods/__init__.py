@@ -187,11 +187,8 @@ def available() -> dict[str, type[Method]]:
 @cache
 def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
     """Methods of some folders, which are looked through once: plans by slices make methods by the hundred."""
-    methods: dict[str, type[Method]] = {}
-    for info in pkgutil.iter_modules(folders):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        if (method := getattr(module, "METHOD", None)) is not None:
-            methods[method.name] = method
+    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(folders))
+    methods = {module.METHOD.name: module.METHOD for module in modules if hasattr(module, "METHOD")}
     return dict(sorted(methods.items()))
 
 
