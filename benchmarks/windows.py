@@ -80,7 +80,7 @@ def page_bytes(dataset: Dataset, ranks: np.ndarray, columns: list[str]) -> int:
 
     ranking = open_ranking(str(dataset.folder))
     job = find_job(ranking.rows.parts(ranks - 1), columns)
-    return job.advise(0)
+    return job.size
 
 
 def _narrow(context: Context) -> Dataset:

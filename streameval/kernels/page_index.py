@@ -88,63 +88,37 @@ def column_index(raw: Bytes, out: Int64Array) -> int:
     return 0 if kind == 0 else -1
 
 
-# what `choose_pages` finds wrong with an offset index
-NOT_ROW_0, OUTSIDE, OVERLAP, DISORDER = -2, -3, -4, -5
-
-
 @kernel
-def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: Int64Array) -> int:
-    """Choose the pages that hold wanted rows, if the index can be true.
+def page_indexes(raw: Bytes, spans: Int64Array, index: Int64Array, stated: Int64Array, cuts: Int64Array) -> int:
+    """Read the page indexes of column chunks, one after another.
 
     Args:
-        index (int64 array, shape (pages, 3)): Offset, size and first row of each page.
-        extent (int64 array, shape (3,)): First byte of the column chunk, the byte after it, rows of the row group.
-        rows (int64 array, strictly increasing): Wanted rows of the row group.
-        out (int64 array, shape (pages, 4)): Filled with offset, size, first row and rows of the chosen pages.
+        raw (uint8 array): Where they lie.
+        spans (int64 array, shape (chunks, 4)): Where the OffsetIndex of each chunk begins in `raw`, its bytes, and the
+            same of its ColumnIndex; 0 bytes where there is none.
+        index (int64 array, shape (room, 3)): See `offset_index`; room for a page every four bytes of them, and more.
+        stated (int64 array, shape (room, N_STATED)): See `column_index`.
+        cuts (int64 array, shape (chunks + 1,)): Filled with where the pages of each chunk begin, and at
+            last how many there are.
 
     Returns:
-        int: Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
-            `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
+        int: 0; -1 - chunk where an OffsetIndex is none, 1 + chunk where a ColumnIndex is none of so many pages.
     """
-    begin, end, n_rows = extent[0], extent[1], extent[2]
-    n = index.shape[0]
-    if n == 0 or index[0, 2] != 0:
-        return NOT_ROW_0
-    after, chosen, at = begin, 0, 0
-    for page in range(n):
-        offset, size, first = index[page, 0], index[page, 1], index[page, 2]
-        following = index[page + 1, 2] if page + 1 < n else n_rows
-        if size <= 0 or offset < begin or size > end - offset:
-            return OUTSIDE
-        if offset < after:
-            return OVERLAP
-        if following < first:
-            return DISORDER
-        after = offset + size
-        if at < rows.size and rows[at] < following:
-            out[chosen, 0], out[chosen, 1], out[chosen, 2], out[chosen, 3] = offset, size, first, following - first
-            chosen += 1
-            while at < rows.size and rows[at] < following:
-                at += 1
-    return chosen
-
-
-@kernel
-def places(pages: Int64Array, rows: Int64Array, shift: int) -> Int64Array:
-    """Where wanted rows lie among the rows of chosen pages, counted from `shift`: int64, one per row in them.
-
-    Args:
-        pages (int64 array, shape (pages, 4)): See `choose_pages`.
-        rows (int64 array, strictly increasing): Rows of the row group; those outside the pages are left out.
-    """
-    found, n, at = np.empty(rows.size, np.int64), 0, 0
-    for page in range(pages.shape[0]):
-        first, n_rows = pages[page, 2], pages[page, 3]
-        while at < rows.size and rows[at] < first:
-            at += 1
-        while at < rows.size and rows[at] < first + n_rows:
-            found[n] = rows[at] - first + shift
-            n += 1
-            at += 1
-        shift += n_rows
-    return found[:n]
+    cuts[0] = 0
+    for chunk in range(spans.shape[0]):
+        at, size, stated_at, stated_size = spans[chunk, 0], spans[chunk, 1], spans[chunk, 2], spans[chunk, 3]
+        begin = cuts[chunk]
+        count = offset_index(raw[at : at + size], index[begin : begin + size // 4 + 1]) if size else 0
+        if count < 0:
+            return -1 - chunk
+        end = begin + count
+        cuts[chunk + 1] = end
+        if stated_size and column_index(raw[stated_at : stated_at + stated_size], stated[begin:end]) < 0:
+            return 1 + chunk
+        for page in range(begin, end):
+            for slot in range(stated.shape[1]):
+                if not stated_size:
+                    stated[page, slot] = ABSENT
+                elif slot in (LOW_AT, HIGH_AT) and stated[page, slot] >= 0:
+                    stated[page, slot] += stated_at
+    return 0

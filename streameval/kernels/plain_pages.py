@@ -27,7 +27,7 @@ _ODD = ~np.uint64(0x0000000100000001)
 
 
 @kernel
-def _page(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> Bytes:
+def page_body(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> Bytes:
     """A page's bytes, decompressed; none where they are damaged."""
     begin = page[headers.N_HEADER + 1]
     body = raw[begin : begin + page[headers.PAGE_COMPRESSED]]
@@ -172,7 +172,7 @@ def chunk_bits(
         int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
     for i in range(pages.shape[0]):
-        body = _page(raw, pages[i], told, room)
+        body = page_body(raw, pages[i], told, room)
         at = values_at(body, pages[i], told)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
@@ -197,7 +197,7 @@ def chunk_bits(
 def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, out: Bytes) -> int:
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     for i in range(pages.shape[0]):
-        body = _page(raw, pages[i], told, room)
+        body = page_body(raw, pages[i], told, room)
         at = values_at(body, pages[i], told)
         rows = pages[i, headers.PAGE_VALUES]
         size, to = rows * told[WIDTH], row * told[WIDTH]

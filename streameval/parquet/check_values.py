@@ -18,6 +18,7 @@ from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPage
 from streameval.typing import AnyArray, Int64Array
 
 _BOOLEAN, _FIXED = 0, 7
+ToldOfPages = tuple[int, Sequence[StatedOfPages]]  # how many pages there are, and what is stated of each
 
 
 def check_values(
@@ -60,35 +61,30 @@ def check_values(
         check_ends(known[begin, end], one, leaf, where)
 
 
-def all_hold(values: pa.ChunkedArray, rows: Int64Array, stated: Sequence[Sequence[Stated]], leaf: Leaf) -> bool:
+def all_hold(values: pa.ChunkedArray, rows: Int64Array, told: Sequence[ToldOfPages], leaf: Leaf) -> bool:
     """Whether pages of plain numbers keep to all that is stated of each; False as well where that is not quickly known.
 
     Args:
         values: Of all pages, one after another, in the type and unit that they are stored in.
         rows (int64 array): Of each page.
-        stated: Of each page.
     """
     numbers = _numbers(values, leaf)
     if numbers is None or rows.min(initial=1) <= 0:
         return False
     begin = np.cumsum(rows) - rows
     low, high = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
-    return all_keep(low.astype(numbers[2]), high.astype(numbers[2]), stated)
+    return all_keep(low.astype(numbers[2]), high.astype(numbers[2]), told)
 
 
-def all_keep(low: AnyArray, high: AnyArray, stated: Sequence[Sequence[Stated]]) -> bool:
+def all_keep(low: AnyArray, high: AnyArray, told: Sequence[ToldOfPages]) -> bool:
     """The same of the smallest and the largest number of each page, in the type of bounds; none is null."""
-    told = [(i, one) for i, page in enumerate(stated) for one in page]
-    least = [(i, one.low) for i, one in told if one.low is not None]
-    most = [(i, one.high) for i, one in told if one.high is not None]
-    if any(one.nulls > 0 for _, one in told) or np.any(np.isnan(low)):
+    if np.any(np.isnan(low)):
         return False
-    if any(len(raw) != low.itemsize for _, raw in (*least, *most)):
-        return False
-    return not any(
-        np.any(beyond(ends[[i for i, _ in bounds]], np.frombuffer(b"".join(raw for _, raw in bounds), low.dtype)))
-        for ends, bounds, beyond in ((low, least, np.less), (high, most, np.greater))
-        if bounds
+    ends = np.cumsum([pages for pages, _ in told]).tolist()
+    return all(
+        _ends_hold(one, low[end - pages : end], high[end - pages : end])
+        for end, (pages, stated) in zip(ends, told, strict=True)
+        for one in stated
     )
 
 
@@ -142,24 +138,24 @@ def _hold(
     begin = np.maximum(pages.first - first, 0)
     if (key := begin.tobytes()) not in known:
         known[key] = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
-    return _ends_hold(pages, *known[key])
+    return _ends_hold(pages, *(ends.astype(numbers[2]) for ends in known[key]))
 
 
 def _ends_hold(pages: StatedOfPages, low: AnyArray, high: AnyArray) -> bool:
     """The same of the smallest and the largest number of each page."""
     if pages.told[:, kernels.STATED_NULLS].max(initial=-1) > 0:
         return False
-    if (bounds := pages.bounds(low.dtype)) is None:
-        return bool(pages.told[:, [kernels.LOW_AT, kernels.HIGH_AT]].max() < 0)
-    # where one of them is NaN, nothing is known here
-    return bool(np.all(low >= bounds[0]) and np.all(high <= bounds[1]))
+    for ends, slot, keeps in ((low, kernels.LOW_AT, np.greater_equal), (high, kernels.HIGH_AT, np.less_equal)):
+        # where a number or a bound is NaN, nothing is known here
+        if (found := pages.bounds(slot, ends.dtype)) is None or not np.all(keeps(ends[found[0]], found[1])):
+            return False
+    return True
 
 
 def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: AnyArray) -> bool:
     """Whether a chunk without nulls keeps to all that is stated of it; False as well where that is not quickly known.
 
     Args:
-        stated: Of the chunk, and of its pages.
         low, high (arrays of numbers as they are stored, shape (pages,)): Smallest and largest of each page.
     """
     for one in stated:
@@ -167,13 +163,11 @@ def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: An
             if one.first.size != low.size or not _ends_hold(one, low, high):
                 return False
             continue
-        least, most = (None if raw is None else np.frombuffer(raw, np.uint8) for raw in (one.low, one.high))
-        if one.nulls > 0 or any(raw is not None and raw.size != low.itemsize for raw in (least, most)):
+        if one.nulls > 0:
             return False
-        if (least is not None and low.min() < least.view(low.dtype)[0]) or (
-            most is not None and high.max() > most.view(low.dtype)[0]
-        ):
-            return False
+        for raw, end, beyond in ((one.low, low.min(), np.less), (one.high, high.max(), np.greater)):
+            if raw is not None and (len(raw) != low.itemsize or beyond(end, np.frombuffer(raw, low.dtype)[0])):
+                return False
     return True
 
 

@@ -185,5 +185,5 @@ def _stated(
         return (chunk.stated,) if chunk.footer.verify == "on" else ()
     rows = pages[:, headers.PAGE_VALUES]
     first = np.cumsum(rows) - rows
-    told = of_headers(raw, pages[:, AT], first, pages[:, : headers.N_HEADER]) if raw is not None else []
+    told = of_headers(raw, pages[:, AT], (first, rows), pages) if raw is not None else []
     return (chunk.stated, *(of_pages(one, first, rows, chunk.place) for one in index), *told)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from types import TracebackType
 
 import numpy as np
@@ -15,10 +17,10 @@ from streameval.kernels.jit import interpreted
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, find_fields, read_columns, schema_bytes
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import Stated, begin_of
+from streameval.parquet.statistics import Stated, StatedOfPages, begin_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
 
 
 class UnfitError(Exception):
@@ -31,15 +33,20 @@ class Chunk:
 
     Attributes:
         footer: Of its file.
+        n_rows: Rows of the row group.
         facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
         stated: The statistics of the whole chunk.
+        begin, end: Its first byte, and the byte after it.
     """
 
     footer: Footer
     group: int
+    n_rows: int
     leaf: Leaf
     facts: Int64Array
     stated: Stated
+    begin: int
+    end: int
 
     @property
     def place(self) -> str:
@@ -47,105 +54,109 @@ class Chunk:
         return f"{self.footer.file.path}: row group {self.group}, column {'.'.join(self.leaf.path)}"
 
     @property
-    def n_rows(self) -> int:
-        """Rows of the row group."""
-        return int(self.footer.row_group_rows[self.group])
-
-    @property
-    def indexed(self) -> bool:
-        """Whether it has an offset index."""
-        return bool(self.facts[kernels.INDEX_AT] > 0)
-
-    @property
     def column_index(self) -> list[Range]:
         """Where its column index lies; empty where it has none, or nothing is verified."""
         at, size = self.facts[[kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]].tolist()
         return [(at, size)] if at > 0 and not self.leaf.max_rep and self.footer.verify == "on" else []
 
-    @property
-    def begin(self) -> int:
-        """Its first byte."""
-        return int(begin_of(self.facts))
-
-    @property
-    def end(self) -> int:
-        """The byte after it."""
-        return self.begin + int(self.facts[kernels.COMPRESSED])
-
-    @property
-    def ratio(self) -> float:
-        """Decompressed bytes per byte."""
-        return max(1.0, float(self.facts[kernels.UNCOMPRESSED]) / max(1, int(self.facts[kernels.COMPRESSED])))
-
 
 @dataclass(frozen=True, eq=False)
-class Pages:
-    """Pages of a chunk that hold wanted rows, in order.
+class Chunks:
+    """One leaf column of some row groups of a file.
 
     Attributes:
-        places (int64 array, shape (pages, 4)): Offset in the file, bytes with the header, first row within the row
-            group, rows.
-        wanted (int64 array, strictly increasing): Wanted rows of the row group, all of them in these pages.
-        dictionary: Offset and bytes of the dictionary page.
-        stated: What the column index says of each page; empty where there is none, or nothing is verified.
+        groups (int64 array, strictly increasing): The row groups.
+        facts (int64 array, shape (row groups, N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
+        raw: The footer that they were read from.
     """
 
-    chunk: Chunk
-    places: Int64Array
-    wanted: Int64Array
-    dictionary: Range | None
-    stated: tuple[Stated, ...] = ()
+    footer: Footer
+    leaf: Leaf
+    groups: Int64Array
+    facts: Int64Array
+    raw: bytes
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: int) -> Chunk:
+        facts, group = self.facts[i], int(self.groups[i])
+        begin, n_rows = int(begin_of(facts)), int(self.footer.row_group_rows[group])
+        said = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+        stated = Stated.read(_WHOLE, (0, n_rows), self.raw, said)
+        end = begin + int(facts[kernels.COMPRESSED])
+        return Chunk(self.footer, group, n_rows, self.leaf, facts, stated, begin, end)
+
+    def chosen(self, wanted: BoolArray) -> Chunks:
+        """Some of them."""
+        return replace(self, groups=self.groups[wanted], facts=self.facts[wanted])
+
+    @cached_property
+    def n_rows(self) -> Int64Array:
+        """Rows of each row group."""
+        return np.asarray(self.footer.row_group_rows[self.groups], dtype=np.int64)
+
+    @cached_property
+    def begin(self) -> Int64Array:
+        """First byte of each."""
+        return begin_of(self.facts)
 
     @property
-    def n_rows(self) -> int:
-        """Rows in these pages."""
-        return int(self.places[:, 3].sum())
+    def end(self) -> Int64Array:
+        """The byte after each."""
+        return np.asarray(self.begin + self.facts[:, kernels.COMPRESSED], dtype=np.int64)
 
     @property
-    def ranges(self) -> list[Range]:
-        """What has to be read."""
-        pages = [(at, size) for at, size, _, _ in self.places.tolist()]
-        return [self.dictionary, *pages] if self.dictionary else pages
+    def indexed(self) -> BoolArray:
+        """Whether each has an offset index."""
+        return np.asarray(self.facts[:, kernels.INDEX_AT] > 0)
+
+    @cached_property
+    def indexes(self) -> Int64Array:
+        """Where offset index and column index of each lie: int64, shape (row groups, 2, 2), offset and bytes.
+
+        Offset 0 where there is none; no column index where it is not read (`Chunk.column_index`).
+        """
+        found = np.zeros((len(self), 2, 2), np.int64)
+        found[:, 0] = self.facts[:, [kernels.INDEX_AT, kernels.INDEX_SIZE]]
+        if not self.leaf.max_rep and self.footer.verify == "on":
+            found[:, 1] = self.facts[:, [kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]]
+        found[~self.indexed] = 0
+        found[found[..., 0] <= 0] = 0
+        return found
 
     @property
-    def rows(self) -> Int64Array:
-        """Every row in these pages, within the row group."""
-        first, rows = self.places[:, 2], self.places[:, 3]
-        shift = first - np.concatenate([[0], np.cumsum(rows)[:-1]])
-        return np.asarray(np.arange(int(rows.sum())) + np.repeat(shift, rows), dtype=np.int64)
+    def ratio(self) -> FloatArray:
+        """Decompressed bytes per byte of each."""
+        compressed = np.maximum(self.facts[:, kernels.COMPRESSED], 1)
+        return np.maximum(1.0, self.facts[:, kernels.UNCOMPRESSED] / compressed)
 
-    def part(self, begin: int, end: int) -> Pages:
-        """Some of the pages."""
-        if end - begin == len(self.places):
-            return self
-        return replace(self, places=self.places[begin:end], stated=self.stated[begin:end])
+    @cached_property
+    def stated(self) -> StatedOfPages:
+        """The statistics of each."""
+        said = self.facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+        return StatedOfPages(_WHOLE, np.zeros_like(self.n_rows), self.n_rows, memoryview(self.raw), said)
+
+    def check(self, size: int) -> None:
+        """Refuse chunks that cannot lie in a file of some size, or are of another column."""
+        foreign = self.facts[:, kernels.FOREIGN] != 0
+        inside = (self.begin >= 0) & (self.begin <= self.end) & (self.end <= size)
+        paths = self.facts[:, [kernels.PATH_AT, kernels.PATH_END]].tolist()
+        named = np.array([at > 0 and self.raw[at:end] == self.leaf.named for at, end in paths], np.bool_)
+        for i in np.flatnonzero(foreign | ~inside | ~named)[:1].tolist():
+            chunk = self[i]
+            if foreign[i]:
+                raise InputError(f"{chunk.place}: encrypted or kept in another file", "this version reads neither")
+            if not inside[i]:
+                claimed = f"{chunk.begin:,}..{chunk.end:,}"
+                raise InputError(f"{chunk.place}: claims bytes {claimed} of a file of {size:,}")
+            raise InputError(f"{chunk.place}: the bytes there are said to be of another column", CORRUPT)
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Pages of a chunk as they were read and checked.
-
-    Attributes:
-        body: The dictionary page, if there is one, and the pages, headers included.
-        heads (list of int64 arrays): Header of each page without the dictionary (`streameval.kernels.page_header`).
-        stated: What is said of the values of each of these pages.
-        dictionary, entries: Bytes of the dictionary page, and of what is in it, decompressed.
-        values, uncompressed: Values in the pages; bytes of everything, decompressed.
-    """
-
-    pages: Pages
-    body: list[memoryview]
-    heads: list[Int64Array]
-    stated: list[tuple[Stated, ...]]
-    dictionary: int
-    entries: int
-    values: int
-    uncompressed: int
-
-    @property
-    def size(self) -> int:
-        """Bytes as read."""
-        return sum(len(piece) for piece in self.body)
+_WHOLE = "its statistics"
 
 
 class OpenFile:
@@ -161,7 +172,7 @@ class OpenFile:
         try:
             self._file = store_of(self.path).open(self.path)
         except OSError as error:
-            raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+            raise self._unreadable(error) from error
 
     @property
     def bytes_read(self) -> int:
@@ -175,8 +186,8 @@ class OpenFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.__exit__(kind, error, at)
 
-    def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[list[Chunk]]]:
-        """Column chunks, by column, leaf and row group.
+    def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
+        """Column chunks, by column and leaf.
 
         Args:
             groups: sequence of int, strictly increasing.
@@ -186,9 +197,7 @@ class OpenFile:
         with interpreted(2 * len(raw)):
             return self._chunks(footer, raw, groups, columns)
 
-    def _chunks(
-        self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]
-    ) -> list[list[list[Chunk]]]:
+    def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
         of_column = {column.name: column.leaves for column in read_columns(self.path, schema_bytes(raw))}
         wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
@@ -197,19 +206,17 @@ class OpenFile:
         if kernels.chunk_facts(np.frombuffer(raw, np.uint8), at, chosen, wanted, facts, own) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
         slot = {int(index): i for i, index in enumerate(wanted)}
-        return [
-            [
-                [self._chunk(footer, group, leaf, facts[i, slot[leaf.index]], raw) for i, group in enumerate(groups)]
-                for leaf in of_column[name]
-            ]
+        found = [
+            [Chunks(footer, leaf, chosen, facts[:, slot[leaf.index]], raw) for leaf in of_column[name]]
             for name in columns
         ]
+        for one in chain.from_iterable(found):
+            one.check(self.size)
+        return found
 
-    def hold_indexes(self, chunks: Iterable[Chunk]) -> None:
+    def hold_indexes(self, leaves: Iterable[Chunks]) -> None:
         """Have the indexes of some chunks fetched together, where single requests are dear."""
-        indexed = [chunk for chunk in chunks if chunk.indexed]
-        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in indexed]
-        places += [place for chunk in indexed for place in chunk.column_index]
+        places = [place for chunks in leaves for place in chunks.indexes.reshape(-1, 2).tolist()]
         self._file.hold([(at, size) for at, size in places if size > 0])
 
     def footer(self, footer: Footer) -> bytes:
@@ -219,21 +226,8 @@ class OpenFile:
             raise InputError(f"{self.path}: changed while it was read", "run the command again")
         return bytes(tail[:-8])
 
-    def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array, raw: bytes) -> Chunk:
-        rows = (0, int(footer.row_group_rows[group]))
-        told = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
-        chunk = Chunk(footer, group, leaf, facts, Stated.read("its statistics", rows, raw, told))
-        if facts[kernels.FOREIGN]:
-            raise InputError(f"{chunk.place}: encrypted or kept in another file", "this version reads neither")
-        if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
-            raise InputError(f"{chunk.place}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
-        named = raw[facts[kernels.PATH_AT] : facts[kernels.PATH_END]] if facts[kernels.PATH_AT] > 0 else b""
-        if named != leaf.named:
-            raise InputError(f"{chunk.place}: the bytes there are said to be of another column", CORRUPT)
-        return chunk
-
-    def advise(self, ranges: Sequence[Range]) -> None:
-        """Have the system fetch ranges ahead, many at once."""
+    def advise(self, ranges: Int64Array) -> None:
+        """Have the system fetch ranges (rows of offset and bytes) ahead, many at once."""
         self._file.advise(ranges)
 
     def stream(self, at: int, end: int) -> None:
@@ -249,11 +243,38 @@ class OpenFile:
         """
         for at, size in ranges:
             if not 0 <= at <= at + size <= self.size:
-                raise InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")
+                raise self._outside(at, size)
         try:
             found = self._file.read(ranges)
         except OSError as error:
-            raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
-        if any(len(got) < size for got, (_, size) in zip(found, ranges, strict=True)):
-            raise InputError(f"{self.path}: changed while it was read (it is shorter now)", "run the command again")
+            raise self._unreadable(error) from error
+        if [len(got) for got in found] != [size for _, size in ranges]:
+            raise self._shorter()
         return found
+
+    def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
+        """Read many ranges, given as rows of offset and bytes; errors as in `read`.
+
+        Returns:
+            uint8 array, read-only: What was read.
+            int64 array: Where in it each range begins.
+        """
+        at, size = ranges.T
+        for wrong in np.flatnonzero((at < 0) | (size < 0) | (size > self.size - at))[:1].tolist():
+            raise self._outside(*ranges[wrong].tolist())
+        try:
+            found, places = self._file.gather(ranges)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if np.any(places + size > found.size):
+            raise self._shorter()
+        return found, places
+
+    def _outside(self, at: int, size: int) -> InputError:
+        return InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")
+
+    def _unreadable(self, error: OSError) -> Exception:
+        return outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})")
+
+    def _shorter(self) -> InputError:
+        return InputError(f"{self.path}: changed while it was read (it is shorter now)", "run the command again")

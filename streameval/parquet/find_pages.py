@@ -8,6 +8,7 @@ and every page that is read has to hold the rows it was chosen for (`decode_page
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,79 +17,125 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import page_index
 from streameval.kernels import parquet as kernels
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
-from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
-from streameval.parquet.statistics import of_pages
-from streameval.typing import Int64Array
+from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
+from streameval.parquet.pages import Pages
+from streameval.parquet.parts import changes
+from streameval.parquet.statistics import IN_INDEX, StatedOfPages, not_of_pages
+from streameval.typing import Int64Array, UInt8Array
 
 # pages up to this size are walked through by reading ahead, larger ones by hopping from header to header
 _HOP = 1 << 18
 
 
-def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Array]) -> list[Pages]:
+@dataclass
+class _PageIndex:
+    """Pages of chunks, of one chunk after another.
+
+    Attributes:
+        pages (int64 array, shape (pages, 3)): Offset, bytes with the header, first row.
+        told (int64 array, shape (pages, N_STATED)): What column indexes state of them
+            (`streameval.kernels.page_index.column_index`).
+        cuts (int64 array, shape (chunks + 1,)): Where those of each chunk begin.
+        raw (uint8 array): What `told` points into.
+    """
+
+    pages: Int64Array
+    told: Int64Array
+    cuts: Int64Array
+    raw: UInt8Array
+
+    def insert(self, chunk: int, pages: Int64Array) -> None:
+        """Put pages, of which nothing is stated, in the place of those of a chunk that had none."""
+        at, told = self.cuts[chunk], np.full((len(pages), kernels.N_STATED), kernels.ABSENT)
+        self.pages = np.concatenate([self.pages[:at], pages, self.pages[at:]])
+        self.told = np.concatenate([self.told[:at], told, self.told[at:]])
+        self.cuts[chunk + 1 :] += len(pages)
+
+
+def find_pages(file: OpenFile, chunks: Chunks, rows: Sequence[Int64Array]) -> Pages:
     """Find the pages of a leaf that hold wanted rows.
 
     Args:
-        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each chunk, within its row group.
+        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each chunk, within its row group; one at
+            least.
 
     Raises:
         InputError: An offset index that does not fit the file.
         UnfitError: There is no index, and the pages do not say how many rows they hold.
     """
-    spans = [
-        [tuple(chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist()), *chunk.column_index]
-        if chunk.indexed
-        else []
-        for chunk in chunks
-    ]
-    for chunk, places in zip(chunks, spans, strict=True):
-        for at, size in places:
-            if not 0 < size <= file.size - at:
-                raise InputError(
-                    f"{chunk.place}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES
-                )
-    raw = iter(file.read([place for places in spans for place in places]))
-    found = []
-    for chunk, mine in zip(chunks, rows, strict=True):
-        if not chunk.indexed:
-            found.append(_choose(chunk, _walk(file, chunk, int(mine[-1])), mine))
-            continue
-        index = _read_index(chunk, next(raw))
-        pages = _choose(chunk, index, mine)
-        if chunk.column_index:
-            first = index[:, 2]
-            of_all = of_pages(next(raw), first, np.concatenate([first[1:], [chunk.n_rows]]) - first, chunk.place)
-            chosen = np.searchsorted(first, pages.places[:, 2]).tolist()
-            stated = tuple(of_all[page] for page in chosen)
-            pages = Pages(chunk, pages.places, pages.wanted, pages.dictionary, stated)
-        found.append(pages)
-    return found
+    index = _read_indexes(file, chunks)
+    for i in np.flatnonzero(~chunks.indexed).tolist():
+        index.insert(i, _walk(file, chunks[i], int(rows[i][-1])))
+    return _choose(chunks, index, rows)
 
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
-_WRONG = {
-    page_index.NOT_ROW_0: "do not begin with row 0",
-    page_index.OUTSIDE: "lie outside the column's bytes",
-    page_index.OVERLAP: "overlap",
-    page_index.DISORDER: "do not follow one another in the rows of the row group",
-}
 
 
-def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
-    index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
-    count = page_index.offset_index(np.frombuffer(raw, np.uint8), index)
-    if count < 0:
-        raise InputError(f"{chunk.place}: its offset index cannot be read", _LIES)
-    return index[:count]
+def _read_indexes(file: OpenFile, chunks: Chunks) -> _PageIndex:
+    spans = chunks.indexes.reshape(-1, 2)
+    there = np.flatnonzero(spans[:, 0] > 0)
+    at, size = spans[there].T
+    for wrong in there[(size <= 0) | (size > file.size - at)][:1].tolist():
+        at, size = spans[wrong].tolist()
+        place = chunks[wrong // 2].place
+        raise InputError(f"{place}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES)
+    raw, places = file.gather(spans[there])
+    spans = np.zeros_like(spans)
+    spans[there] = np.stack([places, size], axis=1)
+    room, cuts = int(size.sum()) // 4 + len(chunks), np.zeros(len(chunks) + 1, np.int64)
+    pages, told = np.empty((room, 3), np.int64), np.empty((room, kernels.N_STATED), np.int64)
+    wrong = int(page_index.page_indexes(raw, spans.reshape(-1, 4), pages, told, cuts))
+    if wrong < 0:
+        raise InputError(f"{chunks[-1 - wrong].place}: its offset index cannot be read", _LIES)
+    if wrong > 0:
+        raise not_of_pages(chunks[wrong - 1].place, int(cuts[wrong] - cuts[wrong - 1]))
+    return _PageIndex(pages[: cuts[-1]], told[: cuts[-1]], cuts, raw)
 
 
-def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
-    chosen = np.empty((len(index), 4), dtype=np.int64)
-    count = page_index.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
-    if count < 0:
-        raise InputError(f"{chunk.place}: the pages of its index {_WRONG[count]}", _LIES)
-    start = int(index[0, 0])
-    dictionary = (chunk.begin, start - chunk.begin) if start > chunk.begin else None
-    return Pages(chunk, chosen[:count], rows, dictionary)
+def _choose(chunks: Chunks, index: _PageIndex, rows: Sequence[Int64Array]) -> Pages:
+    """Choose the pages that hold wanted rows, if the index can be true."""
+    offset, size, first = index.pages.T
+    of = np.repeat(np.arange(len(chunks)), np.diff(index.cuts))
+    following = _following(chunks, index, of)
+    # pages hold rows of no other row group, and none is without rows that precede those of the next
+    base = np.cumsum(chunks.n_rows) - chunks.n_rows
+    wanted = np.concatenate(rows)
+    shift = np.repeat(base, [len(mine) for mine in rows])
+    page = (following + base[of]).searchsorted(wanted + shift, side="right")
+    begin = changes(page)
+    chosen, end = page[begin], np.concatenate([begin[1:], [wanted.size]])
+    first, n_rows = first[chosen], (following - first)[chosen]
+    places = np.stack([offset[chosen], size[chosen], first, n_rows, of[chosen], begin, end], axis=1)
+    told, start = index.told[chosen], offset[index.cuts[:-1]]
+    coded = np.stack([chunks.begin, start - chunks.begin], axis=1)
+    coded[start <= chunks.begin] = 0
+    stated = StatedOfPages(IN_INDEX, first, n_rows, index.raw.data, told) if told.max() >= 0 else None
+    return Pages(chunks, places, wanted, coded, stated)
+
+
+def _following(chunks: Chunks, index: _PageIndex, of: Int64Array) -> Int64Array:
+    """The row after the last of each page; refuses an index that cannot be true."""
+    offset, size, first = index.pages.T
+    empty = np.flatnonzero(index.cuts[1:] == index.cuts[:-1])
+    untrue = [(empty, "do not begin with row 0")]
+    following: Int64Array = np.empty_like(first)
+    after, begin = np.empty_like(first), chunks.begin[of]
+    if not empty.size:
+        leads = index.cuts[:-1]
+        following[:-1], after[1:] = first[1:], (offset + size)[:-1]
+        following[index.cuts[1:] - 1], after[leads] = chunks.n_rows, begin[leads]
+        outside = (size <= 0) | (offset < begin) | (size > chunks.end[of] - offset)
+        untrue += [
+            (np.flatnonzero(first[leads]), "do not begin with row 0"),
+            (of[outside], "lie outside the column's bytes"),
+            (of[offset < after], "overlap"),
+            (of[following < first], "do not follow one another in the rows of the row group"),
+        ]
+    for where, wrong in untrue:
+        for i in where[:1].tolist():
+            raise InputError(f"{chunks[i].place}: the pages of its index {wrong}", _LIES)
+    return following
 
 
 def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+import numpy as np
+
 from streameval.kernels import parquet as kernels
 from streameval.parquet.account import Forecast
-from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.chunks import OpenFile
 from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
-from streameval.typing import Int64Array
 
 
 def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
@@ -25,20 +26,16 @@ def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
             continue
         with OpenFile(footer) as file:
             leaves = [leaf for of in file.chunks(footer, [part.row_group for part in mine], stored) for leaf in of]
-            file.hold_indexes(chunk for leaf in leaves for chunk in leaf)
-            for leaf in leaves:
-                for chunk, part in zip(leaf, mine, strict=True):
-                    n_pages, n_bytes = _chunk(file, chunk, part.rows)
-                    pages, size, whole = pages + n_pages, size + n_bytes, whole + (not n_pages)
+            file.hold_indexes(leaves)
+            for chunks in leaves:
+                indexed = chunks.indexed
+                whole += int(np.count_nonzero(~indexed))
+                size += int(chunks.facts[~indexed, kernels.COMPRESSED].sum())
+                if indexed.any():
+                    rows = [part.rows for part, known in zip(mine, indexed.tolist(), strict=True) if known]
+                    found = find_pages(file, chunks.chosen(indexed), rows)
+                    pages, size = pages + len(found.places), size + int(found.ranges[:, 1].sum())
     return Forecast(files=files, row_groups=len(parts), pages=pages, bytes=size, whole_chunks=whole)
-
-
-def _chunk(file: OpenFile, chunk: Chunk, rows: Int64Array) -> tuple[int, int]:
-    """Pages of one column chunk that would be read, and their bytes; no pages where they are not known."""
-    if not chunk.indexed:
-        return 0, int(chunk.facts[kernels.COMPRESSED])
-    found = find_pages(file, [chunk], [rows])[0]
-    return len(found.places), sum(size for _, size in found.ranges)
 
 
 def measure_whole(footer: Footer, groups: int, columns: Sequence[str]) -> Forecast:
@@ -46,5 +43,5 @@ def measure_whole(footer: Footer, groups: int, columns: Sequence[str]) -> Foreca
     names = [name for name in dict.fromkeys(columns) if name in footer.schema.names]
     with OpenFile(footer) as file:
         found = file.chunks(footer, range(groups), names)
-        sizes = [int(chunk.facts[kernels.COMPRESSED]) for of in found for leaf in of for chunk in leaf]
+        sizes = [int(size) for of in found for leaf in of for size in leaf.facts[:, kernels.COMPRESSED]]
     return Forecast(files=1, row_groups=groups, bytes=sum(sizes), whole_chunks=len(sizes))

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
-from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import read_columns, schema_bytes
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
@@ -38,10 +38,10 @@ class _FooterCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, ...], tuple[bytes, list[list[list[Chunk]]]]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, ...], tuple[bytes, list[list[Chunks]]]] = OrderedDict()
 
-    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[list[Chunk]]]]:
-        """The footer's bytes, and its chunks by column, leaf and row group."""
+    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[Chunks]]]:
+        """The footer's bytes, and its chunks by column and leaf."""
         key = (footer.file.path, footer.digest, footer.verify, str(footer.limit), *columns)
         with self._lock:
             if key in self._found:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import groupby
 
+import numpy as np
 import pyarrow as pa
 
-from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.parquet.chunks import Chunks, OpenFile, UnfitError
 from streameval.parquet.decode_pages import read_pages
 from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
 from streameval.parquet.nested import assemble
+from streameval.parquet.pages import CHUNK, ROWS, Pages
 from streameval.parquet.schema import wide_type
 from streameval.parquet.whole_row_groups import read_whole
 from streameval.typing import Int64Array
@@ -27,7 +29,7 @@ class LocatedColumn:
     Attributes:
         groups (tuple of int, strictly increasing): Row groups.
         rows (tuple of int64 arrays, strictly increasing): For each row group, wanted rows within it, one at least.
-        pages: For each leaf, for each row group; empty where the column has to be read by row groups.
+        pages: For each leaf; empty where the column has to be read by row groups.
         why: Why the column cannot be read by a page index; empty where it can.
     """
 
@@ -35,38 +37,37 @@ class LocatedColumn:
     footer: Footer
     groups: tuple[int, ...]
     rows: tuple[Int64Array, ...]
-    pages: tuple[tuple[Pages, ...], ...] = ()
+    pages: tuple[Pages, ...] = ()
     why: str = ""
 
 
 @dataclass
 class ReadCounts:
-    """Bytes and pages read, and per (row group, file) the rows decoded of the column that took most."""
+    """Bytes and pages read, and per file the rows decoded of its row groups, of the column that took most of each."""
 
     n_bytes: int
     n_pages: int
-    rows: dict[tuple[str, int], int]
+    rows: dict[str, Int64Array]
 
-    def add_rows(self, footer: Footer, group: int, rows: int) -> None:
-        """Count rows of a row group."""
-        key = (footer.file.path, group)
-        self.rows[key] = max(self.rows.get(key, 0), rows)
+    def add_rows(self, footer: Footer, rows: Int64Array) -> None:
+        """Count rows of the row groups of a file."""
+        self.rows[footer.file.path] = np.maximum(self.rows.get(footer.file.path, 0), rows)
 
 
-def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> LocatedColumn:
+def locate(column: str, file: OpenFile, leaves: Sequence[Chunks], rows: Sequence[Int64Array]) -> LocatedColumn:
     """Find the pages of a column.
 
     Args:
-        leaves: For each leaf, for each row group.
+        leaves: Of the column.
         rows (sequence of int64 arrays): Wanted rows of each row group.
     """
-    footer, groups = leaves[0][0].footer, tuple(chunk.group for chunk in leaves[0])
+    footer, groups = leaves[0].footer, tuple(leaves[0].groups.tolist())
     found = LocatedColumn(column, footer, groups, tuple(rows))
     try:
-        pages = tuple(tuple(find_pages(file, leaf, rows)) for leaf in leaves)
+        pages = tuple(find_pages(file, leaf, rows) for leaf in leaves)
     except UnfitError as error:
         return replace(found, why=str(error))
-    walked = not all(chunk.indexed for leaf in leaves for chunk in leaf)
+    walked = not all(np.all(leaf.indexed) for leaf in leaves)
     return replace(found, pages=pages, why=WALKED if walked else "")
 
 
@@ -113,20 +114,21 @@ def _written(located: LocatedColumn) -> tuple[str, ...]:
     if not located.pages:
         return ()
     kind = str(wide_type(located.footer.schema.field(located.column).type))
-    return (kind, *(leaf[0].chunk.leaf.chain.hex() for leaf in located.pages))
+    return (kind, *(pages.chunks.leaf.chain.hex() for pages in located.pages))
 
 
 def _by_pages(files: Sequence[LocatedColumn], limit: int, counts: ReadCounts) -> list[pa.Array]:
     kind = wide_type(files[0].footer.schema.field(files[0].column).type)
     leaves = []
-    for leaf in zip(*(file.pages for file in files), strict=True):
-        pages = list(chain.from_iterable(leaf))
-        arrays, n_bytes = read_pages(pages, limit)
+    for found in zip(*(file.pages for file in files), strict=True):
+        arrays, n_bytes = read_pages(found, limit)
         leaves.append(arrays)
         counts.n_bytes += n_bytes
-        counts.n_pages += sum(len(page.places) for page in pages)
-        for one in pages:
-            counts.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
+        for pages in found:
+            counts.n_pages += len(pages.places)
+            decoded = np.zeros(len(pages.chunks), np.int64)
+            np.add.at(decoded, pages.places[:, CHUNK], pages.places[:, ROWS])
+            counts.add_rows(pages.chunks.footer, decoded)
     if len(leaves) == 1:
         return [assemble(kind, [array]) for array in leaves[0]]
     return [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
@@ -134,14 +136,11 @@ def _by_pages(files: Sequence[LocatedColumn], limit: int, counts: ReadCounts) ->
 
 def _by_row_groups(file: LocatedColumn, limit: int, counts: ReadCounts) -> list[pa.Array]:
     values: list[pa.Array] = []
+    decoded: list[int] = []
     for group, rows in zip(file.groups, file.rows, strict=True):
-        taken, decoded, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
+        taken, n_rows, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
         values += taken
         counts.n_bytes += n_bytes
-        counts.add_rows(file.footer, group, decoded)
+        decoded.append(n_rows)
+    counts.add_rows(file.footer, np.array(decoded))
     return values
-
-
-def ranges(located: Iterable[LocatedColumn]) -> list[tuple[int, int]]:
-    """Byte ranges of all pages."""
-    return [one for found in located for leaf in found.pages for pages in leaf for one in pages.ranges]

@@ -13,9 +13,11 @@ from streameval.kernels.jit import interpreted
 from streameval.parquet.account import Fallback
 from streameval.parquet.check_values import check_text
 from streameval.parquet.chunks import OpenFile
+from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
-from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, ranges, read_column
+from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
 from streameval.parquet.schema import wide_type
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,23 @@ class ReadJob:
     located: tuple[tuple[LocatedColumn, ...], ...]
     bytes_read: int
 
-    def advise(self, limit: int) -> int:
-        """Have the system fetch the pages ahead, if they take at most `limit` bytes; the bytes they take."""
-        wanted = [(column, ranges([column])) for of in self.located for column in of]
-        total = sum(size for _, found in wanted for _, size in found)
-        if total <= limit:
-            for column, found in wanted:
-                if found:
-                    with OpenFile(column.footer) as file:
-                        file.advise(found)
-        return total
+    @property
+    def size(self) -> int:
+        """Bytes of the pages."""
+        return sum(int(ranges[:, 1].sum()) for _, found in self._ranges for ranges in found)
+
+    def advise(self) -> None:
+        """Have the system fetch the pages ahead."""
+        for footer, found in self._ranges:
+            if found:
+                with OpenFile(footer) as file:
+                    file.advise(np.concatenate(found))
+
+    @property
+    def _ranges(self) -> list[tuple[Footer, list[Int64Array]]]:
+        """What has to be read, by file."""
+        by_file = zip(*self.located, strict=True)
+        return [(of[0].footer, [pages.ranges for column in of for pages in column.pages]) for of in by_file]
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def _find(parts: Sequence[Part], columns: Sequence[str], names: Sequence[str]) -
         mine = list(group)
         with OpenFile(footer) as file:
             chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
-            file.hold_indexes(chunk for column in chunks for leaf in column for chunk in leaf)
+            file.hold_indexes(leaf for column in chunks for leaf in column)
             rows = [part.rows for part in mine]
             by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
         n_bytes += file.bytes_read
@@ -115,7 +124,7 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
     table = pa.table(made).select(list(job.columns)) if made else pa.table({"": np.zeros(n_rows)}).select([])
     return DecodedRows(
         table=table,
-        rows_read=sum(counts.rows.values()),
+        rows_read=sum(int(rows.sum()) for rows in counts.rows.values()),
         pages_read=counts.n_pages,
         bytes_read=counts.n_bytes,
         ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),

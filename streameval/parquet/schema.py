@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import length_hint
 
 import numpy as np
@@ -48,7 +48,7 @@ class Leaf:
     max_def: int
     physical: int
 
-    @property
+    @cached_property
     def named(self) -> bytes:
         """Its path as a column chunk names it."""
         return thrift.write_list(thrift.BINARY, [name.encode() for name in self.path])

@@ -14,11 +14,12 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import column_index
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, BoolArray, Int64Array
 
 RESTORE = "the file was damaged after it was written, or its writer is at fault; restore it"
 # columns of `streameval.kernels.parquet.statistics` that are places
 _IS_PLACE = np.isin(np.arange(kernels.N_STATED), [kernels.LOW_AT, kernels.HIGH_AT])
+IN_INDEX = "the statistics in its column index"
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
 
@@ -83,13 +84,14 @@ class StatedOfPages:
     def __getitem__(self, page: int) -> Stated:
         return Stated.read(self.whose, (int(self.first[page]), int(self.rows[page])), self.raw, self.told[page])
 
-    def bounds(self, number: np.dtype[Any]) -> tuple[Any, Any] | None:
-        """Lowest and highest values, given in bytes of a type, as arrays; None where not every page has both."""
-        at, size = self.told[:, [kernels.LOW_AT, kernels.HIGH_AT]], self.told[:, [kernels.LOW_SIZE, kernels.HIGH_SIZE]]
-        if at.min(initial=0) < 0 or np.any(size != number.itemsize):
+    def bounds(self, slot: int, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
+        """Which pages have a bound (LOW_AT or HIGH_AT), and these bounds; None where one is of another length."""
+        at, size = self.told[:, slot], self.told[:, slot + 1]
+        known = at >= 0
+        if np.any(size[known] != number.itemsize):
             return None
-        found = np.frombuffer(self.raw, np.uint8)[at[..., None] + np.arange(number.itemsize)].view(number)[..., 0]
-        return found[:, 0].copy(), found[:, 1].copy()
+        bounds = np.frombuffer(self.raw, np.uint8)[at[known, None] + np.arange(number.itemsize)]
+        return known, bounds.view(number)[:, 0]
 
 
 def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> StatedOfPages:
@@ -102,26 +104,33 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
     with interpreted(len(raw)):
         read = column_index(np.frombuffer(raw, np.uint8), found)
     if read < 0:
-        raise InputError(f"{where}: its column index cannot be read, or is not of its {len(first):,} pages", RESTORE)
-    return StatedOfPages("the statistics in its column index", first, rows, raw, found)
+        raise not_of_pages(where, len(first))
+    return StatedOfPages(IN_INDEX, first, rows, raw, found)
 
 
-def of_headers(raw: memoryview, at: Int64Array, first: Int64Array, pages: Int64Array) -> list[StatedOfPages]:
-    """What the headers of data pages state of their values; `at` is where each begins in `raw`."""
-    rows, nulls, told = pages[:, headers.PAGE_VALUES], pages[:, headers.PAGE_NULLS], pages[:, headers.STATED :]
+def not_of_pages(where: str, pages: int) -> InputError:
+    """A column index that cannot be read."""
+    return InputError(f"{where}: its column index cannot be read, or is not of its {pages:,} pages", RESTORE)
+
+
+def of_headers(
+    raw: memoryview, at: Int64Array, rows: tuple[Int64Array, Int64Array], pages: Int64Array
+) -> list[StatedOfPages]:
+    """What the headers of data pages state of their values.
+
+    Args:
+        at (int64 array): Where each begins in `raw`.
+        rows (int64 arrays): First row and rows of each.
+        pages (int64 array, shape (pages, N_HEADER)): See `streameval.kernels.page_header`.
+    """
+    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
+    if max(nulls.max(initial=-1), told.max(initial=-1)) < 0:
+        return []
     counts = np.full((len(pages), kernels.N_STATED), kernels.ABSENT, dtype=np.int64)
     counts[:, kernels.STATED_NULLS] = nulls
     places = told + np.where(told >= 0, at[:, None], 0) * _IS_PLACE
     found = [("the counts in its page header", counts), ("the statistics in its page header", places)]
-    return [StatedOfPages(whose, first, rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
-
-
-def of_header(page: memoryview, rows: tuple[int, int], header: Int64Array) -> list[Stated]:
-    """What the header of a data page states of its values."""
-    counts = int(header[headers.PAGE_NULLS])
-    found = [] if counts < 0 else [Stated("the counts in its page header", *rows, None, None, counts)]
-    told = header[headers.STATED : headers.N_HEADER]
-    return [*found, Stated.read("the statistics in its page header", rows, page, told)] if told.max() >= 0 else found
+    return [StatedOfPages(whose, *rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
 
 
 def begin_of(facts: Int64Array) -> Int64Array:

@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
-from streameval.kernels import parquet as kernels
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.check_values import check_ends, check_nulls
-from streameval.parquet.chunks import Chunk, Run, UnfitError
+from streameval.parquet.chunks import UnfitError
+from streameval.parquet.pages import CHUNK, ROWS, Run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.statistics import Stated
 from streameval.parquet.wanted_pages import wanted_pages
 from streameval.typing import Int64Array
 
@@ -27,51 +26,44 @@ _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
 
 def plain(runs: Sequence[Run]) -> bool:
     """Whether these are pages of plain texts at the top level, of version 1."""
-    chunk = runs[0].pages.chunk
-    kind = wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type)
-    if chunk.facts[kernels.TYPE] != BYTE_ARRAY or len(chunk.leaf.path) > 1 or chunk.leaf.max_rep:
+    leaf = runs[0].pages.chunks.leaf
+    if leaf.physical != BYTE_ARRAY or len(leaf.path) > 1 or leaf.max_rep:
         return False
-    return kind in (pa.large_string(), pa.large_binary()) and all(
-        head[headers.PAGE_TYPE] == _DATA_PAGE
-        and head[headers.ENCODING] == _PLAIN
-        and (not chunk.leaf.max_def or head[headers.LEVELS] == _RLE)
-        for run in runs
-        for head in run.heads
-    )
+    kind = wide_type(runs[0].pages.chunks.footer.schema.field(leaf.path[0]).type)
+    heads = np.concatenate([run.heads for run in runs])
+    levels = not leaf.max_def or np.all(heads[:, headers.LEVELS] == _RLE)
+    like = np.all(heads[:, [headers.PAGE_TYPE, headers.ENCODING]] == (_DATA_PAGE, _PLAIN))
+    return bool(levels and like and kind in (pa.large_string(), pa.large_binary()))
 
 
-def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
-    """Take texts.
-
-    Args:
-        rows: See `wanted_pages`.
+def take(runs: Sequence[Run]) -> pa.Array | None:
+    """Take wanted texts.
 
     Returns:
         pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
     pieces, sizes = [], []
+    chunks = runs[0].pages.chunks
     try:
-        for run, i, raw, mine in wanted_pages(runs, rows):
+        for run, i, raw, mine in wanted_pages(runs):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
-            total = find_texts(raw, run.pages.chunk.leaf.max_def, mine, begin, size)
-            n_rows = int(run.pages.places[i, 3])
-            if total < 0 or not _held(raw, n_rows, run.stated[i : i + 1], run.pages.chunk):
+            total = find_texts(raw, chunks.leaf.max_def, mine, begin, size)
+            if total < 0 or not _held(run, i, raw):
                 return None
             pieces.append(copy_texts(raw, begin, size, total))
             sizes.append(size)
     except UnfitError:
         return None
-    chunk = runs[0].pages.chunk
-    return _array(wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type), pieces, np.concatenate(sizes))
+    return _array(wide_type(chunks.footer.schema.field(chunks.leaf.path[0]).type), pieces, np.concatenate(sizes))
 
 
-def _held(raw: Bytes, n_rows: int, stated: Sequence[Sequence[Stated]], chunk: Chunk) -> bool:
+def _held(run: Run, page: int, raw: Bytes) -> bool:
     """Hold all texts of a page against what is stated of them; whether they can be told apart."""
-    told = [
-        one for one in (stated[0] if stated else ()) if one.low is not None or one.high is not None or one.nulls >= 0
-    ]
+    stated = [one[page] for one in run.stated]
+    told = [one for one in stated if one.low is not None or one.high is not None or one.nulls >= 0]
     if not told:
         return True
+    n_rows, chunk = int(run.pages.places[page, ROWS]), run.pages.chunks[run.pages.places[page, CHUNK]]
     begin, size = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
     if find_texts(raw, chunk.leaf.max_def, np.arange(n_rows), begin, size) < 0:
         return False

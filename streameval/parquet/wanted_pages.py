@@ -10,31 +10,43 @@ import pyarrow as pa
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.thrift import Bytes
-from streameval.parquet.chunks import Run, UnfitError
-from streameval.parquet.codecs import decompress
+from streameval.parquet.checks import BODY
+from streameval.parquet.chunks import UnfitError
+from streameval.parquet.codecs import LZ4, UNCOMPRESSED, decompress
+from streameval.parquet.pages import BEGIN, CHUNK, END, FIRST, Run
 from streameval.typing import Int64Array
 
 
-def wanted_pages(runs: Sequence[Run], rows: Sequence[Int64Array]) -> Iterator[tuple[Run, int, Bytes, Int64Array]]:
+def wanted_pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Array]]:
     """Data pages of version 1: their run, their number in it, their bytes, and the wanted rows, counted in the page.
-
-    Args:
-        rows (sequence of int64 arrays, strictly increasing): For each run, wanted rows of its row group; those outside
-            its pages are left out.
 
     Raises:
         UnfitError: A page that cannot be decompressed.
     """
-    for run, wanted in zip(runs, rows, strict=True):
-        codec, bodies = int(run.pages.chunk.facts[kernels.CODEC]), run.body[1:] if run.dictionary else run.body
-        places = run.pages.places
-        cuts = np.searchsorted(wanted, np.stack([places[:, 2], places[:, 2] + places[:, 3]]))
-        for i, (body, head, first, a, b) in enumerate(
-            zip(bodies, run.heads, places[:, 2].tolist(), *cuts.tolist(), strict=True)
-        ):
-            start = len(body) - int(head[headers.PAGE_COMPRESSED])
-            try:
-                page = decompress(codec, body[start:], int(head[headers.PAGE_UNCOMPRESSED]))
-            except (pa.ArrowException, OSError) as error:
-                raise UnfitError(str(error)) from error
-            yield run, i, np.frombuffer(page, np.uint8), wanted[a:b] - first
+    for run in runs:
+        wanted, places = run.pages.wanted, run.pages.places[:, [FIRST, BEGIN, END]].tolist()
+        for i, (first, begin, end) in enumerate(places):
+            yield run, i, np.frombuffer(_plain(run, i), np.uint8), wanted[begin:end] - first
+
+
+def plain_bodies(run: Run) -> tuple[Bytes, Int64Array]:
+    """Data pages as kernels take them, with their headers: as they are where a kernel decompresses them.
+
+    Raises:
+        UnfitError: A page that cannot be decompressed.
+    """
+    if run.codecs <= {UNCOMPRESSED, LZ4}:
+        return run.body, run.heads
+    bodies, heads = [_plain(run, i) for i in range(len(run.heads))], run.heads.copy()
+    sizes = np.array([len(memoryview(body)) for body in bodies])
+    heads[:, headers.PAGE_COMPRESSED], heads[:, BODY] = sizes, np.cumsum(sizes) - sizes
+    return np.frombuffer(b"".join(bodies), np.uint8), heads
+
+
+def _plain(run: Run, page: int) -> pa.Buffer | memoryview | bytes:
+    begin, size, plain = run.heads[page, [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]].tolist()
+    codec = int(run.pages.chunks.facts[run.pages.places[page, CHUNK], kernels.CODEC])
+    try:
+        return decompress(codec, run.body.data[begin : begin + size], plain)
+    except (pa.ArrowException, OSError) as error:
+        raise UnfitError(str(error)) from error

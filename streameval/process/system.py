@@ -31,6 +31,22 @@ def read_at(handle: int, size: int, at: int) -> bytes:
     return got
 
 
+def read_into(handle: int, room: memoryview, at: int) -> int:
+    """Fill memory with the bytes from a place on; how many there were, fewer at the end of a file."""
+    done = 0
+    while done < len(room):
+        if hasattr(os, "preadv"):
+            count = os.preadv(handle, [room[done:]], at + done)
+        else:
+            got = _read_some(handle, len(room) - done, at + done)
+            count = len(got)
+            room[done : done + count] = got
+        if not count:
+            break
+        done += count
+    return done
+
+
 def _read_some(handle: int, size: int, at: int) -> bytes:
     if hasattr(os, "pread"):
         return os.pread(handle, size, at)

@@ -31,7 +31,7 @@ from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
-    from streameval.parquet.read_items import DecodedRows
+    from streameval.parquet.read_items import DecodedRows, ReadJob
 
 # row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
 _JOB_PARTS = 32
@@ -178,23 +178,20 @@ class ParquetRows(Rows):
     def parts(self, positions: Int64Array) -> list[Part]:
         """Group wanted rows by the row group that holds them."""
         group = np.searchsorted(self.ends, positions, side="right")
-        first = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
-        group_of_file = np.concatenate([[0], np.cumsum([f.row_group_rows.size for f in self.footers])])
+        first = np.append(0, self.ends[:-1])
+        groups_before = np.append(0, np.cumsum([footer.row_group_rows.size for footer in self.footers]))
         wanted, starts = np.unique(group, return_index=True)
-        parts = []
-        for g, mine in zip(wanted.tolist(), np.split(positions, starts[1:]), strict=True):
-            file = int(np.searchsorted(group_of_file, g, side="right")) - 1
-            footer, index = self.footers[file], g - int(group_of_file[file])
-            parts.append(
-                Part(
-                    footer=footer,
-                    row_group=index,
-                    first_row=int(np.sum(footer.row_group_rows[:index])),
-                    n_group_rows=int(footer.row_group_rows[index]),
-                    rows=mine - first[g],
-                )
+        of = np.searchsorted(groups_before, wanted, side="right") - 1
+        said = zip(wanted.tolist(), of.tolist(), np.split(positions, starts[1:]), strict=True)
+        return [
+            Part(
+                footer=self.footers[file],
+                row_group=g - int(groups_before[file]),
+                n_group_rows=int(self.ends[g] - first[g]),
+                rows=mine - first[g],
             )
-        return parts
+            for g, file, mine in said
+        ]
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[DecodedRows]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
@@ -202,16 +199,25 @@ class ParquetRows(Rows):
 
         runs = _runs(parts, self.readers, self.options.score)
         limit = int(self.options.memory * 1e9 / self.readers)
+        share = int(self.options.memory * 1e9 / max(1, min(_WAVE, len(runs))))  # of the system's cache
         decoded_runs: list[DecodedRows] = []
+
+        def find(run: list[Part]) -> ReadJob:
+            job = find_job(run, columns)
+            if job.size <= share:
+                job.advise()
+            return job
+
+        def read(job: ReadJob) -> DecodedRows:
+            if job.size > share:
+                job.advise()
+            return read_job(job, limit)
+
         with ThreadPoolExecutor(self.readers) as pool:
             try:
                 for begin in range(0, len(runs), _WAVE):
-                    wave = runs[begin : begin + _WAVE]
-                    jobs = list(pool.map(lambda run: find_job(run, columns), wave))
-                    ahead = int(self.options.memory * 1e9)
-                    for job in jobs:
-                        ahead -= job.advise(ahead)
-                    for decoded in pool.map(lambda job: read_job(job, limit), jobs):
+                    jobs = list(pool.map(find, runs[begin : begin + _WAVE]))
+                    for decoded in pool.map(read, jobs):
                         decoded_runs.append(decoded)
                         progress(len(decoded_runs), len(runs))
             except BaseException:

@@ -16,9 +16,12 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, Protocol
 
+import numpy as np
+
 from streameval.stores.ranges import HeldRanges, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
 from streameval.stores.trouble import with_retries
+from streameval.typing import Int64Array, UInt8Array
 
 _READERS = 16
 _TAIL = 1 << 16  # what is read of a file's end before its footer's length is known
@@ -83,7 +86,13 @@ class ObjectFile:
         blocks = [fresh.find(span) if held[span] is None else held[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
-    def advise(self, ranges: Sequence[Range]) -> None:
+    def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
+        """Read many ranges, one after another in memory."""
+        found = self.read([(at, size) for at, size in ranges.tolist()])
+        sizes = np.array([len(piece) for piece in found], dtype=np.int64)
+        return np.frombuffer(b"".join(found), np.uint8), np.cumsum(sizes) - sizes
+
+    def advise(self, ranges: Int64Array) -> None:
         """Nothing: the only cache is this process's memory, which is limited."""
 
     def hold(self, ranges: Sequence[Range]) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from streameval.typing import Int64Array
+
 Range = tuple[int, int]
 
 
@@ -22,6 +24,32 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
         else:
             joined.append((at, size))
     return joined
+
+
+def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
+    """The same of many: the joined ranges, and the place of each range when these lie one after another.
+
+    Args:
+        ranges (int64 array, shape (ranges, 2)): Offset and bytes of each.
+
+    >>> joined, places = blocks(np.array([(90, 10), (0, 10), (12, 8)]), 4)
+    >>> joined.tolist(), places.tolist()
+    ([[0, 20], [90, 10]], [20, 0, 12])
+    """
+    if not len(ranges):
+        return ranges, np.zeros(0, np.int64)
+    order = ranges[:, 0].argsort(kind="stable")
+    at, size = ranges[order].T
+    reach = np.maximum.accumulate(at + size)
+    apart = np.empty(len(at), np.bool_)
+    apart[0] = True
+    np.greater(at[1:], reach[:-1] + gap, out=apart[1:])
+    first = apart.nonzero()[0]
+    begin = at[first]
+    sizes = reach[np.concatenate([first[1:], [len(at)]]) - 1] - begin
+    places = np.empty_like(at)
+    places[order] = at + (sizes.cumsum() - sizes - begin)[apart.cumsum() - 1]
+    return np.stack([begin, sizes], axis=1), places
 
 
 def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Range]:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol
 
 from streameval.stores.ranges import Range
+from streameval.typing import Int64Array, UInt8Array
 
 State = tuple[int, int]
 LAST = 8
@@ -32,7 +33,13 @@ class File(Protocol):
         answer.
         """
 
-    def advise(self, ranges: Sequence[Range]) -> None:
+    def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
+        """Read many ranges, given as rows of offset and bytes: read-only bytes, and where in these each range begins.
+
+        Where the file ends before, so do the bytes. Errors as of `read`.
+        """
+
+    def advise(self, ranges: Int64Array) -> None:
         """Announce ranges that will be read soon, by whoever opens the file."""
 
     def hold(self, ranges: Sequence[Range]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import streameval
 from streameval.kernels import jit
+from streameval.parquet import numbers
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 
@@ -62,3 +63,27 @@ def test_calls_to_open_files_are_few_and_do_not_grow_with_row_groups(tmp_path, s
     counted = {groups: calls(lambda path=path: open_ranking(path, options)) for groups, path in lists.items()}
     assert counted[20] == counted[1]
     assert counted[20].total() < most * 100, counted[20].most_common()
+
+
+@pytest.mark.parametrize(("size", "least"), [(5_000, 1), (50_000, 1), (50_000, 10**9)])  # by kernels; by Arrow
+def test_calls_to_fetch_items_grow_with_jobs_not_with_pages_or_row_groups(tmp_path, monkeypatch, size, least):
+    rows, path = 200_000, tmp_path / "list.parquet"
+    table = pa.table({"id": np.arange(rows), "score": 1 - np.arange(rows) / rows, "label": np.arange(rows) % 2})
+    encoding = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED"}, "compression": "lz4"}
+    pq.write_table(table, path, row_group_size=size, max_rows_per_page=500, write_page_index=True, **encoding)
+    monkeypatch.setattr(numbers, "_LEAST", least)
+    opened, wanted = open_ranking(str(path), RankingOptions(threads=1)), np.arange(1, rows + 1, 500)
+    taken = opened.fetch(wanted, table.column_names)
+    assert (taken.pages_read, taken.table.num_rows) == (3 * wanted.size, wanted.size)
+    counted = calls(lambda: opened.fetch(wanted, table.column_names))
+    assert counted.total() < 2700, counted.most_common()  # 1,200 pages in 4 or 40 row groups
+
+
+def test_calls_to_check_statistics_are_few(tmp_path):
+    """Of many row groups, that is; they were some for each column of each."""
+    path = tmp_path / "list.parquet"
+    pq.write_table(pa.table({"id": np.arange(20_000)}), path, row_group_size=100, write_page_index=True)
+    opened = open_ranking(str(path), RankingOptions(threads=1))
+    opened.fetch(np.arange(1, 20_001, 100), ["id"])
+    counted = calls(lambda: opened.fetch(np.arange(1, 20_001, 100), ["id"]))
+    assert counted["Stated.read"] == counted["Chunks.__getitem__"] == 0

@@ -85,13 +85,24 @@ def test_a_chunk_that_lies_is_found_by_the_ends_of_its_pages(kind):
 @pytest.mark.parametrize("kind", [name for name in KINDS if "null" not in name and "NaN" not in name])
 def test_pages_of_several_chunks_are_held_together(kind):
     physical, _, values = KINDS[kind]
-    leaf, told = SimpleNamespace(physical=physical), stated(kind)
+    leaf = SimpleNamespace(physical=physical)
     both, rows = pa.chunked_array([pa.concat_arrays([values.slice(3, 5), values.slice(0, 3)])]), np.array([1, 4, 3])
-    pages = [[told[1]], [told[2], told[2]], [told[0]]]
-    assert all_hold(both, rows, pages, leaf)
+
+    def of(page, *lies):
+        return stated(kind, page, *lies).chosen([page])
+
+    pages = [[of(1)], [of(2), of(2)], [of(0)]]
+
+    def hold(pages):
+        return all_hold(both, rows, [(1, page) for page in pages], leaf)
+
+    assert hold(pages)
     for page, end in product((0, 1, 2), range(2 * (kind == "bool"), 3)):
-        lying = [
-            [*one, stated(kind, [1, 2, 0][i], end, 1)[[1, 2, 0][i]]] * (i == page) or one for i, one in enumerate(pages)
-        ]
-        assert not all_hold(both, rows, lying, leaf)
-    assert not all_hold(both, rows, [[replace(told[1], low=b"\0\0\0")], [], []], leaf)  # of another length
+        lying = [[*one, of([1, 2, 0][i], end, 1)] if i == page else one for i, one in enumerate(pages)]
+        assert not hold(lying)
+    short = of(1).told.copy()
+    short[:, kernels.LOW_SIZE] = 3
+    assert not hold([[replace(of(1), told=short)], [], []])  # of another length
+    silent = of(1).told.copy()
+    silent[:, kernels.LOW_AT :] = kernels.ABSENT
+    assert hold([[replace(of(1), told=silent)], [], []])

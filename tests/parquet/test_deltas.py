@@ -8,7 +8,7 @@ import pytest
 from streameval.kernels import page_header as headers
 from streameval.kernels.deltas import take_deltas
 from streameval.kernels.thrift import varint, zigzag
-from streameval.parquet import deltas
+from streameval.parquet import numbers
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 
@@ -69,9 +69,9 @@ def test_items_are_the_same_by_either_way(tmp_path, monkeypatch, nulls):
     pq.write_table(pa.table({"id": ids}), tmp_path / "list.parquet", max_rows_per_page=5000, write_page_index=True,
                    **encoding)  # fmt: skip
     rows, wanted = open_rows(str(tmp_path / "list.parquet"), RankingOptions()), np.arange(0, n, 4321)
-    taken, took = [], deltas.take
-    monkeypatch.setattr(deltas, "_LEAST", 1)
-    monkeypatch.setattr(deltas, "take", lambda *given: taken.append(took(*given)) or taken[-1])
+    taken, took = [], numbers.take
+    monkeypatch.setattr(numbers, "_LEAST", 1)
+    monkeypatch.setattr(numbers, "take", lambda *given: taken.append(took(*given)) or taken[-1])
     assert rows.take(wanted, ["id"]).table.column("id").to_pylist() == ids.take(pa.array(wanted)).to_pylist()
     assert taken
     assert any(one is None for one in taken) == (nulls > 0)

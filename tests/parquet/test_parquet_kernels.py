@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.kernels import page_header as headers
-from streameval.kernels import page_index, parquet
-from streameval.kernels.page_header import count_rows, page_header
-from streameval.kernels.page_index import choose_pages, column_index, offset_index, places
+from streameval.kernels import parquet
+from streameval.kernels.page_header import count_rows, page_header, separate_headers
+from streameval.kernels.page_index import column_index, offset_index, page_indexes
 from streameval.kernels.parquet import ABSENT, chunk_facts, find_fields
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.parquet import thrift
@@ -113,6 +113,36 @@ def test_column_indexes(pages, more):
         assert column_index(as_array(raw[:cut]), out) == -1
 
 
+@pytest.mark.parametrize("broken", [None, (1, 0), (1, 1), (3, 0)])
+def test_indexes_of_many_chunks_are_those_of_each(broken):
+    """The second chunk has both indexes, the third none, the fourth no column index."""
+    counts, raw, spans = [3, 2, 0, 4], b"-", np.zeros((4, 4), np.int64)
+    for chunk, count in enumerate(counts):
+        locations = [{1: (I64, 10 * i), 2: (I32, chunk), 3: (I64, i)} for i in range(count)]
+        nulls = [i + chunk for i in range(count)]
+        said = {1: (LIST, (1, [2] * count)), 2: (LIST, (BINARY, [b"low"] * count)), 5: (LIST, (I64, nulls))}
+        for part, fields in enumerate(({1: (LIST, (STRUCT, locations))}, said)):
+            if count and (chunk, part) != (3, 1):
+                index = thrift.write_struct(fields)[: 3 if (chunk, part) == broken else None]
+                spans[chunk, 2 * part : 2 * part + 2] = len(raw), len(index)
+                raw += index
+    room = len(raw)
+    pages, told, cuts = np.empty((room, 3), np.int64), np.empty((room, 5), np.int64), np.zeros(5, np.int64)
+    found = page_indexes(as_array(raw), spans, pages, told, cuts)
+    if broken is not None:
+        assert found == (-1 - broken[0] if broken[1] == 0 else 1 + broken[0])
+        return
+    assert (found, cuts.tolist()) == (0, [0, 3, 5, 5, 9])
+    for chunk in (0, 1, 3):
+        mine = slice(cuts[chunk], cuts[chunk + 1])
+        assert pages[mine].tolist() == [[10 * i, chunk, i] for i in range(counts[chunk])]
+        if chunk == 3:
+            assert np.all(told[mine] == ABSENT)
+            continue
+        for i, (nulls, low, low_size, high, _) in enumerate(told[mine].tolist()):
+            assert (nulls, raw[low : low + low_size], high) == (i + chunk, b"low", ABSENT)
+
+
 @QUICK
 @given(st.sampled_from([0, 2, 3]), st.lists(numbers.map(abs), min_size=8, max_size=8), strangers, st.booleans())
 def test_page_headers(kind, n, more, crc):
@@ -197,6 +227,10 @@ def test_any_bytes_are_survived(raw):
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, 0, np.array([0]), np.array([0]), out, np.zeros((1, 3), np.int64)) >= -1
     assert count_rows(raw, 3, 50) <= 50
+    spans, room = np.array([[0, raw.size, 0, raw.size]]), raw.size // 4 + 1
+    index, said = np.empty((room, 3), np.int64), np.empty((room, parquet.N_STATED), np.int64)
+    assert page_indexes(raw, spans, index, said, np.zeros(2, np.int64)) in (-1, 0, 1)
+    assert separate_headers(raw, spans[:, :2], np.empty((1, headers.N_HEADER + 2), np.int64)) in (0, 1)
     place = np.zeros(1, np.int64)
     assert find_texts(raw, 1, np.array([9]), place, place.copy()) <= raw.size
 
@@ -232,40 +266,6 @@ def test_rows_are_counted_in_repetition_levels(width, data):
     assert count_rows(raw, width, len(levels)) == levels.count(0)
     assert count_rows(raw[:-1], width, len(levels)) == -1
     assert count_rows(as_array(encode([1, 0], width, [(1, True)])), width, 2) == -1
-
-
-@QUICK
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.data())
-def test_chosen_pages_hold_the_wanted_rows(sizes, data):
-    sizes[0] += 1
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    n = int(first[-1])
-    rows = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
-    index = np.column_stack([100 + 10 * np.arange(len(sizes)), np.full(len(sizes), 10), first[:-1]])
-    out = np.zeros((len(sizes), 4), np.int64)
-    count = choose_pages(index, np.array([100, 100 + 10 * len(sizes), n]), rows, out)
-    page_of = [max(p for p in range(len(sizes)) if first[p] <= r) for r in rows]
-    assert out[:count].tolist() == [[*index[p].tolist(), sizes[p]] for p in sorted(set(page_of))]
-    held = [r for p in sorted(set(page_of)) for r in range(first[p], first[p + 1])]
-    assert places(out[:count], rows, 7).tolist() == [held.index(r) + 7 for r in rows]
-
-
-@pytest.mark.parametrize(
-    ("index", "wrong"),
-    [
-        ([], page_index.NOT_ROW_0),
-        ([[10, 5, 1]], page_index.NOT_ROW_0),
-        ([[9, 5, 0]], page_index.OUTSIDE),
-        ([[10, 2**62, 0]], page_index.OUTSIDE),
-        ([[10, 0, 0]], page_index.OUTSIDE),
-        ([[10, 5, 0], [14, 5, 3]], page_index.OVERLAP),
-        ([[10, 5, 0], [15, 5, 11]], page_index.DISORDER),
-        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], page_index.DISORDER),
-    ],
-)
-def test_indexes_that_cannot_be_true(index, wrong):
-    pages = np.array(index, dtype=np.int64).reshape(-1, 3)
-    assert choose_pages(pages, np.array([10, 30, 10]), np.array([9]), np.zeros((3, 4), np.int64)) == wrong
 
 
 @QUICK

@@ -8,6 +8,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import streameval
@@ -37,7 +38,7 @@ def test_what_systems_differ_in_is_asked_for_in_one_file():
 @pytest.fixture
 def bare(monkeypatch):
     """A system without positioned reads, hints and reserved room."""
-    for name in ("pread", "posix_fadvise", "posix_fallocate"):
+    for name in ("pread", "preadv", "posix_fadvise", "posix_fallocate"):
         monkeypatch.delattr(os, name)
 
 
@@ -46,9 +47,13 @@ def test_files_are_read_the_same_without_positioned_reads(bare, tmp_path):
     raw = bytes(range(256)) * 64
     path.write_bytes(raw)
     with LOCAL.open(str(path)) as file:
-        file.advise([(0, 100)])
         asked = [(9000, 300), (5, 10), (16_380, 4)]
+        file.advise(np.array(asked))
         assert [bytes(one) for one in file.read(asked)] == [raw[at : at + size] for at, size in asked]
+        found, places = file.gather(np.array(asked))
+        wanted = [found[at : at + size].tobytes() for at, (_, size) in zip(places, asked, strict=True)]
+        assert wanted == [raw[at : at + size] for at, size in asked]
+        assert file.gather(np.array([(16_000, 500)]))[0].tobytes() == raw[16_000:]  # it ends before
 
 
 def test_the_journey_runs_on_a_system_without_them(bare, ranking, tmp_path):

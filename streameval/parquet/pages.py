@@ -1,0 +1,107 @@
+"""Pages of column chunks that hold wanted rows: where they lie, and as they were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from streameval.kernels import page_header as headers
+from streameval.kernels import parquet as kernels
+from streameval.parquet.chunks import Chunks
+from streameval.parquet.parts import changes
+from streameval.parquet.statistics import StatedOfPages, of_headers
+from streameval.typing import Int64Array, UInt8Array
+
+# columns of `Pages.places`
+OFFSET, SIZE, FIRST, ROWS, CHUNK, BEGIN, END = range(7)
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """Pages of chunks of one leaf that hold wanted rows, in order.
+
+    Attributes:
+        places (int64 array, shape (pages, 7)): Offset in the file, bytes with the header, first row within the row
+            group, rows, which of the chunks, and where in `wanted` the rows begin and end that the page holds.
+        wanted (int64 array): Wanted rows, counted within their row groups, of one row group after another.
+        dictionaries (int64 array, shape (chunks, 2)): Offset and bytes of dictionary pages; 0 where there is none.
+        stated: What column indexes say of these pages; None where there are none, or nothing is verified.
+    """
+
+    chunks: Chunks
+    places: Int64Array
+    wanted: Int64Array
+    dictionaries: Int64Array
+    stated: StatedOfPages | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in these pages."""
+        return int(self.places[:, ROWS].sum())
+
+    @cached_property
+    def starts(self) -> Int64Array:
+        """Pages that are the first of a chunk."""
+        return changes(self.places[:, CHUNK])
+
+    @cached_property
+    def used(self) -> Int64Array:
+        """Chunks that the pages are of."""
+        return np.asarray(self.places[self.starts, CHUNK])
+
+    @cached_property
+    def ranges(self) -> Int64Array:
+        """What has to be read, as rows of offset and bytes: dictionaries, then pages."""
+        coded = self.dictionaries[self.used]
+        return np.concatenate([coded[coded[:, 1] > 0], self.places[:, :2]])
+
+    @property
+    def positions(self) -> Int64Array:
+        """Where the wanted rows lie among the rows of these pages."""
+        rows = self.places[:, ROWS]
+        shift = np.cumsum(rows) - rows - self.places[:, FIRST]
+        wanted = self.wanted[self.places[0, BEGIN] : self.places[-1, END]]
+        return np.asarray(wanted + np.repeat(shift, self.places[:, END] - self.places[:, BEGIN]), dtype=np.int64)
+
+    def part(self, begin: int, end: int) -> Pages:
+        """Some of the pages."""
+        if end - begin == len(self.places):
+            return self
+        stated = self.stated and self.stated.chosen(slice(begin, end))
+        return replace(self, places=self.places[begin:end], stated=stated)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Pages as they were read and checked.
+
+    Attributes:
+        body (uint8 array): Where they lie.
+        heads (int64 array, shape (pages, N_HEADER + 2)): Header of each page (`streameval.kernels.page_header`), where
+            in `body` it begins, and where its content does.
+        dictionaries (int64 array, shape (chunks, N_HEADER + 2)): The same of the dictionary page of each chunk that the
+            pages are of (`Pages.used`); 0 where there is none.
+    """
+
+    pages: Pages
+    body: UInt8Array
+    heads: Int64Array
+    dictionaries: Int64Array
+
+    @property
+    def codecs(self) -> set[int]:
+        """Parquet's numbers of the codecs of the pages."""
+        return set(self.pages.chunks.facts[self.pages.used, kernels.CODEC].tolist())
+
+    @cached_property
+    def stated(self) -> tuple[StatedOfPages, ...]:
+        """What is stated of the values of each page: of its chunk, in the column index, in its header."""
+        chunks, places = self.pages.chunks, self.pages.places
+        if chunks.footer.verify == "off":
+            return ()
+        whole = chunks.stated.chosen(places[:, CHUNK])
+        index = () if self.pages.stated is None else (self.pages.stated,)
+        at = self.heads[:, headers.N_HEADER]
+        return (whole, *index, *of_headers(self.body.data, at, (places[:, FIRST], places[:, ROWS]), self.heads))
