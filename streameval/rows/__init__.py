@@ -13,7 +13,7 @@ import os
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -133,9 +133,9 @@ class Rows(ABC):
         """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
         return ()
 
-    def nulls(self, column: str) -> int:
-        """How many values of a column are null, as far as that is known without reading them."""
-        return 0
+    def nulls(self, column: str) -> Mapping[str, int]:
+        """Values of a column that are null, by file, as far as that is known without reading them."""
+        return {}
 
     def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut strictly increasing positions into runs; with each, a decoder of the whole run where that is quicker."""

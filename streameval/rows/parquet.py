@@ -6,7 +6,7 @@ Several files are read at once, and none is ever loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -120,9 +120,9 @@ class ParquetRows(Rows):
         counted = ((footer, zip(footer.score_bounds, footer.row_group_rows, strict=True)) for footer in self.footers)
         return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
 
-    def nulls(self, column: str) -> int:
+    def nulls(self, column: str) -> Mapping[str, int]:
         """From statistics of the scores; of no other column are any kept."""
-        return sum(footer.score_nulls for footer in self.footers) if column == self.options.score else 0
+        return {footer.file.path: footer.score_nulls for footer in self.footers if column == self.options.score}
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows page by page; see `Rows.take`."""

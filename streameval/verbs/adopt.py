@@ -121,7 +121,8 @@ def adopt(
 def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
     """What was said of the draw, as JSON-ready values: files as they are found from any folder."""
     values = {}
-    for name, value in how.items():
+    for name, given in how.items():
+        value = ",".join(given) if isinstance(given, tuple) else given
         if isinstance(value, int | float | str) and not os.path.exists(str(value)):
             values[name] = value
         elif value is not None:

@@ -100,7 +100,7 @@ def test_wider_with_the_rate_and_unchanged_at_zero(ranking, tmp_path):
     assert len(ids) == 3
     assert "wrong with probability" in found.summary["findings"][0]
     for bad in (-0.1, 0.5, float("nan")):
-        with pytest.raises(InputError, match="label-error"):
+        with pytest.raises(InputError, match="label_error is"):
             streameval.evaluate(study, label_error=bad)
 
 

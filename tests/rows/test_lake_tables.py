@@ -355,7 +355,7 @@ def test_hive_folders_are_restricted_by_where(tmp_path):
     assert some.n_items == 200
     assert some.description()["where"] == "day >= '2026-11-20'"
     assert some.fingerprint != open_ranking(str(tmp_path)).fingerprint
-    with pytest.raises(InputError, match="'conf' in --where is not a partition key"):
+    with pytest.raises(InputError, match="'conf' in where is not a partition key"):
         open_ranking(str(tmp_path), RankingOptions(where="conf > 0"))
 
 

@@ -28,6 +28,8 @@ def old(tmp_path, monkeypatch):
 @pytest.mark.parametrize("words", [["check", "{}", "precision >= .1"], ["sql", "{}", "FROM metrics"], ["report", "{}"],
                                    ["publish", "{}", "elsewhere"], ["compare", "{}", "planned"]])  # fmt: skip
 def test_results_of_an_earlier_format_answer_nothing_and_say_what_to_run(old, name, words, capsys):
+    if (name, words[0]) == ("drawn_rankings", "compare"):
+        pytest.skip("compare reads no study of drawn rankings, of whatever format")
     before = {path: path.read_bytes() for path in old.rglob("*") if path.is_file()}
     assert run([word.format(name) for word in words]) == 2
     message = capsys.readouterr().err
@@ -62,9 +64,7 @@ def test_exact_results_are_written_again_into_their_folder(old, name):
     assert streameval.sql(name, "FROM metrics").num_rows > 0
 
 
-@pytest.mark.parametrize(
-    "words", [["labels", "now"], ["select", "now"], ["evaluate", "now"], ["grow", "now", "--labels", "9"]]
-)
+@pytest.mark.parametrize("words", [["labels", "now"], ["select", "now"], ["evaluate", "now"]])
 def test_a_verb_about_labels_says_that_exact_results_need_none(old, words, capsys):
     streameval.exact("in/labelled.parquet", label="label", score="conf", out="now")
     capsys.readouterr()

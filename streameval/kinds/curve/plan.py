@@ -137,8 +137,11 @@ def draw(
 def _refuse_nulls(opened: Ranking) -> None:
     """Refuse scores of which footers count nulls, which `select` would refuse after its scans."""
     score, nan = opened.options.score, opened.options.nan
-    if score is not None and nan == "refuse" and (nulls := opened.rows.nulls(score)):
-        raise InputError(f"{those_with(nulls, 'item')} no {score} (null)",
+    if score is None or nan != "refuse":
+        return
+    nulls = {file: count for file, count in opened.rows.nulls(score).items() if count}
+    if nulls:
+        raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null; first: {next(iter(nulls))})",
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 

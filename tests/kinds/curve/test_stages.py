@@ -169,7 +169,7 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert planned(study="plain") == 0
     assert "has no sample for a judge" in told(capsys, "judge", "plain", "said.csv")
     for more, says in [
-        (["--judge-accuracy", ".9"], "judge-accuracy was given without a judge. Hint: name one with judge"),
+        (["--judge-accuracy", ".9"], "--judge-accuracy was given without a judge. Hint: name one with --judge"),
         (["--judge-accuracy", ".9", "--on", "item"], "judge-accuracy was given without a judge"),
         (["--judge-sample", "100"], "judge-sample is 100, below the"),
         (["--judge-sample", "2500", "--judge", "said"], "a judge is either a column or asked about a sample"),

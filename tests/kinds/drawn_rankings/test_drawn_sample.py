@@ -195,7 +195,7 @@ def test_every_ranking_is_drawn_equally_often(home):
      ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
      ({"per": "user", "confidence": 1.0}, "confidence is 1.0"),
      ({"per": "user", "at": 2.5}, "at is '2.5', not a whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
-     ({"per": "user", "at": "abc"}, "at is 'abc', .* such as --at 1,10,100"),
+     ({"per": "user", "at": "abc"}, "at is 'abc', .* such as at='1,10,100'"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):

@@ -225,7 +225,7 @@ BAD = [
     ({}, {"per": ["quarry"]}, "the ranking has no column 'quarry'"),
     ({}, {"key": "itm"}, "the ranking has no column 'itm'"),
     ({}, {"per": []}, "per names no column"),
-    ({}, {"misses": 3}, "does not go with --misses"),
+    ({}, {"misses": 3}, "does not go with misses"),
     ({}, {"engine": "sparc"}, "there is no engine 'sparc'"),
     ({}, {"gain": "linear", "at": [1, 0]}, "at is 0, below 1"),
     ({"items": [1, 2]}, {"per": ["items"]}, "a column of rankings.parquet has that name"),

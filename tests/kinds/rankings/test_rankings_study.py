@@ -12,6 +12,7 @@ import streameval
 from streameval import InputError, RankingOptions, StudyError
 from streameval.cli import run
 from streameval.kinds.rankings import KIND
+from streameval.questions.printed import measure_of
 
 
 def runs(seed=0, bias=0.0):
@@ -115,7 +116,7 @@ def test_the_page_of_compared_rankings_has_every_difference_and_no_scripts(two, 
     assert "class='chart wide start'" in page  # on a telephone it scrolls, from the names on
     assert "<script" not in page
     for row in said["differences"]:
-        assert f"{row['metric']} {row['argument']}".strip() in page
+        assert measure_of(row["metric"], row["argument"]) in page
         assert f"{row['estimate']:.4f}" in page
     assert run(["compare", str(two / "old"), str(two / "new"), "--plot", str(two / "both.svg")]) == 0
     assert "b: new" in (two / "both.svg").read_text()
@@ -128,7 +129,7 @@ def test_what_does_not_go_together_is_one_line(two):
     streameval.exact(other, per="query", out=two / "alone", **options)
     streameval.exact(other, per="query", out=two / "exponential", gain="exponential", **options)
     streameval.exact(other, out=two / "one", **options)
-    for names, said in ((("old", "alone"), "no ranking in common"), (("alone", "exponential"), "--gain"),
+    for names, said in ((("old", "alone"), "no ranking in common"), (("alone", "exponential"), "gain='linear'"),
                         (("old", "one"), "like with like")):  # fmt: skip
         with pytest.raises(InputError, match=said):
             streameval.compare(*(two / name for name in names))
@@ -184,7 +185,7 @@ def test_a_comparison_follows_the_rule_of_both_results(tmp_path, capsys):
 def test_the_table_by_size_has_chosen_columns(two):
     page = (two / "old" / "report.html").read_text()
     table = page[page.index("By number of items") :]
-    for name in ("mean_average_precision", "mean_ndcg_at_5", "mean_recall_at_5"):
+    for name in ("map", "ndcg@5", "recall@5"):
         assert f'<th scope="col">{name}</th>' in table
     assert "Means over the rankings with a positive" in table
     assert 'class="scroll' in table
