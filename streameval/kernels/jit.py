@@ -89,6 +89,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 _spent = [0.0]  # seconds
 _most = [_MOST]
+_others = [0.0]  # seconds that other libraries took longer than kernels, in all
 
 
 def _loaded() -> None:
@@ -117,6 +118,16 @@ def interpreted(steps: int) -> Iterator[None]:
     finally:
         _thread.interprets = False
         _spent[0] += time.thread_time() - began
+
+
+def worth_compiling(seconds: float) -> bool:
+    """Whether kernels should do what another library does too, and takes some seconds more for (about, in this call).
+
+    It may, until what it took so far comes to what loading kernels takes: no run takes twice the time of the better of
+    both.
+    """
+    _others[0] += seconds
+    return _others[0] > _MOST
 
 
 def _names(code: CodeType) -> set[str]:

@@ -15,6 +15,7 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import plain_pages as plain
 from streameval.kernels.codecs import SLACK
 from streameval.kernels.deltas import delta_pages
+from streameval.kernels.jit import worth_compiling
 from streameval.parquet.check_values import all_keep
 from streameval.parquet.checks import DATA_PAGE
 from streameval.parquet.chunks import UnfitError
@@ -25,25 +26,26 @@ from streameval.parquet.wanted_pages import plain_bodies
 from streameval.typing import AnyArray, Int64Array
 
 _DELTA_BINARY_PACKED = 5
-_LEAST = 1 << 16  # values in all: to compile the kernels takes a second
+_PAGE = 1e-4  # seconds that Arrow takes longer for a page
 # wanted values, and the smallest and the largest of each page
 _NumbersTaken = tuple[AnyArray, AnyArray, AnyArray]
 
 
 def fit(runs: Sequence[Run]) -> bool:
-    """Whether these are many pages of numbers at the top level, of version 1 and encoded alike."""
+    """Whether these are pages of numbers at the top level, of version 1 and encoded alike, and kernels are worth it."""
     leaf = runs[0].pages.chunks.leaf
     if len(leaf.path) > 1 or leaf.max_rep or leaf.max_def > 1 or leaf.physical not in NUMBERS:
         return False
     kind, stored = _types(runs[0])
     whole = pa.types.is_integer(kind) and kind.bit_width <= 8 * stored.itemsize
     heads = np.concatenate([run.heads for run in runs])
-    if (not whole and kind not in (pa.float32(), pa.float64())) or heads[:, headers.PAGE_VALUES].sum() < _LEAST:
+    if not whole and kind not in (pa.float32(), pa.float64()):
         return False
     kinds, encoding = heads[:, headers.PAGE_TYPE], heads[:, headers.ENCODING]
     known = encoding[0] == plain.PLAIN or (encoding[0] == _DELTA_BINARY_PACKED and kind == pa.int64())
     alike = np.all(kinds == DATA_PAGE) and np.all(encoding == encoding[0])
-    return bool(known and alike and all(len(run.codecs) == 1 for run in runs))
+    single = all(len(run.codecs) == 1 for run in runs)
+    return bool(known and alike and single and worth_compiling(_PAGE * len(heads)))
 
 
 def _types(run: Run) -> tuple[pa.DataType, np.dtype[np.generic]]:

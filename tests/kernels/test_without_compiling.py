@@ -103,3 +103,22 @@ def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision)
     exact = bounds(design.phases, items, drawn, (found, found), of.prior, setting)
     for mine, theirs in zip(expected_bounds(design, precision, setting), exact, strict=True):
         assert mine == pytest.approx(theirs, rel=1e-7, abs=1e-9 * n)
+
+
+def test_kernels_are_loaded_once_others_took_as_long_as_that(monkeypatch):
+    monkeypatch.setattr(jit, "_others", [0.0])
+    assert [jit.worth_compiling(0.15) for _ in range(4)] == [False, False, True, True]
+    assert jit.worth_compiling(0.0)
+
+
+def test_a_plan_of_few_pages_loads_no_compiler(tmp_path):
+    """What checks that a list is in the order of its scores reads a dozen pages, for which Arrow does."""
+    code = (
+        "import sys, numpy as np, pyarrow as pa, pyarrow.parquet as pq, streameval\n"
+        "score = np.arange(600_000, 0, -1) / 600_000\n"
+        "pq.write_table(pa.table({'score': score}), 'list.parquet', use_dictionary=False, write_page_index=True)\n"
+        "streameval.plan('list.parquet', 'study', seed=1)\n"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
