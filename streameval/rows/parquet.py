@@ -33,10 +33,12 @@ from streameval.typing import Int64Array
 if TYPE_CHECKING:
     from streameval.parquet.read_items import DecodedRows, ReadJob
 
-# row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
+# row groups of one job at most, pages of one job at least (about), jobs whose pages are found ahead, and pages that
+# one thread reads sooner than two
 _JOB_PARTS = 32
 _LEAST_BUCKETS = 16
 _WAVE = 64
+_FEW_PAGES = 4096
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,9 @@ class ParquetRows(Rows):
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.parquet.read_items import find_job, read_job
 
-        runs = _runs(parts, self.readers, self.options.score)
-        limit = int(self.options.memory * 1e9 / self.readers)
+        readers = self._worthwhile(parts, len(columns))
+        runs = _runs(parts, readers, self.options.score)
+        limit = int(self.options.memory * 1e9 / readers)
         share = int(self.options.memory * 1e9 / max(1, min(_WAVE, len(runs))))  # of the system's cache
         decoded_runs: list[DecodedRows] = []
 
@@ -213,7 +216,7 @@ class ParquetRows(Rows):
                 job.advise()
             return read_job(job, limit)
 
-        with ThreadPoolExecutor(self.readers) as pool:
+        with ThreadPoolExecutor(readers) as pool:
             try:
                 for begin in range(0, len(runs), _WAVE):
                     jobs = list(pool.map(find, runs[begin : begin + _WAVE]))
@@ -225,6 +228,11 @@ class ParquetRows(Rows):
                 raise
         self._check({part.footer.file.path: part.footer for part in parts}.values())
         return decoded_runs
+
+    def _worthwhile(self, parts: list[Part], n_columns: int) -> int:
+        """One reader for few pages of a disk: each takes so little that two mostly wait for Python's lock."""
+        pages = n_columns * sum(part.buckets.size for part in parts)
+        return self.readers if pages > _FEW_PAGES or store_of(self.files[0].path).readers > 1 else 1
 
     def check_unchanged(self) -> None:
         """Refuse files that changed since they were opened."""
