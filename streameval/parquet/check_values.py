@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
@@ -289,6 +288,8 @@ def _ends_of(values: pa.Array) -> tuple[Any, Any]:
         if low != low:  # numpy looks for NaN only where there is one: it takes ten times as long
             low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
         return low.item(), high.item()
+    import pyarrow.compute as pc
+
     try:
         found = pc.min_max(values)
     except pa.ArrowNotImplementedError:

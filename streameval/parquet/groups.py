@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
@@ -200,6 +199,8 @@ def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
 
 def _expanded(column: pa.ChunkedArray) -> int:
     """Bytes of a dictionary column's values, written out."""
+    import pyarrow.compute as pc
+
     total = 0
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type):

@@ -18,8 +18,6 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
-from streameval.slices.judge import judged
-from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.study.reuse import Reuse, drawn_by_key
@@ -130,6 +128,8 @@ def draw(
         made, votes = drawn_by_key(opened, chosen, how.reuse, how.seed, options.memory, progress)
         return Drawn(made, opened, votes)
     if how.by is not None:
+        from streameval.slices.plan import draw_by_slices
+
         return Drawn(draw_by_slices(opened, how.by, chosen, how.seed, progress), opened)
     return Drawn(_by_rank(opened, chosen, how, progress), opened)
 
@@ -150,4 +150,8 @@ def _by_rank(opened: Ranking, chosen: Method, how: Drawing, progress: Progress) 
     drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
     if how.judge is None:
         return drawn
-    return asked(drawn, how.judge) if chosen.judge_sample else judged(opened, drawn, how.judge, progress)
+    if chosen.judge_sample:
+        return asked(drawn, how.judge)
+    from streameval.slices.judge import judged
+
+    return judged(opened, drawn, how.judge, progress)
