@@ -144,11 +144,13 @@ def _ends_hold(pages: StatedOfPages, low: AnyArray, high: AnyArray) -> bool:
     """The same of the smallest and the largest number of each page."""
     if pages.told[:, kernels.STATED_NULLS].max(initial=-1) > 0:
         return False
-    for ends, slot, keeps in ((low, kernels.LOW_AT, np.greater_equal), (high, kernels.HIGH_AT, np.less_equal)):
-        # where a number or a bound is NaN, nothing is known here
-        if (found := pages.bounds(slot, ends.dtype)) is None or not np.all(keeps(ends[found[0]], found[1])):
-            return False
-    return True
+    if (found := pages.bounds(low.dtype)) is None:
+        return False
+    (known, bounds), kept = found, np.empty((low.size, 2), np.bool_)
+    # where a number or a bound is NaN, nothing is known here
+    np.greater_equal(low, bounds[:, 0], out=kept[:, 0])
+    np.less_equal(high, bounds[:, 1], out=kept[:, 1])
+    return bool(np.all(kept | ~known))
 
 
 def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: AnyArray) -> bool:

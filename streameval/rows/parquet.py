@@ -263,7 +263,9 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
         place = (piece.footer.file.path, piece.row_group)
         score_type = piece.footer.schema.field(score).type if score is not None else None
         room -= piece.buckets.size
-        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or score_type != kind:
+        # a file that two jobs share is opened by both
+        most_parts = _JOB_PARTS if last is not None and place[0] == last[0] else _JOB_PARTS // 2
+        if room < 0 or place == last or len(runs[-1]) >= most_parts or score_type != kind:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)
