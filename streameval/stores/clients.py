@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streameval.errors import InputError
 
 _CONNECT, _ANSWER = 10.0, 60.0  # seconds before a connection, and an answer, count as lost
 _SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
+REQUESTS = 128  # at once: of so small ones that each takes as long as the store takes to answer
 
 
 def root_of(path: str) -> tuple[str, str]:
@@ -72,15 +74,29 @@ def _s3(bucket: str, **settings: Any) -> Any:
             region = fs.resolve_s3_region(bucket)
         except OSError:
             region = None  # the SDK knows its own files and the machine's metadata
-    return fs.S3FileSystem(
-        endpoint_override=endpoint,
-        region=region,
-        anonymous=_yes("AWS_NO_SIGN_REQUEST"),
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
-        connect_timeout=_CONNECT,
-        request_timeout=_ANSWER,
-        **settings,
-    )
+    with _connections(REQUESTS):
+        return fs.S3FileSystem(
+            endpoint_override=endpoint,
+            region=region,
+            anonymous=_yes("AWS_NO_SIGN_REQUEST"),
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
+            connect_timeout=_CONNECT,
+            request_timeout=_ANSWER,
+            **settings,
+        )
+
+
+@contextmanager
+def _connections(count: int) -> Iterator[None]:
+    """Let a client that is made meanwhile have connections: Arrow gives it one for each of its own threads, or 25."""
+    import pyarrow as pa
+
+    before = pa.io_thread_count()
+    pa.set_io_thread_count(max(before, count))
+    try:
+        yield
+    finally:
+        pa.set_io_thread_count(before)
 
 
 def _gcs(bucket: str) -> Any:
