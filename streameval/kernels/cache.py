@@ -39,6 +39,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any]) -> None:
         self._py_func = function
         self._name = repr(function)
+        self.kernel = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
     def __repr__(self) -> str:
         return f"<KernelCache {self._name}>"
@@ -49,13 +50,17 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         # runtime, which alone is needed by code that is compiled already; to compile, it refreshes once more
         rtsys.initialize(target_context)
         if self._files is None:
-            compiling(EACH_TIME)
+            compiling(EACH_TIME, self.kernel)
             return None
         content = self._files.load(self._index_key(sig, target_context.codegen()))
         if content is None:
-            compiling(ONCE)
+            compiling(ONCE, self.kernel)
             return None
         return self._impl.rebuild(target_context, content)
+
+    def holds(self, sig: Any, codegen: Any) -> bool:
+        """Whether there is compiled code of a signature."""
+        return self._files is not None and self._files.load(self._index_key(sig, codegen)) is not None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code; a disk that is full or has gone keeps nothing."""

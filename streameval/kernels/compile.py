@@ -12,6 +12,7 @@ from typing import Any
 
 import numba
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.registry import cpu_target
 
 from streameval.kernels.cache import KernelCache
 from streameval.process.interrupts import held
@@ -77,6 +78,23 @@ def _linked(library: Any) -> None:
     for other in library._linking_libraries:
         library._final_module.link_in(other._get_module_for_linking(), preserve=True)
     library._finalized = True
+
+
+def ahead(made: Any, signature: str) -> bool:
+    """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
+    if numba.config.DISABLE_JIT:
+        return False
+    wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
+    if made._cache.holds(wanted, cpu_target.target_context.codegen()):
+        return False
+    with held():
+        made.compile(wanted)
+    return True
+
+
+def cache_folder(function: Callable[..., Any]) -> str | None:
+    """Where machine code of a kernel's function is kept; None where no folder can be written to."""
+    return KernelCache(function).cache_path
 
 
 def _jitted(linked: Callable[..., Any], options: Options) -> Any:
