@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from streameval.kernels.cache import CacheFiles
+from streameval.process.cache_files import CacheFiles
 
 
 def bundle() -> str:

@@ -14,7 +14,7 @@ import pytest
 
 import streameval
 from streameval import cli
-from streameval.kernels.cache import CacheFiles
+from streameval.process.cache_files import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
