@@ -36,6 +36,11 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.fixture
+def compiled_without_a_word():
+    """Here it is what is tested that commands say so."""
+
+
 def python(code, cache, *arguments):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     return subprocess.run(
