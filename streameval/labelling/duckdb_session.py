@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
 
-if TYPE_CHECKING:  # what a vote is, plans know too: they need no database
+if TYPE_CHECKING:
     import duckdb
 
-Connection: TypeAlias = "duckdb.DuckDBPyConnection"
+    Connection: TypeAlias = duckdb.DuckDBPyConnection
+else:
+    Connection = Any  # who plans needs no database, and it takes long to import
 
 
 @contextmanager
