@@ -20,7 +20,7 @@ from streameval.kernels import exact
 from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 Bits = tuple[UInt64Array, UInt64Array | None]
 
@@ -156,6 +156,14 @@ def block_edges(before: int, starts: Int64Array) -> list[int]:
     return [0, *np.searchsorted(starts, ranks).tolist(), starts.size]
 
 
+def before_each(counts: AnyArray) -> Int64Array:
+    """What comes before each group, and in all."""
+    sums = np.empty(counts.size + 1, np.int64)
+    sums[0] = 0
+    np.cumsum(counts, dtype=np.int64, out=sums[1:])
+    return sums
+
+
 def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
@@ -164,8 +172,7 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
         sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    founds = np.concatenate([[0], np.cumsum(positives)])
+    starts, founds = before_each(sizes), before_each(positives)
     for begin, end in pairwise(block_edges(before, starts[:-1])):
         if begin < end:
             first, last = begin, end - 1

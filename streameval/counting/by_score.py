@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed
-from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
+from streameval.counting.block_sums import BlockSums, before_each, block_edges, sum_groups
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.kept_bits import KeptBits
@@ -132,7 +132,7 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
 
     def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
         groups = piece(block)
-        return groups.sizes, groups.positives
+        return before_each(groups.sizes), before_each(groups.positives)
 
     def score_at(rank: int) -> float:
         block = int(np.searchsorted(totals.start, rank, side="left")) - 1
