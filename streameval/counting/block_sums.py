@@ -173,12 +173,16 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     starts, founds = before_each(sizes), before_each(positives)
-    for begin, end in pairwise(block_edges(before, starts[:-1])):
-        if begin < end:
-            first, last = begin, end - 1
-            rest = int(sizes[last]), int(positives[last])
-            own, mine = starts[first : last + 1] - starts[first], founds[first : last + 1] - founds[first]
-            yield _part(before + int(starts[first]), (0, 0), own, mine, rest, cutoffs)
+    for a, b in pairwise(block_edges(before, starts[:-1])):
+        if a < b:
+            own, mine = (one[a : b + 1] - one[a] for one in (starts, founds))
+            yield sum_groups_of_block(before + int(starts[a]), own, mine, cutoffs)
+
+
+def sum_groups_of_block(before: int, starts: Int64Array, founds: Int64Array, cutoffs: Int64Array) -> BlockSums:
+    """Sum whole groups that all begin in one block, given the items, and the positives, before each and in all."""
+    rest = int(starts[-1] - starts[-2]), int(founds[-1] - founds[-2])
+    return _part(before, (0, 0), starts[:-1], founds[:-1], rest, cutoffs)
 
 
 def _part(

@@ -281,8 +281,8 @@ def _targets(counted: Counted) -> Iterator[Row]:
         yield _row("recall_at_precision", text(precision), [_over(found, p) for found in kept], mean)
         # up to the next positive, which comes too late, precision only falls
         deepest = [found * precision.denominator // precision.numerator for found in kept]
-        ranks = [float(min(rank, totals.n_items)) for rank in deepest]
-        yield _row("rank_at_precision", text(precision), ranks, partial(float, last))
+        ends = (float(min(rank, totals.n_items)) for rank in deepest)
+        yield _row("rank_at_precision", text(precision), ends, partial(float, last))
 
 
 def _rank_of(j: int, counted: Counted, order: str) -> float:

@@ -108,12 +108,10 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
             counts = piled.counts()
             every = joined([counts.piece(i) for i in range(counts.n_pieces)])
             own, sizes = np.unique(keys, return_counts=True)
-            assert (every.key.tolist(), every.sizes.tolist()) == (own.tolist(), sizes.tolist())
-            assert every.positives.tolist() == [int(labels[keys == key].sum()) for key in own]
-            a, b = sorted(rng.integers(0, own.size, 2).tolist())
-            last = None if b == own.size - 1 else int(own[b])
-            part = counts.between(int(own[a]), last)
-            assert part.key.tolist() == own[a : own.size if last is None else b].tolist()
+            assert (every.key.tolist(), np.diff(every.starts).tolist()) == (own.tolist(), sizes.tolist())
+            assert np.diff(every.founds).tolist() == [int(labels[keys == key].sum()) for key in own]
+            ranks = np.unique(rng.integers(1, n + 1, 3)).tolist()
+            assert [counts.key_at(rank) for rank in ranks] == np.sort(keys)[np.array(ranks) - 1].tolist()
     if piles.count < 1 << 16:
         with pytest.raises(RuledOutError):
             piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
