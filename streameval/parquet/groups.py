@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -80,6 +81,13 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         _check_size(_expanded(table.column(at)), footer.limit, where)
         table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     return table
+
+
+def advise_group(footer: Footer, group: int, columns: Sequence[str]) -> None:
+    """Have the system fetch columns of a row group ahead."""
+    with OpenFile(footer) as file:
+        chunks = [leaf[group] for name in columns for column in KNOWN.of(file, footer, [name])[1] for leaf in column]
+        file.advise(np.array([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks], np.int64).reshape(-1, 2))
 
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
