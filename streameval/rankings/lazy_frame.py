@@ -100,22 +100,31 @@ class _LazyItems:
 
     def _ranks(self, kept: Int64Array, conditions: list[pl.Expr]) -> Iterator[Int64Array]:
         """Ranks of runs that satisfy conditions, as many at a time as are read together."""
-        import polars as pl
+        ranks = _gathered(listed(self.ranking, kept), _READ_TOGETHER)
+        if conditions:
+            ranks = (_satisfying(some, conditions) for some in ranks)
+        each_scans = self.ranking.order is not None
+        scanned = int(self.ranking.options.memory * 1e9 / _BYTES_PER_ITEM) if each_scans else 0
+        return _gathered(ranks, max(_READ_TOGETHER, scanned))
 
-        together = _READ_TOGETHER
-        if self.ranking.order is not None:  # each time the list is scanned
-            together = max(together, int(self.ranking.options.memory * 1e9 / _BYTES_PER_ITEM))
-        waiting: list[Int64Array] = []
-        for ranks in listed(self.ranking, kept):
-            if conditions:
-                few = pl.DataFrame({"rank": ranks}).filter(*conditions).to_series().to_numpy()
-                ranks = few.copy()  # what Polars gives keeps room for all that were there
-            waiting.append(ranks)
-            if sum(some.size for some in waiting) >= together:
-                yield np.concatenate(waiting)
-                waiting = []
-        if any(some.size for some in waiting):
+
+def _gathered(several: Iterator[Int64Array], least: int) -> Iterator[Int64Array]:
+    """Join short lists of ranks."""
+    waiting: list[Int64Array] = []
+    for ranks in several:
+        waiting.append(ranks)
+        if sum(some.size for some in waiting) >= least:
             yield np.concatenate(waiting)
+            waiting = []
+    if any(some.size for some in waiting):
+        yield np.concatenate(waiting)
+
+
+def _satisfying(ranks: Int64Array, conditions: list[pl.Expr]) -> Int64Array:
+    import polars as pl
+
+    few = pl.DataFrame({"rank": ranks}).filter(*conditions).to_series().to_numpy()
+    return few.copy()  # what Polars gives keeps room for all that were there
 
 
 def _parted(condition: pl.Expr | None) -> tuple[list[pl.Expr], list[pl.Expr]]:
