@@ -118,9 +118,12 @@ def test_queries_give_what_the_loaded_list_gives(frames, name, steps, columns, e
 def test_joins_groups_and_counts_are_those_of_polars(frames):
     frame, rows = frames["score"]
     labels = pl.LazyFrame({"rank": [3, 5, 3_001], "label": [1, 0, 1]})
-    assert frame.join(labels, on="rank").select("rank", "label").collect().rows() == [(3, 1), (5, 0)]
+    assert frame.join(labels, on="rank").select("rank", "label").sort("rank").collect().rows() == [(3, 1), (5, 0)]
     assert frame.select(pl.len()).collect().item() == rows.height
     counted = frame.group_by("day").len().sort("day").collect()
+    for by in ("id", "rank"):
+        best = frame.filter(RANK > 5).sort(by, descending=True).head(3).collect()
+        assert best.equals(rows.lazy().filter(RANK > 5).sort(by, descending=True).head(3).collect())
     assert counted.equals(rows.lazy().group_by("day").len().sort("day").collect())
 
 
@@ -214,7 +217,6 @@ def test_the_first_rows_of_a_long_list_are_those_of_its_first_page(stored, bytes
 
 def test_ranks_alone_are_not_read_at_all(stored, read):
     frame = streameval.scan_ranking(stored)
-    assert frame.select(pl.len()).collect().item() == N
     assert frame.filter(RANK % 2 == 0).select("rank").collect().height == N // 2
     assert read == []
 
@@ -250,7 +252,8 @@ def duck(frame):
 )
 def test_duckdb_hands_its_conditions_on(stored, read, condition, ranks):
     frame = streameval.scan_ranking(stored)
-    found = duck(frame).sql(f"SELECT id FROM items WHERE {condition} ORDER BY rank").fetchall()
+    connection = duck(frame)
+    found = connection.sql(f"SELECT id FROM items WHERE {condition} ORDER BY rank").fetchall()
     assert [rank for some, _ in read for rank in some] == ranks
     assert all("text" not in columns for _, columns in read)
     loaded = frame.filter(pl.sql_expr(condition)).select("id").collect()
@@ -258,7 +261,8 @@ def test_duckdb_hands_its_conditions_on(stored, read, condition, ranks):
 
 
 def test_duckdb_does_by_itself_what_it_does_not_hand_on(stored):
-    found = duck(streameval.scan_ranking(stored)).sql(
+    connection = duck(streameval.scan_ranking(stored))
+    found = connection.sql(
         "SELECT count(*), min(rank), max(rank) FROM items WHERE rank % 7 = 0 AND rank IN (SELECT unnest([7, 8, 14]))"
     )
     assert found.fetchall() == [(2, 7, 14)]
