@@ -40,7 +40,7 @@ def lake(server, monkeypatch):
     reach(server, monkeypatch)
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 300)
-    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 500)
+    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 500)
     server.reset()
     yield server
     server.reset()
