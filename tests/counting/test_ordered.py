@@ -206,9 +206,9 @@ def test_row_groups_are_fetched_before_they_are_read(rows, tmp_path, monkeypatch
     before = dict[int, int]()  # how many were asked for when a place was last read: a sample of scores is read before
     monkeypatch.setattr(system, "read_ahead", lambda handle, at, size: asked.append((at, at + size)))
 
-    def noted(handle, room, at):
-        before[at] = len(asked)
-        return read(handle, room, at)
+    def noted(handle, room, ranges):
+        before.update((at, len(asked)) for at, _ in ranges)
+        return read(handle, room, ranges)
 
     monkeypatch.setattr(system, "read_into", noted)
     streameval.exact(str(path), label="label", options=streameval.RankingOptions(score="score", threads=1))
