@@ -22,7 +22,7 @@ from streameval.stores.scratch import ScratchFile
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 WORD = np.dtype(np.uint16)
-CutWords = tuple[AnyArray, Int64Array]  # words, and where those of each pile begin in parts of them
+WordsOfPiles = tuple[AnyArray, Int64Array]  # words, and where those of each pile begin in parts of them
 _CELLS_PER_ITEM = 8  # at most: to look through counters that hold nothing takes longer than to sort, then
 _MOST_PILES = 1 << 17  # of all keys that 32 bits hold
 _MOST_WORDS = 1 << 21  # taken at once: fresh room for the groups of more costs more than what is done in it
@@ -183,7 +183,7 @@ class PileCounts:
         counters = counts, np.zeros((1 << PILE_BITS) // 64, np.uint64)
         groups = room(int(np.minimum(sizes, 1 << PILE_BITS).sum()))
 
-        def count(source: CutWords, other: CutWords, collect: bool) -> int:
+        def count(source: WordsOfPiles, other: WordsOfPiles, collect: bool) -> int:
             return int(kernels.count_piles((source, other), piles, self.cells.place, counters, groups, collect))
 
         if piles.size > 1:
@@ -196,7 +196,7 @@ class PileCounts:
             n = count(nothing, nothing, True)
         return TiedGroups(*groups).cut(0, n)
 
-    def _words(self, first: int, last: int) -> Iterator[CutWords]:
+    def _words(self, first: int, last: int) -> Iterator[WordsOfPiles]:
         """Words of some piles, and where each of these begins in each part of them: (last − first + 1, parts).
 
         First those in memory; from the file they come a few million at a time, and those of several piles at once.
