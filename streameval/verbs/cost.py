@@ -15,6 +15,7 @@ from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
+from streameval.study.list_copy import for_a_while
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def cost(
     refuse_alpha_with_budget(given)
     methods = available()
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
-    n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
+    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, asked)
     rows, refusals = [], []
     for name, method in chosen.items():
         try:
@@ -78,6 +79,11 @@ def cost(
     if len(refusals) == len(rows):
         raise refusals[0]
     return Costs(tuple(rows), n_items)
+
+
+def _counted(ranking: Any, options: RankingOptions) -> int:
+    with for_a_while(ranking, options) as source:
+        return open_ranking(source, options).n_items
 
 
 def worth(

@@ -26,6 +26,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
+from streameval.study.list_copy import for_a_while
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
@@ -67,9 +68,10 @@ def simulate(
     refuse_alpha_with_budget(parameters)
     settings = described(options, parameters)
     chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
-    opened = open_ranking(ranking, settings)
-    truth = read_truth(opened, label, settings)
-    answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
+    with for_a_while(ranking, settings) as source:
+        opened = open_ranking(source, settings)
+        truth = read_truth(opened, label, settings)
+        answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
     rows, runs = [], {}
     for done, (name, method, given) in enumerate(chosen):
         progress(done, len(chosen))

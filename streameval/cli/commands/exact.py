@@ -95,9 +95,12 @@ def _rehearse(
     from streameval.kinds import named
     from streameval.rankings.forecasts import forecast_exact
     from streameval.study.label_tables import forecast_labels
+    from streameval.study.list_copy import for_a_while
 
     ranking, flags = what
-    n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
+    options = flags.options()
+    with for_a_while(list(ranking), options) as source:
+        n_items, read = forecast_exact(source, options, label if labels is None else None)
     names = named("labelled_list").files(None)
     writes = [str(out / name) for name in names] if out else []
     facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -18,6 +18,7 @@ from streameval.labelling.readers import (
     Opened,
     Rejected,
     chunks,
+    compression,
     distinct,
     first_byte,
     never_build,
@@ -40,7 +41,7 @@ def read(connection: Connection, source: Any) -> Opened:
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
         f"columns = {{'line': 'VARCHAR'}}, max_line_size = {LINE}, buffer_size = {LINE}, "
-        "ignore_errors = true, store_rejects = true)"
+        f"ignore_errors = true, store_rejects = true, compression = {literal(compression(path))})"
     )
     never_build(connection)
     connection.execute(
