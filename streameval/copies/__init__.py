@@ -18,7 +18,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -42,20 +41,17 @@ class Unread(ABC):
     Attributes:
         places: What finds it again, without what may be secret.
         options: What describes the ranking.
+        content: Hash of what will be read, which is then the same, in the same order; None where only reading tells.
     """
 
     places: tuple[str, ...]
     options: RankingOptions
+    content: str | None
 
     @property
     def name(self) -> str:
         """How messages call it."""
         return self.places[0] if len(self.places) == 1 else f"{self.places[0]} and {len(self.places) - 1:,} more"
-
-    @cached_property
-    def content(self) -> str | None:
-        """Hash of what will be read, which is then the same, in the same order; None where only reading tells."""
-        return None
 
     @property
     @abstractmethod

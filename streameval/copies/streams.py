@@ -56,8 +56,10 @@ def _of_frame(frame: Any) -> pa.RecordBatchReader:
 class RowsOnce(Unread):
     """Rows of a reader, which can be read once."""
 
-    def __init__(self, places: tuple[str, ...], options: RankingOptions, reader: pa.RecordBatchReader) -> None:
-        self.places, self.options, self._reader = places, options, reader
+    def __init__(
+        self, places: tuple[str, ...], options: RankingOptions, reader: pa.RecordBatchReader, content: str | None = None
+    ) -> None:
+        self.places, self.options, self.content, self._reader = places, options, content, reader
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, reduce
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.copies import Unread, is_text, paths_of, rows_at_once
+from streameval.copies import Unread, is_text, paths_of, rows_at_once, trec
 from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
@@ -34,7 +34,7 @@ _TYPES = {"BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "DOUBLE": pa.float64(), 
 def accepts(source: Any) -> bool:
     """Whether the first thing that it names is a text, or a folder of texts without a Parquet file."""
     paths = paths_of(source)
-    return bool(paths) and not is_address(paths[0]) and _holds_text(paths[0])
+    return bool(paths) and not is_address(paths[0]) and _holds_text(paths[0]) and not trec.accepts(source)
 
 
 def _holds_text(path: str) -> bool:
@@ -95,12 +95,7 @@ class Texts(Unread):
     def __init__(self, places: tuple[str, ...], files: tuple[str, ...], options: RankingOptions, spill: Path) -> None:
         self.places, self.options, self._files, self._spill = places, options, files, spill
         self._states = [_state(one) for one in files]
-
-    @cached_property
-    def content(self) -> str:
-        """Hash of the bytes of all files, and of what makes a column a score."""
-        read = [file_digest(one)() for one in self._files]
-        return hashlib.sha256("\0".join([*read, self.options.score or ""]).encode()).hexdigest()
+        self.content = content_of(files, options)
 
     @property
     def schema(self) -> pa.Schema:
@@ -160,6 +155,12 @@ class Texts(Unread):
         memory = f"{max(256, int(self.options.memory * 500))}MB"
         with connected(str(self._spill), memory) as connection, one_line_errors(file, "correct it there"):
             yield connection, open_source(connection, file)
+
+
+def content_of(files: Sequence[str], options: RankingOptions) -> str:
+    """Hash of the bytes of some files, and of what makes a column a score."""
+    read = [file_digest(one)() for one in files]
+    return hashlib.sha256("\0".join([*read, options.score or ""]).encode()).hexdigest()
 
 
 def _state(path: str) -> tuple[int, int]:

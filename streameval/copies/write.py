@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.copies import Unread
+from streameval.copies import Unread, kind_of, opened
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
 from streameval.process.system import sync
-from streameval.progress import Progress, Step, announce
+from streameval.progress import Progress, Step, announce, silent
+from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
 from streameval.stores.partitioned import ahead, write_parts
+from streameval.stores.temporary import temporary_folder
 
 RECORD = "_source.json"
 _BEGUN = "_begun.json"
@@ -52,6 +55,18 @@ def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
             raise
         text = " ".join(str(getattr(error, "strerror", None) or error).split())[:200]
         raise outside_trouble(error, room.parent) or InputError(f"{room}: cannot be written ({text})") from error
+
+
+@contextmanager
+def for_a_while(source: Any, options: RankingOptions, progress: Progress = silent) -> Iterator[Any]:
+    """Give what to open for a list: itself, or a copy among the system's temporary files, removed at the end."""
+    kind = kind_of(source)
+    if kind is None:
+        yield source
+        return
+    with temporary_folder("streameval-work") as folder, opened(source, kind, options) as unread:
+        write_copy(unread, folder / "list", progress)
+        yield str(folder / "list")
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from streameval.errors import StudyError
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
-from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
 from streameval.types import Plan
 
@@ -65,18 +62,6 @@ def _refuse_other(folder: Study, unread: Unread, room: Path) -> None:
     if fingerprint != open_ranking(str(folder.list_copy)).fingerprint:
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",
                          f"{_ELSEWHERE}; ORDER BY makes the order of a query certain")  # fmt: skip
-
-
-@contextmanager
-def for_a_while(ranking: Any, options: RankingOptions, progress: Progress = silent) -> Iterator[Any]:
-    """Give the same where there is no study: a copy is made in the system's folder for temporary files, and removed."""
-    kind = kind_of(ranking)
-    if kind is None:
-        yield ranking
-        return
-    with temporary_folder("streameval-work") as folder, opened(ranking, kind, options) as unread:
-        write_copy(unread, folder / "ranking", progress)
-        yield str(folder / "ranking")
 
 
 def with_copy(plan: Plan, folder: Study) -> Plan:

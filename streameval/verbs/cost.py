@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
-from streameval.study.list_copy import for_a_while
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.copies import kind_of
+from streameval.copies.write import for_a_while
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
@@ -38,7 +39,6 @@ from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.list_copy import for_a_while
 from streameval.study.result_files import Evaluation
 from streameval.typing import Int64Array
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError, did_you_mean
 from streameval.judges.values import Judge
 from streameval.methods import (
@@ -26,7 +27,6 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
-from streameval.study.list_copy import for_a_while
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 

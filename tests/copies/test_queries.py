@@ -196,7 +196,7 @@ def test_rows_that_fail_on_the_way_are_one_line_and_leave_nothing(tmp_path):
         raise OSError("the line is dead")
 
     reader = pa.RecordBatchReader.from_batches(TABLE.schema, batches())
-    with pytest.raises(streameval.InputError, match="^the rows that were given: .*the line is dead"):
+    with pytest.raises(streameval.InputError, match=r"^the rows that were given: .*the line is dead"):
         streameval.plan(reader, tmp_path / "s")
     assert not list((tmp_path / "s").glob("*.json"))
     assert not (tmp_path / "s" / "ranking").exists()

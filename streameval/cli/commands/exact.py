@@ -92,10 +92,10 @@ def _rehearse(
     out: Path | None,
     output: Output,
 ) -> None:
+    from streameval.copies.write import for_a_while
     from streameval.kinds import named
     from streameval.rankings.forecasts import forecast_exact
     from streameval.study.label_tables import forecast_labels
-    from streameval.study.list_copy import for_a_while
 
     ranking, flags = what
     options = flags.options()

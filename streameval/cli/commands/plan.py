@@ -138,9 +138,9 @@ def _plan(asked: _ToPlan, output: Output) -> None:
 
 def _rehearse(asked: _ToPlan, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
+    from streameval.copies.write import for_a_while
     from streameval.kinds.curve.plan import draw, drawing
     from streameval.study import Study
-    from streameval.study.list_copy import for_a_while
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
