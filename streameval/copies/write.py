@@ -43,15 +43,19 @@ def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
 
     Raises:
         InputError: What reading the source raises; a type that Parquet has no place for; no rows.
-        OutsideError: The disk is full: the folder is removed.
+        OutsideError: The disk is full.
+
+    Whatever ends it early, the folder is removed, unless complete parts are in it that a later run can use.
     """
     unread.check()
     begun = _begun(room, unread.content)
     try:
         _fill(unread, room, begun, progress)
-    except (OSError, pa.ArrowException, InputError) as error:
-        shutil.rmtree(room, ignore_errors=True)
-        if isinstance(error, InputError):
+    except BaseException as error:
+        of_the_disk = isinstance(error, OSError | pa.ArrowException)
+        if of_the_disk or isinstance(error, InputError) or not begun.may_go_on:
+            shutil.rmtree(room, ignore_errors=True)
+        if not of_the_disk:
             raise
         text = " ".join(str(getattr(error, "strerror", None) or error).split())[:200]
         raise outside_trouble(error, room.parent) or InputError(f"{room}: cannot be written ({text})") from error
@@ -98,9 +102,14 @@ class _Begun:
     parts: int = 0
     rows: int = 0
 
+    @property
+    def may_go_on(self) -> bool:
+        """Whether a later run has use for it."""
+        return self.content is not None and self.parts > 0
+
     def save(self, room: Path) -> None:
         """Keep it for a run that goes on."""
-        if self.content is not None:
+        if self.may_go_on:
             atomic.write_all({room / _BEGUN: atomic.json_object(vars(self))})
 
 
