@@ -125,8 +125,8 @@ def _folder(path: str, file_order: str | None) -> list[DataFile]:
 def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
     if not names:
         raise InputError(
-            f"{path}: no Parquet file in this folder",
-            f"files end in {', '.join(SUFFIXES)}, and names that begin with '_' or '.' are skipped",
+            f"{path}: no Parquet file in this folder, and no text",
+            f"files end in {', '.join(SUFFIXES)}, .csv, .tsv or .jsonl; those that begin with '_' or '.' are skipped",
         )
     return _in_order(path, names, path, file_order)
 

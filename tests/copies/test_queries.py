@@ -164,16 +164,18 @@ class Mine:
 def makers(folder):
     """What makes rows that come once, by kind."""
     pq.write_table(TABLE, folder / "list.parquet")
+    dataset = pyarrow.dataset.dataset(folder / "list.parquet")
     return {
         "relation": lambda: duckdb.from_arrow(TABLE),
         "reader": TABLE.to_reader,
-        "dataset": lambda: pyarrow.dataset.dataset(folder / "list.parquet"),
+        "dataset": lambda: dataset,
+        "filtered dataset": lambda: dataset.filter(pyarrow.dataset.field("conf") >= 0),
         "lazy frame": pl.from_arrow(TABLE).lazy,
         "stranger": Mine,
     }
 
 
-@pytest.mark.parametrize("kind", ["relation", "reader", "dataset", "lazy frame", "stranger"])
+@pytest.mark.parametrize("kind", ["relation", "reader", "dataset", "filtered dataset", "lazy frame", "stranger"])
 def test_rows_that_come_once_are_kept_by_the_study(kind, tmp_path):
     make, study = makers(tmp_path)[kind], tmp_path / "study"
     plan = streameval.plan(make(), study, score="conf", budget=200, seed=1)
