@@ -40,7 +40,8 @@ def exact(
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,
-            best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have to be cast).
+            best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have
+            to be cast).
         label: Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank).
