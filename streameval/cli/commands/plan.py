@@ -52,8 +52,7 @@ def plan(
     Example: streameval plan v2/ --study v2 --reuse my-study --on id --dry-run
 
     Args:
-        ranking: Files (Parquet, CSV, JSONL), folders, globs, or a query (duckdb:FILE#QUERY); without --score their
-            stored order is the ranking.
+        ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it.
         seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
