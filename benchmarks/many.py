@@ -68,7 +68,6 @@ def measured(tool: str, folder: Path) -> list[float] | str:
     process.returncode = os.waitstatus_to_exitcode(status)
     shutil.rmtree(scratch)
     if process.returncode == 0:
-        print(text.strip().splitlines()[-1])
         return [taken, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
     if "ModuleNotFoundError" in text:
         return "not installed"

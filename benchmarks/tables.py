@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.case import Case, Context
 
-_HEAD = ("", "cold s", "warm s", "ratio", "peak MB", "from disk MB", "× bytes needed", "× limit")
+_HEAD = ("", "cold s", "warm s", "first run, CPU s", "ratio", "peak MB", "from disk MB", "× bytes needed", "× limit")
 
 
 def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], speed: float) -> str:
@@ -18,16 +18,16 @@ def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], spee
     """
     needed = next((row["needed"] for row in rows.values() if row.get("needed")), None)
     ours = next(iter(rows.values()))
-    lines = [f"**{case.title.format(n=f'{context.n_items:,}')}**", "", _line(_HEAD), _line(["---", *["---:"] * 7])]
+    lines = [f"**{case.title.format(n=f'{context.n_items:,}')}**", "", _line(_HEAD), _line(["---", *["---:"] * 8])]
     for name, row in rows.items():
         if "failed" in row:
-            lines.append(_line([name, row["failed"], *[""] * 6]))
+            lines.append(_line([name, row["failed"], *[""] * 7]))
             continue
-        ratios = [_relative(row, ours, key) for key in ("cold", "warm")]
+        ratios = "" if case.once else " / ".join(_relative(row, ours, key) for key in ("cold", "warm"))
         lines.append(
             _line(
                 [
-                    name, _seconds(row["cold"]), _seconds(row["warm"]), "" if case.once else " / ".join(ratios),
+                    name, _seconds(row["cold"]), _seconds(row["warm"]), _seconds(row.get("first")), ratios,
                     f"{row['peak'] / 1e6:,.0f}", f"{row['disk_bytes'] / 1e6:,.1f}",
                     f"{row['disk_bytes'] / needed:.2f}" if needed else "",
                     f"{row['cold'] / (needed / speed):.1f}" if needed else "",

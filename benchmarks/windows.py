@@ -32,7 +32,7 @@ def ours(dataset: Dataset, columns: list[str], context: Context) -> peers.Reader
     def run() -> pa.Table:
         return open_ranking(str(dataset.folder), options).fetch(planned(dataset.n_items), columns).table
 
-    # compiled before the clock runs, on a list of its own
+    # what is imported and loaded once is before the clock runs, on a list of its own
     small = Dataset(context.scratch, _WARM_ITEMS, dataset.kind, index=dataset.index)
     small.make()
     open_ranking(str(small.folder), options).fetch(planned(_WARM_ITEMS), columns)

@@ -37,7 +37,7 @@ def ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callab
 
         small = Dataset(context.scratch, 10_000, dataset_of(context).kind)
         small.make()
-        fetch(small)  # compiled before the clock runs, on a list of its own
+        fetch(small)  # what is imported and loaded once is before the clock runs, on a list of its own
         return lambda: fetch(dataset_of(context))
 
     return prepare

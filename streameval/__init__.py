@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "plan": "verbs.plan",
     "scan": "verbs.scan",
+    "compile": "verbs.compile",
     "grow": "verbs.grow",
     "judge": "verbs.judge",
     "adopt": "verbs.adopt",

@@ -31,6 +31,7 @@ from streameval.types import Labels as Labels
 from streameval.types import Plan as Plan
 from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
+from streameval.verbs.compile import compile as compile
 from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.exact import exact as exact

@@ -95,11 +95,12 @@ def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
 
 
-def _notice(what: str) -> None:
-    """Say why a command takes long: to a person who waits, or in the log; what a person can mend is always said."""
-    LOG.write("notice", "warning" if what == EACH_TIME else "info", message=what)
-    if not (LOG.as_json or LOG.quiet) and (what == EACH_TIME or sys.stderr.isatty()):
-        print(f"streameval: {what}", file=sys.stderr, flush=True)
+def _notice(what: str, kernel: str) -> None:
+    """Say why a command takes long, while it does."""
+    message = what.format(kernel=kernel)
+    LOG.write("notice", "warning" if what == EACH_TIME else "info", message=message, kernel=kernel)
+    if not (LOG.as_json or LOG.quiet):
+        print(f"streameval: {message}", file=sys.stderr, flush=True)
 
 
 def _no_reader() -> int:

@@ -58,7 +58,8 @@ def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, found: Int64
                 return -1
             body, bit = raw, np.uint64(at) * _EIGHT
             if at + size + 8 > raw.size:  # what is read goes a little beyond the last values
-                spare[:size] = raw[at : at + size]
+                for i in range(size):  # numpy's own words for this take two seconds to compile
+                    spare[i] = raw[at + i]
                 body, bit = spare, np.uint64(0)
             mask = ~np.uint64(0) >> (_WORD - width) if width else np.uint64(0)
             for i in range(n):

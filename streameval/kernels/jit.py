@@ -77,7 +77,7 @@ def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 def borrowing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """The same of a kernel that makes no array: those it is given are not counted as it hands them on.
 
-    Counting takes most of the time of kernels that read a few bytes each.
+    Counting takes most of the time of kernels that read a few bytes each. One that makes an array does not compile.
     """
     return Kernel(function, _nrt=False)
 

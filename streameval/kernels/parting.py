@@ -62,8 +62,11 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
     """
     if high.size == 0 and low.size > 0:
         shift = np.uint64(bits)
-        begin = np.uint64(low.min()) >> shift
-        last = (np.uint64(low.max()) >> shift) - begin
+        least = most = low[0]
+        for i in range(low.size):
+            least, most = min(least, low[i]), max(most, low[i])
+        begin = np.uint64(least) >> shift
+        last = (np.uint64(most) >> shift) - begin
         if last < np.uint64(4 * low.size):
             return _gather_dense(low, shift, begin, np.full(np.int64(last) + 1, -1, np.int32), which, first)
     table, names = np.full(1 << 10, -1, np.int32), np.empty(1 << 9, low.dtype)  # names apart: they stay in the cache
@@ -116,7 +119,8 @@ def _grown(names: Words) -> tuple[Int32Array, Words]:
             slot = (slot + np.uint64(1)) & mask
         table[np.int64(slot)] = number
     more = np.empty(2 * names.size, names.dtype)
-    more[: names.size] = names
+    for number in range(names.size):  # numpy's own words for this take two seconds to compile
+        more[number] = names[number]
     return table, more
 
 

@@ -7,14 +7,18 @@ import itertools
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection: TypeAlias = duckdb.DuckDBPyConnection
+else:
+    Connection = Any  # who plans needs no database, and it takes long to import
 
 
 @contextmanager
@@ -25,6 +29,8 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
         spill: Folder for what does not fit into memory.
         memory: Memory that it may take, such as "1GB".
     """
+    import duckdb
+
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
@@ -43,6 +49,8 @@ def one_line_errors(
     source: str, hint: str = "correct it there, or give the labels as a table of one row a label (CSV, Parquet)"
 ) -> Iterator[None]:
     """Turn DuckDB's errors about a source, and those of its compression, into one line of ours."""
+    import duckdb
+
     try:
         yield
     except (duckdb.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:

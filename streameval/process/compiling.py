@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-ONCE = "compiling for this machine, which happens once and takes some seconds"
-EACH_TIME = (
-    "compiling, in every command anew: neither the package's folder nor the user's cache folder can be written to. "
-    "Hint: set NUMBA_CACHE_DIR to a folder that can"
+ONCE = (
+    "compiling {kernel} and others for this machine, which happens once and takes some seconds. "
+    "Hint: streameval compile does it for all commands beforehand"
 )
-_say: Callable[[str], None] | None = None
+EACH_TIME = (
+    "compiling {kernel} and others, in every command anew: neither the package's folder nor the user's cache folder "
+    "can be written to. Hint: set NUMBA_CACHE_DIR to a folder that can"
+)
+_say: Callable[[str, str], None] | None = None
 
 
-def announce(say: Callable[[str], None] | None) -> None:
-    """Have `say` called with ONCE or EACH_TIME when a kernel has to be compiled, the first time only."""
+def announce(say: Callable[[str, str], None] | None) -> None:
+    """Have `say` called with ONCE or EACH_TIME, and the kernel, when one has to be compiled, the first time only."""
     global _say
     _say = say
 
 
-def compiling(what: str) -> None:
-    """Call the receiver with a message, the first time only."""
+def compiling(what: str, kernel: str) -> None:
+    """Call the receiver with a message and the name of a kernel, the first time only."""
     global _say
     say, _say = _say, None
     if say is not None:
-        say(what)
+        say(what, kernel)

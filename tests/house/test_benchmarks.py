@@ -11,6 +11,7 @@ from places import HOME
 
 from benchmarks import growth
 from benchmarks.case import Context, cases
+from benchmarks.check import _STEPS, check, judged
 from benchmarks.data import Dataset, ids
 from benchmarks.judges import second_batches
 from benchmarks.readme import README, write_section
@@ -104,3 +105,22 @@ def test_tables_stand_between_their_markers(tmp_path):
     assert copy.read_text(encoding="utf-8") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
     with pytest.raises(SystemExit):
         write_section("y", "new", copy)
+
+
+def test_a_step_is_too_slow_at_more_than_twice_its_published_ratio():
+    seconds = {"as before": (1.9, 1.0), "slow": (2.1, 1.0), "new": (1.0, 1.0)}
+    text, slow = judged(seconds, {"as before": 1.0, "slow": 1.0})
+    assert slow == ["slow", "new"]
+    assert "| as before | 1.900 | 1.000 | 1.90 | 1.00 |  |" in text
+    assert "| slow | 2.100 | 1.000 | 2.10 | 1.00 | too slow |" in text
+
+
+def test_without_published_ratios_nothing_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.check.RATIOS", tmp_path / "ratios.json")
+    with pytest.raises(SystemExit, match=r"^ratios.json is missing.*--publish$"):
+        check(10, publish=False)
+
+
+def test_the_steps_that_are_checked_are_cases_of_the_benchmark():
+    for case, ours, peers in _STEPS.values():
+        assert {ours, *peers} <= cases()[case].runners.keys()

@@ -14,7 +14,7 @@ import pytest
 
 import streameval
 from streameval import cli
-from streameval.kernels.cache import CacheFiles
+from streameval.process.cache_files import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
@@ -34,6 +34,11 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
+
+
+@pytest.fixture
+def compiled_without_a_word():
+    """Here it is what is tested that commands say so."""
 
 
 def python(code, cache, *arguments):
@@ -113,7 +118,7 @@ def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
 # the third kind of folder, numba's own for a user, is under the home folder
 ANNOUNCED = """
 from streameval.process.compiling import announce
-announce(print)
+announce(lambda what, kernel: print(what.format(kernel=kernel)))
 from streameval.kernels.draw import mix64
 import numpy as np
 mix64(np.uint64(7))
@@ -138,7 +143,7 @@ def installed(folder, home):
 def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
-    assert installed(tmp_path, home) == ONCE + "\n"
+    assert installed(tmp_path, home) == ONCE.format(kernel="draw.mix64") + "\n"
     assert kernels(home)
     shutil.rmtree(tmp_path / "streameval")
     assert installed(tmp_path, home) == ""
@@ -147,29 +152,32 @@ def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_pa
 def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):
     home = tmp_path / "home"
     home.write_text("no folder")
-    assert installed(tmp_path, home) == EACH_TIME + "\n"
+    assert installed(tmp_path, home) == EACH_TIME.format(kernel="draw.mix64") + "\n"
     assert "NUMBA_CACHE_DIR" in EACH_TIME
 
 
 @pytest.mark.parametrize(
     ("arguments", "what", "said"),
     [
-        (["cost"], ONCE, ""),  # nobody waits at a terminal
-        (["cost"], EACH_TIME, f"streameval: {EACH_TIME}\n"),
+        (["cost"], ONCE, f"streameval: {ONCE.format(kernel='draw.mix64')}\n"),
+        (["cost", "--quiet"], ONCE, ""),
+        (["cost"], EACH_TIME, f"streameval: {EACH_TIME.format(kernel='draw.mix64')}\n"),
         (["cost", "--quiet"], EACH_TIME, ""),
     ],
 )
 def test_the_command_says_why_it_takes_long(arguments, what, said, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "app", lambda *given, **named: [compiling(what), compiling(what)])
+    twice = [("draw.mix64",), ("band.pmf_table",)]
+    monkeypatch.setattr(cli, "app", lambda *given, **named: [compiling(what, *kernel) for kernel in twice])
     assert cli.run(arguments) == 0
     assert capsys.readouterr().err == said
 
 
 def test_a_log_says_why_a_command_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "app", lambda *given, **named: compiling(ONCE))
+    monkeypatch.setattr(cli, "app", lambda *given, **named: compiling(ONCE, "draw.mix64"))
     assert cli.run(["cost", "--log", "json"]) == 0
     notice, done = map(json.loads, capsys.readouterr().err.splitlines())
-    assert (notice["event"], notice["level"], notice["message"]) == ("notice", "info", ONCE)
+    assert (notice["event"], notice["level"], notice["kernel"]) == ("notice", "info", "draw.mix64")
+    assert notice["message"] == ONCE.format(kernel="draw.mix64")
     assert done["event"] == "done"
 
 

@@ -18,7 +18,7 @@ PANELS = {
     "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
     "Labels that are there already": ["exact", "adopt", "judge"],
-    "Large lists": ["scan"],
+    "Large lists, containers": ["scan", "compile"],
 }
 
 

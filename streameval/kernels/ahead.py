@@ -1,0 +1,45 @@
+"""Kernels compiled before they are needed: in all signatures that verbs call them with, which `signatures.txt` lists.
+
+`scripts/signatures` writes that list anew; a test fails where a verb asks for a signature that is not in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+
+from streameval.kernels.jit import Kernel
+
+
+@cache
+def listed() -> tuple[tuple[str, str], ...]:
+    """Kernels by module and name (`bits.repeats`), each with the types of its arguments as numba writes them."""
+    lines = (pkgutil.get_data(__name__, "signatures.txt") or b"").decode().splitlines()
+    return tuple((kernel, types) for kernel, _, types in (line.partition(" ") for line in lines))
+
+
+def compile_listed(progress: Callable[[int, int], None]) -> int:
+    """Compile all that is listed; returns how many had to be."""
+    from streameval.kernels.compile import ahead
+
+    done = 0
+    for i, (name, types) in enumerate(listed()):
+        done += ahead(kernel_named(name).compiled(), types)
+        progress(i + 1, len(listed()))
+    return done
+
+
+def kernel_named(name: str) -> Kernel[..., object]:
+    """A kernel by module and name."""
+    module, _, function = name.partition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), function)  # type: ignore[no-any-return]
+
+
+def folder() -> str | None:
+    """Where compiled kernels are kept; None where no folder can be written to."""
+    from streameval.kernels.bits import count_bits
+    from streameval.kernels.compile import cache_folder
+
+    return cache_folder(count_bits.py_func)

@@ -1,0 +1,45 @@
+"""Compile: make all machine code beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streameval.errors import OutsideError
+from streameval.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What was compiled.
+
+    Attributes:
+        kernels: Pieces of machine code that there are now.
+        compiled: Those of them that were not there before.
+        folder: Where they are kept.
+    """
+
+    kernels: int
+    compiled: int
+    folder: str
+
+
+def compile(*, progress: Progress = silent) -> Compiled:
+    """Compile beforehand what commands would compile when they need it, so that none has to: for images of containers.
+
+    Machine code is kept for this processor, this version of Python, numba and streameval; run it where, and as whom,
+    commands are to run. What is there already is left alone.
+
+    Returns:
+        Compiled: How many there are, how many were compiled now, and the folder: NUMBA_CACHE_DIR, else that of the
+            package, else the user's cache folder, whichever can be written to.
+
+    Raises:
+        OutsideError: None of these folders can be written to.
+    """
+    from streameval.kernels.ahead import compile_listed, folder, listed
+
+    place = folder()
+    if place is None:
+        hint = "set NUMBA_CACHE_DIR to a folder that can be written to"
+        raise OutsideError("there is nowhere to keep machine code", hint)
+    return Compiled(len(listed()), compile_listed(progress), place)

@@ -1,0 +1,200 @@
+"""Commands that have every verb, method and kind of study asked for their kernels, in a folder of their own."""
+
+import os
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.cli import run
+
+N = 40_000
+LABELS = "--labels list.parquet --on id --label label"
+COMMANDS = f"""
+plan list.parquet --study loguniform --seed 1 --score score --key id --budget 900
+scan loguniform --shard 1/2
+scan loguniform
+scan loguniform
+select loguniform --export tasks.csv
+evaluate loguniform {LABELS}
+labels loguniform
+show loguniform precision@100
+check loguniform 'precision@100 >= 0.01'
+cut loguniform precision:0.5 --out best
+cut loguniform precision:0.5 --apply again.parquet --out applied
+cut loguniform 1000
+extrapolate loguniform precision@recall:0.75 --items 100000
+sql loguniform 'SELECT count(*) AS n FROM plan'
+report loguniform
+publish loguniform published
+plan list.parquet --study stored --seed 2 --budget 900
+select stored
+evaluate stored --labels list.parquet --on id --label label --misses 50 --label-error 0.01
+compare loguniform stored
+plan missed.parquet --study missed --seed 3 --budget 300
+select missed
+evaluate missed --labels missed.parquet --on id --label label
+evaluate stored --misses-from missed
+report loguniform stored --out both.html
+plan list.parquet --study paula --method paula --epsilon 0.1 --window 20
+select paula
+evaluate paula {LABELS}
+evaluate paula --assume independent
+plan list.parquet --study independent --method paula --epsilon 0.1 --window 20 --assume independent
+select independent
+evaluate independent {LABELS}
+plan list.parquet --study stratified --method stratified --epsilon 0.3 --alpha 0.5 --claim factor --seed 1
+select stratified
+evaluate stratified {LABELS}
+plan list.parquet --study uniform --method uniform --budget 900 --seed 1
+select uniform
+evaluate uniform {LABELS}
+plan list.parquet --study hypergeometric --method uniform --alpha 0.1 --interval hypergeometric --seed 1
+select hypergeometric
+evaluate hypergeometric {LABELS}
+plan list.parquet --study first --method uniform --alpha 0.1 --first 1000 --seed 1
+plan list.parquet --study dkwm --method uniform --alpha 0.1 --interval dkwm --seed 1
+select dkwm
+evaluate dkwm {LABELS}
+plan list.parquet --study stages --budget 900 --stages 3 --seed 1
+select stages
+evaluate stages {LABELS}
+plan list.parquet --study growing --budget 900 --stages 3 --growing --seed 1
+select growing
+evaluate growing {LABELS}
+grow growing --labels 400
+select growing
+evaluate growing {LABELS}
+grow growing --half-width 0.17
+plan list.parquet --study adaptive --budget 900 --adaptive --seed 1
+select adaptive
+evaluate adaptive {LABELS}
+grow adaptive --rest
+select adaptive
+evaluate adaptive {LABELS}
+plan list.parquet --study judge --judge llm --judge-classes 0.3,0.6 --budget 900 --seed 1
+select judge
+evaluate judge {LABELS}
+report judge
+plan list.parquet --study sampled --judge-sample 4000 --judge-accuracy 0.9 --budget 900 --seed 1
+select sampled --export ask.csv
+judge sampled ask.csv --label llm
+select sampled
+evaluate sampled {LABELS}
+plan list.parquet --study sliced --by part --score score --budget 900 --seed 1
+select sliced
+evaluate sliced {LABELS}
+report sliced
+plan parts --study folders --by country --budget 900 --seed 1
+select folders
+evaluate folders {LABELS}
+plan list.parquet --study keyed --on id --seed 7 --budget 900 --score score
+select keyed
+evaluate keyed {LABELS}
+plan list.parquet --study named --on word --seed 7 --budget 900 --score score
+select named
+plan again.parquet --study reused --on id --seed 7 --reuse keyed --labels-unseen-by-model yes --budget 900 --score score
+select reused
+evaluate reused {LABELS}
+plan list.parquet --study drawn --per query --rankings 100 --at 5,10 --score score --seed 5
+select drawn
+evaluate drawn {LABELS}
+evaluate drawn --positives labels-beyond.parquet --key id
+show drawn precision@5
+report drawn
+plan again.parquet --study drawn-again --per query --rankings 100 --at 5,10 --score score --seed 5
+select drawn-again
+evaluate drawn-again {LABELS}
+plan list.parquet --study drawn-judge --per query --rankings 100 --at 5,10 --judge llm --score score --seed 5
+select drawn-judge
+evaluate drawn-judge {LABELS}
+plan list.parquet --study drawn-names --per name --rankings 100 --at 2 --seed 5
+select drawn-names
+evaluate drawn-names {LABELS}
+adopt list.parquet --study adopted --labels sample.csv --on id --drawn uniform --sample-size 800 --score score
+evaluate adopted
+adopt list.parquet --study strata --labels by-rank.csv --drawn strata --sample-size ranges.csv
+evaluate strata
+adopt list.parquet --study poisson --labels by-rank.csv --drawn poisson --probability 0.02
+evaluate poisson
+adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform --sample-size 800 --stages 2 --seed 1
+evaluate adopted-stages
+grow adopted-stages --labels 400
+select adopted-stages
+evaluate adopted-stages {LABELS}
+monitor 2026-11-21=loguniform 2026-11-22=keyed 'precision@100 >= 0.1' --out history.parquet
+cost --items 2000000000 --alpha 0.05
+cost list.parquet --adaptive
+cost --items 1000000 --sample-size 2000
+cost list.parquet --stages 4
+cost --items 1000000 --judge-sample 10000 --judge-accuracy 0.9
+simulate list.parquet --label label --replicates 3 --judge llm --score score --budget 900
+exact list.parquet --label label --out exact
+exact list.parquet --label label --score score --key id --window 20,100 --misses 30
+exact list.parquet --label label --window 20 --epsilon 0.1
+exact list.parquet --label truth --labels truth.parquet --on id
+exact again.parquet --label label --out exact-again
+compare exact exact-again
+exact list.parquet --label label --per query --score score --key id --at 3,10 --out rankings
+exact list.parquet --label grade --per query --score score --gain exponential --key id --positives grades-beyond.parquet
+exact list.parquet --label label --per query --score score --key id --ties trec_eval
+exact list.parquet --label label --per query --score score --ties scikit-learn
+exact list.parquet --label label --per name --score score --memory 0.3
+exact again.parquet --label label --per query --score score --key id --at 3,10 --out rankings-again
+compare rankings rankings-again
+"""
+
+
+def write_lists():
+    """A list with everything that the commands name, a later version of it, and label tables."""
+    rng = np.random.default_rng(1)
+    share = np.linspace(0.8, 0.02, N)
+    positive = (rng.random(N) < share).astype(np.int8)
+    table = pa.table({
+        "id": rng.permutation(N), "word": [f"w{i}" for i in range(N)],
+        "name": [f"n{i}" for i in rng.integers(0, N // 4, N)], "query": rng.integers(0, 800, N),
+        "score": np.round(share, 3), "label": positive, "grade": positive * rng.integers(1, 4, N),
+        "part": np.arange(N) % 3, "llm": np.clip(positive + rng.normal(0, 0.4, N), 0, 1),
+        "text": [f"item {i}" for i in range(N)]})  # fmt: skip
+    pq.write_table(table, "list.parquet", row_group_size=N // 4, write_page_index=True, data_page_size=8_000)
+    noise = np.round(share + rng.normal(0, 0.01, N), 3)
+    pq.write_table(table.set_column(4, "score", pa.array(noise)), "again.parquet", write_page_index=True)
+    for country in range(2):
+        Path(f"parts/country={country}").mkdir(parents=True)
+        pq.write_table(
+            table.slice(country * N // 2, N // 2), f"parts/country={country}/a.parquet", write_page_index=True
+        )
+    pq.write_table(table.select(["id"]).append_column("truth", table.column("label")), "truth.parquet")
+    for column in ("label", "grade"):
+        beyond = pa.table({"query": np.arange(50), "id": np.arange(50) + 2 * N, column: np.ones(50, np.int64)})
+        pq.write_table(beyond, f"{column}s-beyond.parquet")
+    pq.write_table(pa.table({"id": np.arange(2_000) + 2 * N, "label": rng.integers(0, 2, 2_000)}), "missed.parquet")
+    ranks = np.sort(rng.choice(N, 800, replace=False))
+    write_csv("sample.csv", ("id", "label"), table.column("id").to_numpy()[ranks], positive[ranks])
+    write_csv("by-rank.csv", ("rank", "label"), ranks + 1, positive[ranks])
+    write_csv(
+        "ranges.csv", ("last_rank", "drawn"), [N // 2, N], [int((ranks < N // 2).sum()), int((ranks >= N // 2).sum())]
+    )
+
+
+def write_csv(path, names, *columns):
+    """A table of numbers."""
+    rows = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    Path(path).write_text("\n".join([",".join(names), *rows]) + "\n")
+
+
+def run_every_verb(place):
+    """Run all in a new folder, as a person would."""
+    before = os.getcwd()
+    place.mkdir(parents=True)
+    os.chdir(place)
+    try:
+        write_lists()
+        for line in COMMANDS.split("\n")[1:-1]:
+            status = run(shlex.split(line))
+            if status not in (0, 1):  # 1: a condition is not met
+                raise SystemExit(f"{line}: ended with {status}")
+    finally:
+        os.chdir(before)

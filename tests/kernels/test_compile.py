@@ -1,0 +1,113 @@
+"""`compile` makes all machine code beforehand: no verb asks for a kernel that it leaves out."""
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streameval import kernels
+from streameval.cli import run
+from streameval.kernels import ahead, jit
+from streameval.kernels.ahead import listed
+from streameval.kernels.compile import ahead as compile_ahead
+
+ROOT = Path(__file__).resolve().parents[2]
+FEW = """
+import sys
+import numba.core.event as event
+from streameval.kernels import ahead
+from streameval.process.compiling import announce
+announce(lambda what, kernel: print("compiling", kernel))
+events = []
+class Heard(event.Listener):
+    def on_start(self, event):
+        events.append(event)
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Heard())
+wanted = [line for line in ahead.listed() if line[0] in ("harmonic.precision_sum", "bits.counts_at")]
+ahead.listed = lambda: wanted
+import streameval
+made = streameval.compile()
+announce(None)
+print(made.kernels, made.compiled, made.folder, len(events) > 0)
+from streameval.kernels.harmonic import precision_sum
+precision_sum(1.0, 5.0, 2.0)
+"""
+
+
+def test_no_verb_asks_for_a_kernel_that_is_not_listed():
+    """Recorded in processes of their own: what is asked for, whether or not it is on the disk already."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "needed_signatures.py", "verbs"],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    needed = done.stdout.splitlines()
+    assert len(needed) > 60
+    assert set(needed) <= {f"{kernel} {types}" for kernel, types in listed()}
+
+
+def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def printed():
+        command = [sys.executable, "-c", FEW]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    first, again = printed(), printed()
+    number = first[-4]
+    assert int(number) >= 2
+    assert (first[:2], first[-3], first[-1]) == (["compiling", "bits.counts_at"], number, "True")
+    assert first[-2].startswith(str(tmp_path))
+    assert again == [number, "0", first[-2], "False"]
+
+
+def called_by(kernel):
+    scope, names = kernel.py_func.__globals__, jit._names(kernel.py_func.__code__)
+    return [scope[name] for name in names if isinstance(scope.get(name), jit.Kernel)]
+
+
+def test_every_kernel_is_listed_or_part_of_one_that_is():
+    modules = [
+        importlib.import_module(f"{kernels.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(kernels.__path__)
+    ]
+    every = {value for module in modules for value in vars(module).values() if isinstance(value, jit.Kernel)}
+    reached, ahead_of = set(), [ahead.kernel_named(name) for name, _ in listed()]
+    while ahead_of:
+        kernel = ahead_of.pop()
+        if kernel not in reached:
+            reached.add(kernel)
+            ahead_of += called_by(kernel)
+    assert sorted(kernel.__name__ for kernel in every - reached) == []
+
+
+def test_nothing_is_listed_twice():
+    assert len(set(listed())) == len(listed())
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in listed()}))
+def test_every_kernel_compiles_in_each_signature_that_is_listed(name):
+    """What is on the disk was compiled from these sources."""
+    for types in (types for kernel, types in listed() if kernel == name):
+        compile_ahead(ahead.kernel_named(name).compiled(), types)
+
+
+def test_the_command_says_how_many_and_where(monkeypatch, capsys):
+    monkeypatch.setattr(ahead, "listed", lambda: (("bits.counts_at", "x"),))
+    monkeypatch.setattr(ahead, "compile_listed", lambda progress: 1)
+    assert run(["compile"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("1 of 1 pieces compiled; they are in ")
+
+
+def test_with_nowhere_to_keep_machine_code_it_says_what_to_set(monkeypatch, capsys):
+    monkeypatch.setattr(ahead, "folder", lambda: None)
+    assert run(["compile"]) == 3
+    assert "NUMBA_CACHE_DIR" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""Run journeys, and print the signatures of all kernels that they ask for, one a line: `scripts/signatures` keeps them.
+
+Nothing is run as plain Python here, so that what only long lists need is asked for as well. With `verbs` as an
+argument, the commands of `every_verb` alone.
+"""
+
+import contextlib
+import io
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from every_verb import run_every_verb
+
+import streameval
+from streameval.kernels import jit
+from streameval.kernels.compile_parts import KernelCache
+from streameval.rows.options import RankingOptions
+
+N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 sums are made in another way
+SCORES, LABELS = ("float32", "float64", "int64"), ("int8", "bool", "int64")
+BY_SCORE = RankingOptions(score="score")
+PLAIN = {"id": "DELTA_BINARY_PACKED", "query": "PLAIN", "score": "PLAIN", "label": "PLAIN", "text": "PLAIN"}
+STORED = [  # ways in which a list may be stored
+    {"write_page_index": True},
+    {"write_page_index": True, "compression": "lz4", "use_dictionary": False, "column_encoding": PLAIN},
+    {"compression": "zstd", "data_page_version": "2.0"},
+    {"write_page_index": True, "compression": "none", "write_page_checksum": True},
+    {"write_page_index": True, "compression": "none", "use_dictionary": False, "column_encoding": PLAIN},
+    {"compression": "snappy", "use_dictionary": False, "column_encoding": PLAIN},
+]
+
+
+def recorded(signatures):
+    """Have every signature that a kernel is asked for added to `signatures`."""
+    load = KernelCache.load_overload
+
+    def note(cache, sig, context):
+        signatures.add(f"{cache.kernel} ({''.join(f'{argument!r}, ' for argument in sig)})")
+        return load(cache, sig, context)
+
+    KernelCache.load_overload = note
+
+
+def write(folder, n, shuffled, score="float32", label="int8", with_text=False, **options):
+    """A list of n items in four files, in the order of its scores or shuffled, of rankings of 100 items."""
+    rng = np.random.default_rng(1)
+    value = np.sort(rng.integers(0, 2 * n, n))[::-1]
+    positive = rng.random(n) < value / (2 * n)
+    order = rng.permutation(n) if shuffled else np.arange(n)
+    scores = value if score == "int64" else (value / (2 * n)).astype(score)
+    table = pa.table({"id": rng.permutation(n)[order], "query": order // 100, "score": scores[order],
+                      "label": positive[order].astype(label)})  # fmt: skip
+    if with_text:
+        table = table.append_column("text", pa.array([f"item {i}" for i in order]))
+        table = table.append_column("words", pa.array([["a", "b"][: i % 3] for i in order]))
+    folder.mkdir(parents=True)
+    for part in range(4):
+        pq.write_table(
+            table.slice(part * n // 4, n // 4), folder / f"part-{part}.parquet", data_page_size=20_000, **options
+        )
+    return positive
+
+
+def label_study(study, positive):
+    """Label all that is planned."""
+    rank = pq.read_table(study / "plan.parquet", columns=["rank"]).column("rank").to_numpy()
+    streameval.evaluate(study, labels=pa.table({"rank": rank, "label": positive[rank - 1].astype(np.int8)}))
+
+
+def ways_of_storing(place):
+    """Short lists, stored in several ways, and with scores and labels of several types."""
+    for i, options in enumerate(STORED):
+        for shuffled in (False, True):
+            ranking = place / f"stored-{i}-{shuffled}"
+            everything(ranking, write(ranking, N_SHORT, shuffled, with_text=not shuffled, **options), shuffled)
+    for score, label in itertools.product(SCORES, LABELS):
+        ranking = place / f"{score}-{label}"
+        everything(ranking, write(ranking, N_SHORTEST, True, score, label), True)
+        streameval.exact(ranking, label="label", score="score", key="id")
+
+
+def everything(ranking, positive, shuffled):
+    """Plan, select, evaluate, and evaluate with every label, by score where the list is shuffled."""
+    study = ranking.with_name(f"{ranking.name}-study")
+    streameval.plan(ranking, study, seed=1, options=BY_SCORE if shuffled else None)
+    streameval.select(study)
+    label_study(study, positive)
+    streameval.exact(ranking, label="label", score="score")
+    streameval.exact(ranking, label="label", per="query", score="score", at=[10])
+
+
+def long_lists(place):
+    """What only long lists ask for."""
+    for shuffled in (False, True):
+        ranking = place / f"long-{shuffled}"
+        everything(ranking, write(ranking, N_LONG, shuffled), shuffled)
+    streameval.exact(place / "long-False", label="label")
+    streameval.exact(place / "long-True", label="label", score="score", memory=0.3)
+    write(place / "whole", N_LONG, True, "int64")  # scores that are counted one by one
+    streameval.exact(place / "whole", label="label", score="score")
+    table = pq.read_table(place / "long-True")
+    tied = pa.array(np.round(table.column("score").to_numpy() * 4))  # ties of a million items
+    pq.write_table(table.set_column(2, "score", tied), place / "tied.parquet")
+    same = table.set_column(2, "score", pa.array(np.ones(N_LONG)))  # a single tie, whose items are told apart by id
+    pq.write_table(same, place / "same.parquet")
+    for ranking, key in (("long-True", ()), ("tied.parquet", ()), ("same.parquet", ("id",))):
+        options = RankingOptions(score="score", memory=0.11, key=key)
+        streameval.plan(place / ranking, place / f"{ranking}-narrow", seed=1, budget=3_000, options=options)
+        streameval.select(place / f"{ranking}-narrow")
+
+
+def main():
+    signatures = set()
+    recorded(signatures)
+    jit._most, jit._others = [-1.0], [np.inf]  # what is done by kernels on long lists is so on short ones
+    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
+        run_every_verb(Path(place, "verbs"))
+        if "verbs" not in sys.argv:
+            ways_of_storing(Path(place, "short"))
+            long_lists(Path(place, "long"))
+    sys.stdout.write("".join(f"{line}\n" for line in sorted(signatures)))
+
+
+if __name__ == "__main__":
+    main()
