@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from streameval.errors import InputError
@@ -33,7 +34,7 @@ def root_of(path: str) -> tuple[str, str]:
             "give them by the environment, such as AWS_ENDPOINT_URL: a path is kept and shown, and must hold no secret",
         )
     root = rest.split("/", 1)[0]
-    if "@" in root or ":" in root:
+    if "@" in root or (":" in root and not (scheme in _WEB and re.fullmatch(r"(\[[0-9a-f:]+\]|[^:]+):\d+", root))):
         raise InputError(
             f"{path}: a name or secret before the bucket",
             "leave it out: credentials are taken from the environment, and are never written down",
@@ -130,4 +131,19 @@ def _yes(name: str) -> bool:
     return os.environ.get(name, "").lower() in ("1", "true", "yes")
 
 
-_CLIENTS: dict[str, Callable[[str], Any]] = {"s3": _s3, "gs": _gcs, "az": _azure}
+def _of_web(scheme: str, root: str) -> Any:
+    from streameval.stores.web import WebFiles
+
+    return WebFiles(scheme)
+
+
+def _hugging_face(root: str) -> Any:
+    from streameval.stores.web import HuggingFace
+
+    return HuggingFace()
+
+
+_WEB = ("https", "http")
+_CLIENTS: dict[str, Callable[[str], Any]] = {
+    "s3": _s3, "gs": _gcs, "az": _azure, "hf": _hugging_face, **{one: partial(_of_web, one) for one in _WEB}
+}  # fmt: skip
