@@ -229,21 +229,6 @@ def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
     assert (workplace / "summary.md").read_text().count("### my-study") == 4
 
 
-def test_guide_lists_topics_and_shows_one(capsys):
-    assert run(["guide"]) == 0
-    listed = capsys.readouterr().out
-    assert "methods" in listed
-    assert re.search("(?m)^digits +A worked example", listed)
-    assert run(["guide", "digits"]) == 0
-    notebook = capsys.readouterr().out
-    assert Path(re.search("`jupyter lab (.*?)`", notebook)[1].strip("'")).is_file()
-    assert "```python" in notebook
-    assert run(["guide", "sql"]) == 0
-    assert capsys.readouterr().out == PAGES["sql.md"]
-    assert run(["guide", "nothing"]) == 2
-    assert "no guide 'nothing'. Hint: there are adopt, " in capsys.readouterr().err
-
-
 def expected_of_queries():
     """What Python says to the two recipes."""
     curve = streameval.study.Study(Path("my-study")).evaluation().curve
