@@ -59,22 +59,15 @@ def notebook(text: str) -> str:
 
 def navigation(texts: dict[str, str]) -> str:
     """Titles and paths, as the configuration takes them."""
-    titles = {path: text.partition("\n")[0].removeprefix("# ") for path, text in texts.items()} | PROJECT
+    titles = {path: text.partition("\n")[0].removeprefix("# ") for path, text in texts.items()}
+    titles |= PROJECT | {"index.md": "Overview"}
 
     def linked(*paths: str) -> str:
         return ", ".join(f"{{{json.dumps(titles[path])} = {json.dumps(path)}}}" for path in paths)
 
     guides = [path for path in texts if path.startswith("streameval/guide/")]
-    return f"""
-[[project.nav]]
-streameval = [{linked("index.md", "report.md")}]
-
-[[project.nav]]
-Guide = [{linked(*guides)}]
-
-[[project.nav]]
-Project = [{linked(*PROJECT)}]
-"""
+    sections = f"{{Guide = [{linked(*guides)}]}}, {{Project = [{linked(*PROJECT)}]}}"
+    return f"nav = [{linked('index.md', 'report.md')}, {sections}]\n"
 
 
 def build(folder: Path) -> None:
@@ -96,7 +89,9 @@ def build(folder: Path) -> None:
         (source / "docs" / "demo").mkdir()
         shutil.copy(source / "streameval-demo" / "study" / "report.html", source / "docs" / "demo")
         settings = (HOME / "scripts" / "site.toml").read_text(encoding="utf-8")
-        (source / "zensical.toml").write_text(settings + navigation(texts), encoding="utf-8")
+        (source / "zensical.toml").write_text(
+            settings.replace("[project]\n", f"[project]\n{navigation(texts)}", 1), encoding="utf-8"
+        )
         generator = HOME / ".venv" / "site" / "bin" / "zensical"
         subprocess.run([generator, "build", "--strict"], cwd=source, check=True)
         shutil.rmtree(folder, ignore_errors=True)
