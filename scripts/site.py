@@ -57,8 +57,8 @@ def notebook(text: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def navigation(texts: dict[str, str]) -> str:
-    """Titles and paths, as the configuration takes them."""
+def settings(texts: dict[str, str]) -> str:
+    """Configuration of Zensical: `site.toml`, and every page under its title."""
     titles = {path: text.partition("\n")[0].removeprefix("# ") for path, text in texts.items()}
     titles |= PROJECT | {"index.md": "Overview"}
 
@@ -67,7 +67,8 @@ def navigation(texts: dict[str, str]) -> str:
 
     guides = [path for path in texts if path.startswith("streameval/guide/")]
     sections = f"{{Guide = [{linked(*guides)}]}}, {{Project = [{linked(*PROJECT)}]}}"
-    return f"nav = [{linked('index.md', 'report.md')}, {sections}]\n"
+    kept = (HOME / "scripts" / "site.toml").read_text(encoding="utf-8")
+    return kept.replace("[project]\n", f"[project]\nnav = [{linked('index.md', 'report.md')}, {sections}]\n", 1)
 
 
 def build(folder: Path) -> None:
@@ -88,10 +89,7 @@ def build(folder: Path) -> None:
         subprocess.run(demo, cwd=source, check=True, stdout=subprocess.DEVNULL)
         (source / "docs" / "demo").mkdir()
         shutil.copy(source / "streameval-demo" / "study" / "report.html", source / "docs" / "demo")
-        settings = (HOME / "scripts" / "site.toml").read_text(encoding="utf-8")
-        (source / "zensical.toml").write_text(
-            settings.replace("[project]\n", f"[project]\n{navigation(texts)}", 1), encoding="utf-8"
-        )
+        (source / "zensical.toml").write_text(settings(texts), encoding="utf-8")
         generator = HOME / ".venv" / "site" / "bin" / "zensical"
         subprocess.run([generator, "build", "--strict"], cwd=source, check=True)
         shutil.rmtree(folder, ignore_errors=True)

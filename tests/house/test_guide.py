@@ -130,13 +130,6 @@ def test_nobody_is_told_to_install_our_name_from_an_index():
     assert "pip install wheels/streameval-" in PAGES["recipes.md"]
 
 
-def test_links_lead_somewhere():
-    for name, text in PAGES.items():
-        folder = HOME if name == "README.md" else GUIDE
-        for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
-            assert (folder / target).exists(), (name, target)
-
-
 def test_the_readme_is_short_and_names_every_guide():
     readme = PAGES["README.md"]
     assert len(readme.splitlines()) <= 150
