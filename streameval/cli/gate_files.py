@@ -15,7 +15,7 @@ from streameval.text import printable
 if TYPE_CHECKING:
     from streameval.verbs.check import Checks
 
-_SUITE = "streameval check"
+_PACKAGE = "streameval.check"
 _NO_XML = {0xFFFE: "\N{REPLACEMENT CHARACTER}", 0xFFFF: "\N{REPLACEMENT CHARACTER}"}
 
 
@@ -47,30 +47,33 @@ def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], s
         InputError: Another file is there.
     """
     _refuse_other(path)
-    cases = [_case(study, row, checks.why) for row in rows]
-    counts = {"failures": sum(case.find("failure") is not None for case in cases), "errors": 0}
-    facts = {"tests": len(cases), **counts, "skipped": sum(case.find("skipped") is not None for case in cases)}
-    about = {"id": 0, "package": "streameval", "hostname": platform.node() or "localhost",
-             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())}  # fmt: skip
-    root = _element("testsuites", name=_SUITE, tests=len(cases), **counts, time=0)
-    suite = _element("testsuite", name=study, **facts, time=0, **about)
+    cases = [_case(study, row, checks.why, sentence) for row in rows]
+    counts = {name: sum(case.find(tag) is not None for case in cases)
+              for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))}  # fmt: skip
+    now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+    host = platform.node() or "localhost"
+    suite = _element("testsuite", package=_PACKAGE, id=0, name=study, tests=len(cases), **counts, time=0,
+                     timestamp=now, hostname=host)  # fmt: skip
     properties = _element("properties")
     properties.extend(_element("property", name=name, value=value) for name, value in checks.claim.as_dict().items())
     said, errors = _element("system-out"), _element("system-err")
     said.text = _text(sentence)
     suite.extend([properties, *cases, said, errors])
+    root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
     atomic.write_all({path: atomic.content(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")})
 
 
-def _case(study: str, row: list[str], why: str) -> ET.Element:
+def _case(study: str, row: list[str], why: str, sentence: str) -> ET.Element:
     check, lower, upper, outcome, decides = row
     case = _element("testcase", classname=study, name=check, time=0)
     if outcome != "pass":
-        bounds = f"bounds {lower} to {upper}" if lower else ""
-        message = ": ".join(filter(None, [outcome, why or "; ".join(filter(None, [bounds, decides]))]))
-        case.append(_element("failure" if outcome == "fail" else "skipped", type=outcome, message=message))
+        needed = f" (labels that may decide: {decides})" if decides else ""
+        message = f"{outcome}: {why or f'bounds {lower} to {upper}{needed}'}"
+        said = _element("failure" if outcome == "fail" else "skipped", type=outcome, message=message)
+        said.text = _text(sentence)
+        case.append(said)
     return case
 
 
@@ -84,6 +87,7 @@ def _text(text: str) -> str:
 
 
 def _refuse_other(path: Path) -> None:
-    """Refuse to replace a file that no `check` wrote; a file that is empty holds nothing."""
-    if path.exists() and (begin := path.read_bytes()[:200]) and f'<testsuites name="{_SUITE}"'.encode() not in begin:
+    """Refuse to replace a file that no `check` wrote; one that is empty holds nothing."""
+    begin = path.read_bytes()[:200] if path.exists() else b""
+    if begin and f'<testsuite package="{_PACKAGE}"'.encode() not in begin:
         raise InputError(f"{path} exists already, and check did not write it", "name another file")

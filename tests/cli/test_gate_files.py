@@ -13,8 +13,7 @@ from streameval.cli import gate_files, run
 from streameval.types import Claim
 from streameval.verbs.check import Checks
 
-REQUIRED = {  # attributes by element that the schema of Ant or that of Jenkins asks for
-    "testsuites": {"name", "tests", "failures", "errors", "time"},
+REQUIRED = {  # attributes by element that the schemas of Ant and of Jenkins ask for, and no others
     "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "package", "id"},
     "testcase": {"name", "classname", "time"},
     "property": {"name", "value"},
@@ -42,7 +41,6 @@ def suite_of(path="gate.xml"):
     assert tags == ["properties", *["testcase"] * (len(tags) - 3), "system-out", "system-err"]
     for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         assert int(suite.get(name)) == len([*suite.iter(tag)])
-        assert name == "skipped" or root.get(name) == suite.get(name)
     return suite
 
 
@@ -65,7 +63,7 @@ def test_each_check_is_a_test_that_passes_fails_or_is_skipped(exact, one_ranking
     (one, _) = streameval.check("study", [undecided, "precision@5000 > 0"]).checked
     assert tag == "skipped"
     assert message.startswith(f"inconclusive: bounds {bounds.lower:.4f}"[:-1])
-    assert message.endswith(one.decides)
+    assert message.endswith(f" (labels that may decide: {one.decides})")
     assert outcomes(suite)["precision@5000 > 0"] == []
     assert {case.get("classname") for case in suite.iter("testcase")} == {"study"}
 

@@ -10,7 +10,7 @@ from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
 from streameval.questions.printed import value_text
 
 if TYPE_CHECKING:
-    from streameval.verbs.check import Checked
+    from streameval.verbs.check import Checked, Checks
 
 
 def check(
