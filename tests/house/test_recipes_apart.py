@@ -16,7 +16,7 @@ import streameval
 pytestmark = pytest.mark.slow
 BIN = Path(sys.executable).parent
 DBT = {
-    "dbt_project.yml": "{name: quality, version: '1', profile: here, flags: {send_anonymous_usage_stats: false}}",
+    "dbt_project.yml": "{name: quality, version: 1.0.0, profile: here, flags: {send_anonymous_usage_stats: false}}",
     "profiles.yml": "{here: {target: dev, outputs: {dev: {type: duckdb, path: warehouse.duckdb}}}}",
     "models/answers.sql": "SELECT * FROM 'answers.parquet'",
     "models/quality.py": recipe("python", "dbt.ref"),

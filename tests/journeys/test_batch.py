@@ -1,6 +1,5 @@
 """Manners of a batch job: limits, rehearsals, records, and runs that are repeated."""
 
-import ast
 import hashlib
 import json
 import re
