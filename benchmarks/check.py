@@ -1,7 +1,8 @@
 """`scripts/bench --check`: is a step more than twice as slow, beside a peer, as was published?
 
 Steps over 10^7 rows and their peers take turns, in CPU seconds of user and system, the least of several rounds: what
-else runs on the machine falls on both. `ratios.json` holds the published ratios; `--check --publish` writes it.
+else runs on the machine falls on both. `ratios.json` holds the published ratios and names their commit; `--check
+--publish` writes it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import many
 from benchmarks.case import Context, cases
+from benchmarks.machine import description
 from benchmarks.readme import markdown
 
 RATIOS = Path(__file__).with_name("ratios.json")
@@ -116,9 +118,11 @@ def check(n_items: int, publish: bool) -> int:
         seconds = measured(Path(place), n_items)
     if publish:
         ratios = {name: round(ours / theirs, 3) for name, (ours, theirs) in seconds.items()}
-        RATIOS.write_text(json.dumps(ratios, indent=1) + "\n", encoding="utf-8")
-    text, slow = judged(seconds, json.loads(RATIOS.read_text(encoding="utf-8")))
-    print(text)
+        published = {"measured": f"{n_items:,} rows; {description()}", "ratios": ratios}
+        RATIOS.write_text(json.dumps(published, indent=1) + "\n", encoding="utf-8")
+    published = json.loads(RATIOS.read_text(encoding="utf-8"))
+    text, slow = judged(seconds, published["ratios"])
+    print(f"{text}\n\nPublished: {published['measured']}.")
     for name in slow:
         print(f"{name}: more than {_MOST:g} times what was published, or nothing was")
     return 1 if slow else 0

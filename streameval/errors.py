@@ -18,7 +18,7 @@ import errno
 import re
 from collections.abc import Callable, Iterable
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from streameval.text.credentials import masked
 from streameval.text.options import with_flags, with_keywords
@@ -107,6 +107,17 @@ def installed_by(extra: str) -> str:
     wanted = (one.partition(";") for one in requires("streameval") or ())
     names = [name.strip() for name, _, when in wanted if when.replace("'", '"').strip() == f'extra == "{extra}"']
     return f"pip install {shlex.join(names)}"
+
+
+def need(module: str, extra: str, what: str | None = None) -> Any:
+    """Import a library that an extra brings; an `InputError` says what needs it, and how to install it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = f"{what or f'{extra} tables'} need {module.split('.')[0]}, which is not installed"
+        raise InputError(missing, installed_by(extra)) from error
 
 
 def outside_trouble(error: BaseException, where: object = None) -> OutsideError | None:

@@ -1,7 +1,8 @@
-"""Names for arrays of one type."""
+"""Names for arrays of one type, and for what decorators of kernels take."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,3 +18,4 @@ UInt32Array = npt.NDArray[np.uint32]
 Int32Array = npt.NDArray[np.int32]
 Int8Array = npt.NDArray[np.int8]
 AnyArray = npt.NDArray[Any]
+KernelOptions = Mapping[str, str | bool]  # of `numba.njit`

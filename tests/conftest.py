@@ -30,6 +30,12 @@ def interrupts_are_heard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(autouse=True)
+def compiled_without_a_word(monkeypatch):
+    """A new checkout compiles kernels in whichever tests come first, and commands say so: one line more."""
+    monkeypatch.setattr("streameval.cli._notice", lambda *said: None)
+
+
 @pytest.fixture
 def postgresql():
     """Address of a real PostgreSQL server, with nothing in it.

@@ -18,7 +18,7 @@ from every_verb import run_every_verb
 
 import streameval
 from streameval.kernels import jit
-from streameval.kernels.cache import KernelCache
+from streameval.kernels.compile_parts import KernelCache
 from streameval.rows.options import RankingOptions
 
 N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 sums are made in another way

@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
 
-Connection: TypeAlias = duckdb.DuckDBPyConnection
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection: TypeAlias = duckdb.DuckDBPyConnection
+else:
+    Connection = Any  # who plans needs no database, and it takes long to import
 
 
 @contextmanager
@@ -23,6 +27,8 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
         spill: Folder for what does not fit into memory.
         memory: Memory that it may take, such as "1GB".
     """
+    import duckdb
+
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
@@ -39,6 +45,8 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
 @contextmanager
 def one_line_errors(source: str) -> Iterator[None]:
     """Turn DuckDB's errors about a source into one line of ours."""
+    import duckdb
+
     try:
         yield
     except duckdb.Error as error:

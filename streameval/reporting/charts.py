@@ -7,13 +7,17 @@ Vega-Lite; to do so whenever a chart is drawn would take longer than to evaluate
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Literal
 
+from streameval.errors import InputError, need
 from streameval.reporting.chart_rows import ChartRows
 from streameval.stores import atomic
+from streameval.text import escaped
 
 Spec = dict[str, Any]
 """A chart, or a part of one, in Vega-Lite."""
@@ -176,24 +180,44 @@ def spec(chart: Spec) -> Spec:
 
 
 def picture(chart: Spec, kind: Literal["svg", "png"]) -> bytes:
-    """Draw a chart as a picture of 640 pixels' width, a PNG at twice the resolution; the same chart, the same bytes."""
-    import vl_convert
+    """Draw a chart as a picture of 640 pixels' width, a PNG at twice the resolution; the same chart, the same bytes.
 
+    Raises:
+        InputError: The library that draws is not installed.
+    """
+    library = need("vl_convert", "pictures", "pictures")
     sized = {"$schema": _SCHEMA, **chart, **({"width": 640} if "width" in chart else {})}
     if kind == "svg":
-        return _numbered_anew(str(vl_convert.vegalite_to_svg(sized))).encode()
-    return bytes(vl_convert.vegalite_to_png(sized, scale=2))
+        return _numbered_anew(str(library.vegalite_to_svg(sized))).encode()
+    return bytes(library.vegalite_to_png(sized, scale=2))
+
+
+def still(chart: Spec) -> str:
+    """Draw a picture within a page; where nothing is installed that draws, say so instead."""
+    try:
+        return picture(chart, "svg").decode()
+    except InputError as error:
+        return f"<p>Here is no picture: {escaped(str(error))}.</p>"
 
 
 def chart_file(chart: Spec, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
     """Writer of a chart in its own size. A page may load nothing."""
-    import vl_convert
-
     if kind != "html":
         return atomic.content(picture(chart, kind))
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    page = str(vl_convert.vegalite_to_html({"$schema": _SCHEMA, **chart}, bundle=True))
-    return atomic.text(page.replace("<head>", f"<head>\n{policy}", 1))
+    drawn = json.dumps({"$schema": _SCHEMA, **chart}).replace("<", "\\u003c")
+    return atomic.text(_PAGE.format(policy=POLICY, script=page_script(), chart=drawn))
+
+
+def page_script() -> str:
+    """Vega, Vega-Lite and its embedder as one script, for use within a page; `scripts/vega` makes it."""
+    return (resources.files("streameval.reporting") / "vega.js").read_text(encoding="utf-8")
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>streameval</title></head><body><div id="chart"></div><script type="module">{script}
+vegaEmbed("#chart", {chart}, {{mode: "vega-lite"}});</script></body></html>
+"""
 
 
 def _numbered_anew(svg: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.reporting.charts import ZERO, Spec, chart_file, number, picture, rank_axis, spec
+from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.page import frame
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
@@ -110,7 +110,7 @@ def plotted(plot: Path, page: Callable[[], str], figure: Callable[[], Spec]) -> 
 
 def page(found: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
-    both, still = names(found.a.name, found.b.name), picture(spec(figure(found)), "svg").decode()
+    both, drawn = names(found.a.name, found.b.name), still(spec(figure(found)))
     title = f"{both[0]} and {both[1]} compared"
     differences = found.differences.to_pylist()
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
@@ -125,7 +125,7 @@ def page(found: Comparison) -> str:
         f"<p class='verdict'>{escaped(verdict(found))}</p>",
         f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
         f"<section><h2>Precision by rank</h2><p class='soft'>{escaped(about)} {escaped(claim_sentence(found))}</p>",
-        f"<div class='chart' role='img' aria-label='{label}'>{still}</div></section>",
+        f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div></section>",
         f"<h2>Differences</h2>{table(head, main, label='Differences')}",
         f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details></main>",
     ])  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, picture
+from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.page import frame
 from streameval.reporting.tables import table
 from streameval.study.history import History
@@ -145,7 +145,7 @@ def figure(history: History) -> Spec:
 def render(history: History) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
     title, last = f"Precision {history.settings.place}, day by day", f"The last {_SHOWN} days"
-    drawn = picture(figure(history), "svg").decode()
+    drawn = still(figure(history))
     caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."
     return frame(title, [
         f"<main><h1>{escaped(title)}</h1>", *(f"<p>{escaped(one)}</p>" for one in sentences(history)),

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from streameval.reporting import tables
-from streameval.reporting.bundle import bundle
-from streameval.reporting.charts import POLICY, spec
+from streameval.reporting.charts import POLICY, page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
@@ -50,7 +49,9 @@ def page(shown: Sequence[ReportedStudy]) -> str:
     body += [_section(drawn["labels"])] if "labels" in drawn else []
     body += [_details(study, len(shown) > 1) for study in shown]
     charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
-    script = _SCRIPT.format(bundle=bundle(), charts=zipped(charts), studies=packed.text, picker=_resource("picker.js"))
+    script = _SCRIPT.format(
+        bundle=page_script(), charts=zipped(charts), studies=packed.text, picker=_resource("picker.js")
+    )
     return frame(title, [*body, "</main>"], script, " ".join(study.evaluation.evaluation_id for study in shown))
 
 

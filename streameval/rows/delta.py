@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, need
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library, need
+from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library
 from streameval.rows.where import chosen
 from streameval.stores import is_remote
 from streameval.stores.trouble import store_error

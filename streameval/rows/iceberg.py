@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.errors import InputError
+from streameval.errors import InputError, need
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library, need
+from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library
 
 _SCHEME = "iceberg:"
 

@@ -7,7 +7,6 @@ compared with the metadata. The snapshot is pinned in the plan, so later appends
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from streameval.errors import InputError, OutsideError, StreamevalError, installed_by
+from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
 from streameval.rows import Rows
@@ -151,17 +150,6 @@ class TableOpener:
         """Open the table at the snapshot it names, or at its newest."""
         name = source if isinstance(source, str) else source[0]
         return open_table(self.read_snapshot(name, options.where), options)
-
-
-def need(module: str, extra: str, what: str | None = None) -> Any:
-    """Import a library that an extra brings; an `InputError` says what needs it, and how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"{what or f'{extra} tables'} need {module.split('.')[0]}, which is not installed",
-            installed_by(extra),
-        ) from error
 
 
 def call_library(where: str, call: Callable[[], T]) -> T:

@@ -203,7 +203,7 @@ def test_the_extra_is_named_where_it_is_missing(listed, tmp_path, capsys, monkey
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     assert run(["select", by_score(listed, tmp_path), "--engine", "spark"]) == 2
     assert capsys.readouterr().err == (
-        "streameval: scans by Spark need pyspark, which is not installed. Hint: pip install 'pyspark[connect]>=4.2'\n"
+        "streameval: scans by Spark need pyspark, which is not installed. Hint: pip install 'pyspark[connect]>=4.0'\n"
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import streameval
 from streameval import cli
-from streameval.kernels.cache import CacheFiles
+from streameval.process.cache_files import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
@@ -34,6 +34,11 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
+
+
+@pytest.fixture
+def compiled_without_a_word():
+    """Here it is what is tested that commands say so."""
 
 
 def python(code, cache, *arguments):

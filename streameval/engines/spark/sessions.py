@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from streameval.engines.spark.jobs import first_line, trouble
 from streameval.engines.spark.silence import quiet, started_quietly
-from streameval.errors import InputError, OutsideError
-from streameval.rows.lake import need
+from streameval.errors import InputError, OutsideError, need
 
 _PORT = 15002
 _PATIENCE = 10.0  # seconds until a server has to accept a connection

@@ -8,7 +8,7 @@ from typing import Any
 
 from streameval.kinds.rankings.comparison import RankingsComparison
 from streameval.questions.printed import measure_of
-from streameval.reporting.charts import Spec, number, picture, spec
+from streameval.reporting.charts import Spec, number, spec, still
 from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
 from streameval.reporting.said import Columns, Said
@@ -67,7 +67,7 @@ def cells(found: RankingsComparison) -> list[list[str]]:
 
 def page(found: RankingsComparison) -> str:
     """Draw the report of a comparison: every mean difference, and who wins how often. It has no scripts."""
-    both, still = names(found.a, found.b), picture(spec(figure(found)), "svg").decode()
+    both, drawn = names(found.a, found.b), still(spec(figure(found)))
     title = f"{both[0]} and {both[1]} compared"
     higher = found.differences.column("higher").to_pylist()
     verdict = "; ".join(
@@ -81,7 +81,7 @@ def page(found: RankingsComparison) -> str:
         f"<p class='soft'>{escaped(shared(found))}</p>",
         f"<p class='verdict'>{escaped(verdict)}, in every order of tied items.</p>",
         f"<section><h2>Differences</h2><p class='soft'>{about} {escaped(meaning(found))}</p>",
-        f"<div class='chart wide start' role='img' aria-label='{label}'>{still}</div></section>",
+        f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div></section>",
         f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
     ])  # fmt: skip
 
