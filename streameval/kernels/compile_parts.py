@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -139,8 +140,8 @@ def _jitted(linked: Callable[..., Any], options: KernelOptions) -> Any:
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """Numba's interface to compiled code on disk: one for each kernel.
 
-    The folder is found when it is needed first: NUMBA_CACHE_DIR, `__pycache__` beside the source, or the user's cache
-    folder, whichever can be written to.
+    It looks into NUMBA_CACHE_DIR, `__pycache__` beside the source, and the user's cache folder; what it compiles goes
+    into the first of them that can be written to.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -156,41 +157,48 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         # numba refreshes the context here: it imports all that may be compiled, a fifth of a second, and sets up its
         # runtime, which alone is needed by code that is compiled already; to compile, it refreshes once more
         rtsys.initialize(target_context)
-        if self._files is None:
-            compiling(EACH_TIME, self.kernel)
-            return None
         content = self._files.load(self._index_key(sig, target_context.codegen()))
         if content is None:
-            compiling(ONCE, self.kernel)
+            compiling(EACH_TIME if self.cache_path is None else ONCE, self.kernel)
             return None
         return self._impl.rebuild(target_context, pickle.loads(content))
 
     def holds(self, sig: Any, codegen: Any) -> bool:
         """Whether there is compiled code of a signature."""
-        return self._files is not None and self._files.load(self._index_key(sig, codegen)) is not None
+        return self._files.load(self._index_key(sig, codegen)) is not None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code; a disk that is full or has gone keeps nothing."""
-        if self._files is not None and self._impl.check_cachable(data):
+        if self._impl.check_cachable(data):
             with suppress(OSError):
                 self._files.save(self._index_key(sig, data.codegen), dumps(self._impl.reduce(data)))
 
     @property
     def cache_path(self) -> str | None:
         """Folder; None where none can be written to."""
-        return None if self._files is None else self._files.folder
+        return self._files.folder
 
     @functools.cached_property
     def _impl(self) -> Any:
-        return CompileResultCacheImpl(self._py_func)
+        return CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # else it demands a folder that can be written to
 
     @functools.cached_property
-    def _files(self) -> CacheFiles | None:
-        try:
-            folder = self._impl.locator.get_cache_path()
-        except RuntimeError:  # numba found no folder
-            return None
-        return CacheFiles(folder, self._impl.filename_base, (numba.__version__, _sources()))
+    def _files(self) -> CacheFiles:
+        return CacheFiles(_folders(), f"{self.kernel}-{sys.implementation.cache_tag}", (numba.__version__, _sources()))
+
+
+@functools.cache
+def _folders() -> tuple[str, ...]:
+    """Where compiled kernels of this installation may be."""
+    own = Path(__file__).resolve().parent
+    name = f"streameval_{hashlib.sha256(os.fsencode(own)).hexdigest()[:16]}"
+    places = [own / "__pycache__"]
+    if numba.config.CACHE_DIR:
+        places.insert(0, Path(numba.config.CACHE_DIR).absolute() / name)
+    user = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    if user.is_absolute():  # else the user has no home folder
+        places.append(user / name)
+    return tuple(map(str, places))
 
 
 @functools.cache

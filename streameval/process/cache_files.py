@@ -6,6 +6,7 @@ import hashlib
 import os
 import pickle
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,21 +17,33 @@ class CacheFiles:
     """Files of one thing that takes long to make, one for each key (of a kernel: its signature).
 
     Args:
+        folders: Where they are looked for, whether or not it can be written to: an image of a container may be
+            read-only. New ones go into the first that can be written to.
         stem: What their names begin with.
         stamp: What they were made from; a file of another stamp is as good as none.
     """
 
-    def __init__(self, folder: str, stem: str, stamp: object) -> None:
-        self.folder, self._stem, self._stamp = folder, stem, stamp
+    def __init__(self, folders: Sequence[str], stem: str, stamp: object) -> None:
+        self._folders, self._stem, self._stamp = folders, stem, stamp
 
-    def path(self, key: object) -> str:
-        """File of a key."""
-        return os.path.join(self.folder, f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.kernel")
+    @property
+    def folder(self) -> str | None:
+        """The first folder that can be written to; None where there is none."""
+        return next(filter(_takes_files, self._folders), None)
+
+    def name(self, key: object) -> str:
+        """Name of the file of a key."""
+        return f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.kernel"
 
     def load(self, key: object) -> Any:
         """What was saved for a key; None where nothing was, or something is wrong with it."""
+        name = self.name(key)
+        found = (self._read(os.path.join(folder, name), key) for folder in self._folders)
+        return next((data for data in found if data is not None), None)
+
+    def _read(self, path: str, key: object) -> Any:
         try:
-            with open(self.path(key), "rb") as stream:
+            with open(path, "rb") as stream:
                 digest, content = stream.read(_DIGEST), stream.read()
             if hashlib.sha256(content).digest() != digest:
                 return None
@@ -40,15 +53,26 @@ class CacheFiles:
         return data if stamp == self._stamp and saved_key == key else None
 
     def save(self, key: object, data: object) -> None:
-        """Write a file that appears whole or not at all."""
+        """Write a file that appears whole or not at all, where there is a folder for it."""
+        folder = self.folder
+        if folder is None:
+            return
         content = pickle.dumps((self._stamp, key, data))
-        os.makedirs(self.folder, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{self._stem}.", suffix=".part", dir=self.folder)
+        handle, temporary = tempfile.mkstemp(prefix=f".{self._stem}.", suffix=".part", dir=folder)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, self.path(key))
+            os.replace(temporary, os.path.join(folder, self.name(key)))
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def _takes_files(folder: str) -> bool:
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True

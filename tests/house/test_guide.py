@@ -3,23 +3,18 @@
 import importlib.util
 import inspect
 import json
-import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from guide_pages import BLOCKS, GUIDE, PAGES
 from places import HOME, TESTS
 
 import streameval
@@ -28,11 +23,7 @@ from streameval.cli import app, run
 from streameval.cli.hints import flags
 from streameval.metrics import arrays
 
-GUIDE = HOME / "streameval" / "guide"
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in [HOME / "README.md", *sorted(GUIDE.glob("*.md"))]}
 GENERATED = {"commands.md", "functions.md"}
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-BLOCKS = [(name, *block) for name, text in PAGES.items() for block in FENCE.findall(text)]
 QUERIES = [code for _, language, code in BLOCKS if language == "sql"]
 
 
@@ -48,34 +39,6 @@ def shown(name):
 def of_language(*languages):
     return [pytest.param(code, id=f"{name}-{i}") for i, (name, language, code) in enumerate(BLOCKS)
             if language in languages and name not in GENERATED]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """The studies that the guides ask: 100,000 items, two thirds positive at the top and fewer below."""
-    home = tmp_path_factory.mktemp("guide")
-    n = 100_000
-    rank = np.arange(1, n + 1)
-    truth = (rank * 0.6180339887 % 1 < 1 / (1 + rank / 20_000)).astype(np.int8)
-    pq.write_table(pa.table({"id": rank * 7, "team": rank % 3}), home / "ranking.parquet")
-    pq.write_table(pa.table({"good": truth, "score": -rank}), home / "labelled.parquet")
-    drawn = np.sort(np.random.default_rng(0).choice(n, 2_000, replace=False))
-    pa.csv.write_csv(pa.table({"id": (drawn + 1) * 7, "label": truth[drawn]}), home / "sample.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(home)
-        for study, by in (("my-study", None), ("by-team", "team")):
-            plan = streameval.plan("ranking.parquet", study, method="loguniform", by=by, seed=0)
-            streameval.select(study)
-            streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
-    return home
-
-
-@pytest.fixture
-def workplace(prepared, tmp_path, monkeypatch):
-    """A copy of the prepared folder, which is the current one."""
-    home = shutil.copytree(prepared, tmp_path / "here")
-    monkeypatch.chdir(home)
-    return home
 
 
 @pytest.mark.parametrize("name", sorted({name for name, language, _ in BLOCKS if language == "console"}))
@@ -115,7 +78,7 @@ def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
 
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
-    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml", "yaml"}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml", "yaml", "jinja"}
     assert len(QUERIES) == 2
 
 
@@ -149,77 +112,6 @@ def test_every_public_function_has_an_example_that_is_run():
     without = [name for name in streameval.__all__
                if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
     assert without == []
-
-
-def recipe(language, word):
-    (code,) = [code for page, of, code in BLOCKS if page == "recipes.md" and of == language and word in code]
-    return code
-
-
-def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
-    names = {}
-    exec(recipe("python", "to_warehouse"), names)
-    rows = streameval.Study("my-study").evaluation().metrics.num_rows
-    for _ in range(2):
-        names["to_warehouse"]("my-study", "warehouse.duckdb")
-        names["to_lake"]("my-study", "lake")
-    with duckdb.connect("warehouse.duckdb", read_only=True) as db:
-        for table in ("quality", "read_parquet('lake/*/*.parquet')"):
-            found = db.execute(f"SELECT count(*), any_value(confidence), count(study) FROM {table}").fetchall()
-            assert found == [(rows, 0.95, rows)]
-
-
-class Tracker:
-    """MLflow's functions, where it is not installed."""
-
-    def __init__(self):
-        self.tags, self.params, self.metrics, self.artifacts = {}, {}, {}, []
-
-    @contextmanager
-    def start_run(self, run_name=None):
-        yield
-
-    def set_tags(self, tags):
-        self.tags |= tags
-
-    def log_params(self, params):
-        self.params |= params
-
-    def log_metrics(self, metrics):
-        assert all(isinstance(value, float) and re.fullmatch(r"[\w./ -]+", name) for name, value in metrics.items())
-        self.metrics |= metrics
-
-    def log_artifact(self, local_path):
-        self.artifacts.append(Path(local_path).name)
-
-
-def test_a_tracker_gets_bounds_and_the_claim(workplace, monkeypatch):
-    tracker = Tracker()
-    monkeypatch.setitem(sys.modules, "mlflow", tracker)
-    names = {}
-    exec(recipe("python", "mlflow"), names)
-    names["track"]("my-study")
-    curve = streameval.Study("my-study").evaluation().curve
-    sides = tuple(tracker.metrics[f"precision_at/1000/{side}"] for side in ("lower", "estimate", "upper"))
-    assert sides == curve.precision_at(1000)
-    assert tracker.tags["streameval.coverage"] == "simultaneous"
-    assert tracker.tags["streameval.assumes"] == curve.claim.assumes
-    assert tracker.artifacts == ["report.html"]
-
-
-def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
-    rows = streameval.Study("my-study").evaluation().label_table.select(["rank", "label"])
-    pa.csv.write_csv(rows, "labels.csv")
-    lines = recipe("yaml", "check").partition("run: |\n")[2]
-    script = "\n".join(line.strip() for line in lines.splitlines())
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for change, status in (((), 0), (("0.9", "0.999"), 4), (("0.9", "0.97"), 5), (("0.9", "0.97"), 0)):
-        code = script.replace(*change) if change else script
-        code += " || [ $? -eq 5 ]" if (change, status) == (("0.9", "0.97"), 0) else ""
-        env = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(workplace / "summary.md")}
-        done = subprocess.run(["bash", "-e", "-c", code], env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stderr
-    assert (workplace / "summary.md").read_text().count("### my-study") == 4
 
 
 def expected_of_queries():

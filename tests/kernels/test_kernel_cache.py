@@ -83,16 +83,16 @@ def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path, damage):
 
 def test_two_signatures_compiled_at_once_do_not_take_each_others_place(tmp_path):
     # both processes found an empty folder before either wrote
-    one, other = (CacheFiles(str(tmp_path), "f", "source") for _ in range(2))
+    one, other = (CacheFiles([str(tmp_path)], "f", "source") for _ in range(2))
     assert one.load("int64") is other.load("float64") is None
     one.save("int64", "code for int64")
     other.save("float64", "code for float64")
     assert (other.load("int64"), one.load("float64")) == ("code for int64", "code for float64")
-    assert CacheFiles(str(tmp_path), "f", "newer source").load("int64") is None
+    assert CacheFiles([str(tmp_path)], "f", "newer source").load("int64") is None
 
 
 def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
-    files = CacheFiles(str(tmp_path), "f", "source")
+    files = CacheFiles([str(tmp_path)], "f", "source")
     monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         files.save("int64", "code")
@@ -147,6 +147,34 @@ def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_pa
     assert kernels(home)
     shutil.rmtree(tmp_path / "streameval")
     assert installed(tmp_path, home) == ""
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="makes a folder read-only for root, too")
+def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path):
+    """A file system that nobody can write to, and a user without a home."""
+    cache, home = tmp_path / "cache", "/nonexistent"
+    assert python(ANNOUNCED, cache).stdout == ONCE.format(kernel="draw.mix64") + "\n"
+    frozen = "mount --bind {0} {0} && mount -o remount,ro,bind {0} && exec {1} -c '{2}'"
+    script = frozen.format(cache, sys.executable, ANNOUNCED)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "HOME": home}
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "mount" in done.stderr or "unshare" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_what_one_folder_lacks_is_found_in_another_and_kept_where_that_is_possible(tmp_path):
+    for name in ("image", "own"):
+        CacheFiles([str(tmp_path / name)], "f", "source").save(name, f"of {name}")
+    (tmp_path / "taken").write_text("no folder")
+    files = CacheFiles([str(tmp_path / name) for name in ("taken", "own", "image")], "f", "source")
+    assert [files.load(name) for name in ("image", "own", "new")] == ["of image", "of own", None]
+    files.save("new", "of new")
+    assert files.load("new") == CacheFiles([str(tmp_path / "own")], "f", "source").load("new") == "of new"
+    nowhere = CacheFiles([str(tmp_path / "taken")], "f", "source")
+    nowhere.save("new", "of nobody")
+    assert (nowhere.folder, nowhere.load("new")) == (None, None)
 
 
 def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):

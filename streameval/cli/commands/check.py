@@ -10,7 +10,7 @@ from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
 from streameval.questions.printed import value_text
 
 if TYPE_CHECKING:
-    from streameval.verbs.check import Checked
+    from streameval.verbs.check import Checked, Checks
 
 
 def check(
@@ -34,25 +34,30 @@ def check(
             the means are asked for: map, ndcg@10.
         about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
             several sources, nothing can be told.
-        out: File to add the outcome to, as Markdown: the summary page of a CI job, say.
+        out: File to add the outcome to, as Markdown: the summary page of a CI job, say. A name that ends in .xml gets
+            JUnit's XML, for what shows tests; inconclusive is skipped there.
     """
+    from streameval.cli import gate_files
     from streameval.verbs.check import check as verb
 
     checks = verb(study, conditions, about=about)
     outcome = checks.outcome
     forecast = any(one.decides for one in checks)
-    cells = [_cells(one)[: 5 if forecast else 4] for one in checks]
-    head = ["check", "lower", "upper", "outcome", *["labels that may decide"] * forecast]
+    cells = [_cells(one) for one in checks]
+    head = ["check", "lower", "upper", "outcome", "labels that may decide"]
+    shown = [row[: 5 if forecast else 4] for row in (head, *cells)]
     of_truth = "" if about is None else "This is a claim about the truth."
     sentence = checks.why or f"{checks.promise} {of_truth}".rstrip()
-    if out is not None:
-        _append(out, f"{study}: {outcome}", [head, *cells], sentence)
+    if out is not None and out.suffix.lower() == ".xml":
+        gate_files.write_junit(out, str(study), checks, cells + _case_of_claim(checks, about), sentence)
+    elif out is not None:
+        gate_files.append_markdown(out, f"{study}: {outcome}", shown, sentence)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in checks],
                               "claim": checks.claim.as_dict(), "why": checks.why, "next": checks.next}  # fmt: skip
     for one in checks:
         output.outcome("check", one.outcome == "pass", **one.as_dict())
     following = [f"Next: {checks.next}."] if checks.next else []
-    table = columns(head, cells) if cells else []
+    table = columns(shown[0], shown[1:]) if cells else []
     output.say(result, [*table, sentence, *following, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
 
@@ -67,10 +72,6 @@ def _cells(checked: Checked) -> list[str]:
     return [checked.check, *sides, checked.outcome, checked.decides]
 
 
-def _append(path: Path, title: str, rows: list[list[str]], sentence: str) -> None:
-    """Add a table to a file of Markdown; what stands there stays."""
-    cells = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
-    table = [f"| {cells[0]} |", f"|{'---|' * len(rows[0])}", *(f"| {row} |" for row in cells[1:]), ""]
-    lines = [f"### {title}", "", *(table if len(rows) > 1 else []), sentence, ""]
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+def _case_of_claim(checks: Checks, about: str | None) -> list[list[str]]:
+    """What `--about` demands, as a check among the others; it is the only one where nothing else is asked."""
+    return [] if about is None else [[f"about {about}", "", "", "inconclusive" if checks.why else "pass", ""]]

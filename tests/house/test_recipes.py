@@ -1,0 +1,188 @@
+"""Recipes are run: with stand-ins for other people's tools here, and with the tools in test_recipes_apart.py."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from guide_pages import PAGES, recipe
+from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
+
+import streameval
+
+
+def shell(code, **environment):
+    """Exit status of a script that finds the command `streameval`."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-e", "-c", code], env={**os.environ, "PATH": path, **environment}, check=False)
+    return done.returncode
+
+
+def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
+    names = {}
+    exec(recipe("python", "to_warehouse"), names)
+    rows = streameval.Study("my-study").evaluation().metrics.num_rows
+    for _ in range(2):
+        names["to_warehouse"]("my-study", "warehouse.duckdb")
+        names["to_lake"]("my-study", "lake")
+    with duckdb.connect("warehouse.duckdb", read_only=True) as db:
+        for table in ("quality", "read_parquet('lake/*/*.parquet')"):
+            found = db.execute(f"SELECT count(*), any_value(confidence), count(study) FROM {table}").fetchall()
+            assert found == [(rows, 0.95, rows)]
+
+
+class Tracker:
+    """MLflow's functions, where it is not installed."""
+
+    def __init__(self):
+        self.tags, self.params, self.metrics, self.artifacts = {}, {}, {}, []
+
+    @contextmanager
+    def start_run(self, run_name=None):
+        yield
+
+    def set_tags(self, tags):
+        self.tags |= tags
+
+    def log_params(self, params):
+        self.params |= params
+
+    def log_metrics(self, metrics):
+        assert all(isinstance(value, float) and re.fullmatch(r"[\w./ -]+", name) for name, value in metrics.items())
+        self.metrics |= metrics
+
+    def log_artifact(self, local_path):
+        self.artifacts.append(Path(local_path).name)
+
+
+def test_a_tracker_gets_bounds_and_the_claim(workplace, monkeypatch):
+    tracker = Tracker()
+    monkeypatch.setitem(sys.modules, "mlflow", tracker)
+    names = {}
+    exec(recipe("python", "mlflow"), names)
+    names["track"]("my-study")
+    curve = streameval.Study("my-study").evaluation().curve
+    sides = tuple(tracker.metrics[f"precision_at/1000/{side}"] for side in ("lower", "estimate", "upper"))
+    assert sides == curve.precision_at(1000)
+    assert tracker.tags["streameval.coverage"] == "simultaneous"
+    assert tracker.tags["streameval.assumes"] == curve.claim.assumes
+    assert tracker.artifacts == ["report.html"]
+
+
+def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
+    rows = streameval.Study("my-study").evaluation().label_table.select(["rank", "label"])
+    pa.csv.write_csv(rows, "labels.csv")
+    lines = recipe("yaml", "check").partition("run: |\n")[2]
+    script = "\n".join(line.strip() for line in lines.splitlines())
+    for change, status in (((), 0), (("0.9", "0.999"), 4), (("0.9", "0.97"), 5), (("0.9", "0.97"), 0)):
+        code = script.replace(*change) if change else script
+        code += " || [ $? -eq 5 ]" if (change, status) == (("0.9", "0.97"), 0) else ""
+        assert shell(code, GITHUB_STEP_SUMMARY=str(workplace / "summary.md")) == status
+    assert (workplace / "summary.md").read_text().count("### my-study") == 4
+
+
+@pytest.fixture
+def lake(tmp_path, monkeypatch):
+    """Where `my-study` is planned and selected, of the list that recipes for schedulers find."""
+    make_list(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    streameval.plan("lake/ranked", "my-study", score="confidence", budget=2000, seed=0)
+    streameval.select("my-study")
+    return tmp_path
+
+
+class Dbt:
+    """What dbt hands to a model."""
+
+    def __init__(self, session):
+        self.ref = session.table
+
+    def config(self, materialized):
+        assert materialized == "table"
+
+
+def test_a_model_of_dbt_evaluates_and_its_test_asks_for_proof(lake):
+    rows = answers(streameval.select("my-study").table)
+    names = {}
+    exec(recipe("python", "dbt.ref"), names)
+    with duckdb.connect() as session:
+        for count in (100, rows.num_rows):  # those that were there the last time, and more
+            session.register("answers", rows.slice(0, count))
+            session.register("quality", names["model"](Dbt(session), session))
+            assert streameval.Study("my-study").evaluation().summary["account"]["labelled"] == count
+        proven = recipe("jinja", "quality").replace("{{ ref('quality') }}", "quality")
+        for change, failures in ((), 0), (("0.9 ", "0.999 "), 1), (("'1000'", "'1001'"), 1), (("'none'", "'exact'"), 0):
+            assert len(session.sql(proven.replace(*change) if change else proven).fetchall()) == failures
+        session.execute("CREATE TABLE picture AS SELECT * REPLACE ('none' AS coverage) FROM quality")
+        assert len(session.sql(proven.replace("FROM quality", "FROM picture")).fetchall()) == 1
+        session.register("labelled", pa.table({"good": [1, 1, 0], "score": [0.9, 0.8, 0.1]}))
+        exact = eval(re.search(r"`(streameval.exact.*?)`", PAGES["recipes.md"])[1], {**names, "dbt": Dbt(session)})
+        assert exact.schema == session.table("quality").to_arrow_table().schema
+
+
+def airflow():
+    """Stand-ins for Airflow's decorators; the tasks that they were given, by name."""
+    tasks = {}
+
+    class Task:
+        def __init__(self, function, how, run):
+            self.how, self.run = how, lambda: run(function(ds=NIGHT))
+            tasks[function.__name__] = self
+
+        def __rshift__(self, following):
+            following.after = self
+
+    def task(**how):
+        return lambda function: lambda: Task(function, how, lambda done: done)
+
+    task.bash = lambda **how: lambda function: lambda: Task(function, how, shell)
+    sdk = ModuleType("airflow.sdk")
+    sdk.task, sdk.dag = task, lambda **how: lambda function: function
+    return {"airflow": ModuleType("airflow"), "airflow.sdk": sdk}, tasks
+
+
+def test_tasks_of_airflow_plan_select_evaluate_and_gate(lake, monkeypatch):
+    code = at_home(recipe("python", "airflow"), lake)
+    for wanted, status in (("0.9", 0), ("0.999", 4), ("0.989", 5)):
+        modules, tasks = airflow()
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        exec(code.replace("0.9'", f"{wanted}'"), {})
+        for name in ("plan", "select"):  # a day that is cleared runs again
+            tasks[name].run()
+        fill_in(lake / "data" / "studies" / NIGHT / "tasks.csv", lake / "data" / "answers" / f"{NIGHT}.csv")
+        assert [tasks[name].run() for name in ("evaluate", "gate")] == [0, status]
+    assert tasks["gate"].how == {"skip_on_exit_code": 5}
+    assert (tasks["select"].after, tasks["gate"].after) == (tasks["plan"], tasks["evaluate"])
+
+
+def dagster():
+    """Stand-ins for what Dagster has, which hand back what they are given."""
+    module = ModuleType("dagster")
+    module.RetryPolicy = module.MaterializeResult = module.AssetCheckResult = SimpleNamespace
+    module.AssetCheckSeverity = SimpleNamespace(WARN="WARN", ERROR="ERROR")
+    module.asset = lambda function=None, **how: function or (lambda function: function)
+    module.asset_check = lambda **how: lambda function: function
+    module.Definitions = SimpleNamespace
+    return module
+
+
+def test_assets_of_dagster_say_what_was_found_and_their_check_is_a_gate(lake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dagster", dagster())
+    code = at_home(recipe("python", "dagster"), lake)
+    for wanted, passed, severity in (("0.9", True, "ERROR"), ("0.999", False, "ERROR"), ("0.989", False, "WARN")):
+        names = {}
+        exec(code.replace('0.9"', f'{wanted}"'), names)
+        assert names["tasks"]().metadata["items"] > 1_000
+        fill_in(lake / "data" / "studies" / "today" / "tasks.csv", lake / "data" / "answers" / "today.csv")
+        assert names["quality"]().metadata["labelled"] == names["tasks"]().metadata["items"]
+        check = names["precision_is_proven"]()
+        assert (check.passed, check.severity) == (passed, severity)
+        assert check.description
