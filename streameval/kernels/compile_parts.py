@@ -140,8 +140,8 @@ def _jitted(linked: Callable[..., Any], options: KernelOptions) -> Any:
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """Numba's interface to compiled code on disk: one for each kernel.
 
-    It looks into NUMBA_CACHE_DIR, `__pycache__` beside the source, and the user's cache folder; what it compiles goes
-    into the first of them that can be written to.
+    It looks into NUMBA_CACHE_DIR where that is set, else into `__pycache__` beside the source and the user's cache
+    folder; what it compiles goes into the first that can be written to.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -192,9 +192,9 @@ def _folders() -> tuple[str, ...]:
     """Where compiled kernels of this installation may be."""
     own = Path(__file__).resolve().parent
     name = f"streameval_{hashlib.sha256(os.fsencode(own)).hexdigest()[:16]}"
-    places = [own / "__pycache__"]
     if numba.config.CACHE_DIR:
-        places.insert(0, Path(numba.config.CACHE_DIR).absolute() / name)
+        return (str(Path(numba.config.CACHE_DIR).absolute() / name),)
+    places = [own / "__pycache__"]
     user = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
     if user.is_absolute():  # else the user has no home folder
         places.append(user / name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import secrets
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -58,9 +59,10 @@ class CacheFiles:
         if folder is None:
             return
         content = pickle.dumps((self._stamp, key, data))
-        handle, temporary = tempfile.mkstemp(prefix=f".{self._stem}.", suffix=".part", dir=folder)
+        # unlike those of `tempfile`, a file that others may read: who makes an image is not who runs it
+        temporary = os.path.join(folder, f".{self._stem}.{secrets.token_hex(8)}.part")
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with open(temporary, "xb") as stream:
                 stream.write(hashlib.sha256(content).digest() + content)
             os.replace(temporary, os.path.join(folder, self.name(key)))
         except BaseException:

@@ -9,8 +9,8 @@ ONCE = (
     "Hint: streameval compile does it for all commands beforehand"
 )
 EACH_TIME = (
-    "compiling {kernel} and others, in every command anew: neither the package's folder nor the user's cache folder "
-    "can be written to. Hint: set NUMBA_CACHE_DIR to a folder that can"
+    "compiling {kernel} and others, in every command anew: there is no folder to keep machine code in that can be "
+    "written to. Hint: set NUMBA_CACHE_DIR to one that can"
 )
 _say: Callable[[str, str], None] | None = None
 

@@ -26,12 +26,13 @@ class Compiled:
 def compile(*, progress: Progress = silent) -> Compiled:
     """Compile beforehand what commands would compile when they need it, so that none has to: for images of containers.
 
-    Machine code is kept for this processor, this version of Python, numba and streameval; run it where, and as whom,
-    commands are to run. What is there already is left alone.
+    Machine code is kept for this processor, this version of Python, numba and streameval; run it where commands are to
+    run. With NUMBA_CPU_NAME=generic, here and there, it is for all processors of this architecture. What is there
+    already is left alone.
 
     Returns:
-        Compiled: How many there are, how many were compiled now, and the folder: NUMBA_CACHE_DIR, else that of the
-            package, else the user's cache folder, whichever can be written to.
+        Compiled: How many there are, how many were compiled now, and the folder: NUMBA_CACHE_DIR where it is set,
+            else that of the package or the user's cache folder, whichever can be written to.
 
     Raises:
         OutsideError: None of these folders can be written to.

@@ -177,6 +177,37 @@ def test_what_one_folder_lacks_is_found_in_another_and_kept_where_that_is_possib
     assert (nowhere.folder, nowhere.load("new")) == (None, None)
 
 
+def test_who_runs_an_image_may_read_what_was_compiled_by_who_made_it(tmp_path):
+    before = os.umask(0o022)
+    try:
+        CacheFiles([str(tmp_path)], "f", "source").save("int64", "code")
+    finally:
+        os.umask(before)
+    (kept,) = tmp_path.iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o644
+
+
+# llvmlite is asked which processor this is, and what it can do
+ELSEWHERE = """
+import llvmlite.binding as llvm
+llvm.get_host_cpu_name = lambda: "nehalem"
+llvm.get_host_cpu_features = lambda: llvm.FeatureMap({"sse4.2": True, "avx2": False})
+"""
+
+
+@pytest.mark.parametrize(
+    ("processor", "compiled"),
+    [({}, True), ({"NUMBA_CPU_NAME": "generic"}, False), ({"NUMBA_CPU_NAME": "nehalem"}, True),
+     ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False)],
+)  # fmt: skip
+def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, monkeypatch):
+    for name, value in processor.items():
+        monkeypatch.setenv(name, value)
+    assert python(ANNOUNCED, tmp_path).stdout == ONCE.format(kernel="draw.mix64") + "\n"
+    done = python(ELSEWHERE + ANNOUNCED, tmp_path)
+    assert (done.returncode, bool(done.stdout)) == (0, compiled), done.stderr
+
+
 def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):
     home = tmp_path / "home"
     home.write_text("no folder")

@@ -12,8 +12,9 @@ def compile(*, output: Output = Output()) -> None:
 
     Example: streameval compile
 
-    Machine code is kept for this processor, in NUMBA_CACHE_DIR, else in the package's folder, else in the user's cache
-    folder. What is there already is left alone.
+    Machine code is kept for this processor, in NUMBA_CACHE_DIR where that is set, else in the package's folder or the
+    user's cache folder. With NUMBA_CPU_NAME=generic, here and where commands run, it is for all processors of this
+    architecture. What is there already is left alone.
     """
     from streameval.process.compiling import announce
     from streameval.verbs.compile import compile as verb
