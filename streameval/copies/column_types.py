@@ -96,15 +96,20 @@ def _misfits(column: str, kind: str, is_score: bool) -> str:
     """How many values a type would not keep, as SQL."""
     value = _present(column, is_score)
     if is_score and kind in ("DOUBLE", "TIMESTAMP"):
-        return f"count({value}) FILTER (WHERE try_cast({value} AS {kind}) IS NULL)"
+        number = f"try_cast({value} AS {kind})"
+        rounded = f"try_cast({value} AS HUGEINT) <> try_cast({number} AS HUGEINT) AND contains({value}, '.') = false"
+        return f"count({value}) FILTER (WHERE {number} IS NULL{f' OR ({rounded})' * (kind == 'DOUBLE')})"
     written = f"lower({value})" if kind == "BOOLEAN" else value
     return f"count({value}) FILTER (WHERE try_cast({value} AS {kind})::VARCHAR IS DISTINCT FROM {written})"
 
 
 def _present(column: str, is_score: bool) -> str:
     """A value, as SQL; NULL for a score that is not there."""
+    if not is_score:
+        return column
     blank = ", ".join(map(literal, _BLANK))
-    return f"CASE WHEN lower(trim({column})) NOT IN ({blank}) THEN trim({column}) END" if is_score else column
+    # not as IN (...): DuckDB makes a join of that, which loses the order of the rows
+    return f"CASE WHEN NOT list_contains([{blank}], lower(trim({column}))) THEN trim({column}) END"
 
 
 def typed(opened: Opened, types: dict[str, str], score: str | None) -> str:
@@ -122,6 +127,9 @@ def _refuse_scores(connection: Connection, opened: Opened, score: tuple[str, str
     if not misfit and nan == "last":
         return
     count, row = connection.execute(f"SELECT count(*), min({ROW}) FROM se_given WHERE {wrong}").fetchall()[0]
+    if not count and misfit:
+        raise InputError(f"{opened.name}: {name} holds whole numbers that are rounded beside fractions or beyond 2^64",
+                         "write smaller ones, in the same order")  # fmt: skip
     if not count:
         return
     ((text,),) = connection.execute(f"SELECT left({column}, 40) FROM se_given WHERE {ROW} = {row}").fetchall()

@@ -11,19 +11,21 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.copies import Unread, is_text, paths_of, rows_at_once, trec
 from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
-from streameval.labelling.readers import Opened, file_digest, is_address, open_bytes, open_source
+from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
 from streameval.parquet.files import has_pattern, in_file_order
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.text.credentials import masked_source
+from streameval.typing import Int64Array
 
 READS = "CSV, TSV, JSON, JSONL"
 _HEAD = 4096
@@ -143,9 +145,11 @@ class Texts(Unread):
             at_once = rows_at_once(8 * state[0] / max(1, self._found.rows) * len(self._files))
             with self._open(file) as (connection, opened):
                 columns = typed(opened, types, self.options.score)
-                answer = connection.sql(f"SELECT {columns} FROM se_given")
+                answer = connection.sql(f"SELECT {columns}, {ROW} FROM se_given")
+                last = 0
                 for batch in in_batches(answer, at_once):
-                    named = batch.rename_columns(column_names(opened))
+                    last = _check_order(batch.column(batch.num_columns - 1).to_numpy(), last)
+                    named = batch.rename_columns([*column_names(opened), ROW])
                     yield named.select(schema.names).cast(schema)
             if _state(file) != state:
                 raise InputError(f"{file}: changed while it was read", "run the command again when it is complete")
@@ -155,6 +159,13 @@ class Texts(Unread):
         memory = f"{max(256, int(self.options.memory * 500))}MB"
         with connected(str(self._spill), memory) as connection, one_line_errors(file, "correct it there"):
             yield connection, open_source(connection, file)
+
+
+def _check_order(rows: Int64Array, last: int) -> int:
+    """See that rows come in the order of their file, on which the ranking rests; returns the last of them."""
+    if np.any(np.diff(rows, prepend=last) <= 0):
+        raise RuntimeError("DuckDB gave rows of a text file in another order than theirs")
+    return int(rows[-1])
 
 
 def content_of(files: Sequence[str], options: RankingOptions) -> str:

@@ -92,8 +92,8 @@ def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
     given = _value(inputs[1])
     if given is None or not isinstance(given.dtype, pl.List) or not given.dtype.inner.is_integer():
         return None
-    values = given.explode()
-    ranks = values.filter(values.is_between(1, n)).cast(pl.Int64).to_numpy()
+    values = given.explode().cast(pl.Int64, strict=False)  # N may not fit into their own type
+    ranks = values.filter(values.is_between(1, n)).to_numpy()
     return _merged([np.stack([ranks, ranks], 1)])
 
 

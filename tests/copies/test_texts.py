@@ -11,6 +11,8 @@ import pytest
 
 import streameval
 from streameval.cli import run
+from streameval.copies import texts
+from streameval.rows.options import RankingOptions
 
 ITEMS = 2_000
 CONF = np.round(np.random.default_rng(3).permutation(ITEMS) / ITEMS, 4)
@@ -183,3 +185,30 @@ def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, mo
     message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
     assert "p.csv: changed while it was read" in message
     assert not (tmp_path / "s" / "ranking").exists()
+
+
+@pytest.mark.parametrize("name", ["list.csv", "list.jsonl"])
+def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_path, monkeypatch):
+    """The ranking of equal scores rests on it, and so does going on behind complete parts."""
+    n = 300_000
+    for reader in ("delimited", "lines"):
+        monkeypatch.setattr(f"streameval.labelling.readers.{reader}.LINE", 1 << 17)  # what DuckDB reads at once
+    path = tmp_path / name
+    with path.open("w") as file:
+        file.write("id,s\n" if name.endswith("csv") else "")
+        line = "{},{}\n" if name.endswith("csv") else '{{"id":{},"s":{}}}\n'
+        file.writelines(line.format(i, i * 7919 % 100) for i in range(n))
+    for _ in range(2):
+        with texts.opened(path, RankingOptions(score="s")) as unread:
+            ids = np.concatenate([batch.column("id").to_numpy() for batch in unread.batches()])
+        assert np.array_equal(ids, np.arange(n))
+
+
+def test_whole_numbers_that_would_be_rounded_are_no_scores(tmp_path, capsys):
+    for name, scores in (("beyond", [(1 << 64) + i for i in range(9)]), ("mixed", [(1 << 60) + 1, 0.5])):
+        path = write(tmp_path / f"{name}.csv", [(f"{i}a", score) for i, score in enumerate(scores)], ["id", "s"])
+        message = refused(capsys, "plan", path, "--score", "s", "--study", tmp_path / name)
+        assert "whole numbers that are rounded" in message
+    fine = [(f"{i}a", score) for i, score in enumerate([1 << 53, 0.5, "1e3", -7])]
+    path = write(tmp_path / "fine.csv", fine, ["id", "s"])
+    assert run(["plan", str(path), "--score", "s", "--study", str(tmp_path / "fine"), "--budget", "2"]) == 0
