@@ -14,7 +14,7 @@ from benchmarks.case import Case, Context, Runner
 from benchmarks.data import Dataset
 
 _COLUMNS = ["id", "score", "label"]
-_WARM_ITEMS = 10_000
+WARM_ITEMS = 10_000
 
 
 def planned(n_items: int) -> np.ndarray:
@@ -33,9 +33,9 @@ def ours(dataset: Dataset, columns: list[str], context: Context) -> peers.Reader
         return open_ranking(str(dataset.folder), options).fetch(planned(dataset.n_items), columns).table
 
     # what is imported and loaded once is before the clock runs, on a list of its own
-    small = Dataset(context.scratch, _WARM_ITEMS, dataset.kind, index=dataset.index)
+    small = Dataset(context.scratch, WARM_ITEMS, dataset.kind, index=dataset.index)
     small.make()
-    open_ranking(str(small.folder), options).fetch(planned(_WARM_ITEMS), columns)
+    open_ranking(str(small.folder), options).fetch(planned(WARM_ITEMS), columns)
     return run
 
 

@@ -58,8 +58,21 @@ def stub() -> str:
     ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
     names = sorted(line.split()[-1] for line in imports if line.startswith("from typing "))
     rest = {line for line in imports - set(ours) if not line.startswith("from typing ")}
+    theirs = sorted(line for line in rest if line.split()[1].split(".")[0] not in sys.stdlib_module_names)
+    rest -= set(theirs)
     head = sorted(rest | {f"from typing import {', '.join(names)}"}, key=lambda line: (line.startswith("from"), line))
-    parts = ["# Made from the code by `scripts/reference`.", *head, "", *ours, "", "__version__: str", "", *written]
+    parts = [
+        "# Made from the code by `scripts/reference`.",
+        *head,
+        "",
+        *theirs,
+        "",
+        *ours,
+        "",
+        "__version__: str",
+        "",
+        *written,
+    ]
     return "\n".join(parts) + "\n"
 
 
@@ -119,7 +132,7 @@ def _homes(function: Callable[..., Any]) -> dict[str, str]:
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         for one in node.names if isinstance(node, ast.ImportFrom | ast.Import) else ():
             start = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
-            found[one.name] = f"{start}import {one.name}"
+            found[one.asname or one.name] = f"{start}import {one.name}" + (f" as {one.asname}" if one.asname else "")
     return {name: line for name, line in found.items() if name not in streameval.__all__}
 
 

@@ -52,6 +52,7 @@ _HOMES = {
     "Claim": "types",
     "Curve": "curve",
     "open_ranking": "rankings",
+    "scan_ranking": "rankings.lazy_frame",
     "RankingOptions": "rows.options",
     "StreamevalError": "errors",
     "InputError": "errors",

@@ -3,6 +3,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import polars as pl
+
 from streameval.curve import Curve as Curve
 from streameval.curve.extrapolation import extrapolate as extrapolate
 from streameval.engines import Engine
@@ -192,6 +194,20 @@ def plan(
     first: int | None = ...,
     interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Plan: ...
+def scan_ranking(
+    source: Any,
+    *,
+    options: RankingOptions | None = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
+) -> pl.LazyFrame: ...
 def select(
     study: str | os.PathLike[str],
     *,

@@ -202,6 +202,11 @@ class Plan(Tabular):
         """The slices, the largest first."""
         return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
 
+    @property
+    def read_from(self) -> list[str]:
+        """What its list was read from: where it lies, or what the copy in the study is of; none if it is in memory."""
+        return self.location.get("copied", self.location).get("source") or []
+
     def with_notes(self, **notes: Any) -> Plan:
         """Return the plan with more to remember."""
         return replace(self, notes={**self.notes, **notes})

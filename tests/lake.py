@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from streameval import stores
@@ -48,6 +48,27 @@ def refused(capsys, status, *arguments):
     return message
 
 
+class Gate:
+    """Lets requests pass once so many are held at the same time; in vain after a while, so that no test hangs."""
+
+    def __init__(self, wanted):
+        self.wanted, self.held, self.most = wanted, 0, 0
+        self.lock, self.reached = threading.Lock(), threading.Event()
+
+    def __enter__(self):
+        with self.lock:
+            self.held += 1
+            self.most = max(self.most, self.held)
+            if self.held >= self.wanted:
+                self.reached.set()
+        if not self.reached.wait(20):
+            self.reached.set()
+
+    def __exit__(self, *error):
+        with self.lock:
+            self.held -= 1
+
+
 @dataclass
 class Lake:
     """The server: what it was asked, and what it does to requests for data.
@@ -58,12 +79,13 @@ class Lake:
     url: str = ""
     requests: list = field(default_factory=list)
     trouble: object = None
+    gate: object = field(default_factory=nullcontext)  # what every request passes
     count: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self, trouble=None):
         self.requests.clear()
-        self.trouble, self.count = trouble, 0
+        self.trouble, self.count, self.gate = trouble, 0, nullcontext()
 
     @property
     def gets(self):
@@ -89,6 +111,8 @@ class Lake:
             if fault in STATUSES:
                 start_response(STATUSES[fault], [("Content-Length", "0")])
                 return []
+            with self.gate:
+                pass
             body = b"".join(app(environ, start_response))
             with self.lock:
                 self.requests.append((method, path, len(body)))

@@ -33,7 +33,7 @@ def plan_per(
         with progress("rows", output) as bar:
             made = plan(list(ranking), study, options=flags.options(), progress=bar, **parameters)
         told |= {"rows": made.n_items, "labels": made.table.num_rows}
-    record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
+    record(study, "plan", {"source": made.read_from, "n_items": made.n_items, **made.ranking},
            [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
     labels, judge, per = made.table.num_rows, parameters.get("judge"), ",".join(made.notes["per"])

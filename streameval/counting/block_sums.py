@@ -20,7 +20,7 @@ from streameval.kernels import exact
 from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 Bits = tuple[UInt64Array, UInt64Array | None]
 
@@ -156,6 +156,14 @@ def block_edges(before: int, starts: Int64Array) -> list[int]:
     return [0, *np.searchsorted(starts, ranks).tolist(), starts.size]
 
 
+def before_each(counts: AnyArray) -> Int64Array:
+    """What comes before each group, and in all."""
+    sums = np.empty(counts.size + 1, np.int64)
+    sums[0] = 0
+    np.cumsum(counts, dtype=np.int64, out=sums[1:])
+    return sums
+
+
 def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
@@ -164,14 +172,17 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
         sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    founds = np.concatenate([[0], np.cumsum(positives)])
-    for begin, end in pairwise(block_edges(before, starts[:-1])):
-        if begin < end:
-            first, last = begin, end - 1
-            rest = int(sizes[last]), int(positives[last])
-            own, mine = starts[first : last + 1] - starts[first], founds[first : last + 1] - founds[first]
-            yield _part(before + int(starts[first]), (0, 0), own, mine, rest, cutoffs)
+    starts, founds = before_each(sizes), before_each(positives)
+    for a, b in pairwise(block_edges(before, starts[:-1])):
+        if a < b:
+            own, mine = (one[a : b + 1] - one[a] for one in (starts, founds))
+            yield sum_groups_of_block(before + int(starts[a]), own, mine, cutoffs)
+
+
+def sum_groups_of_block(before: int, starts: Int64Array, founds: Int64Array, cutoffs: Int64Array) -> BlockSums:
+    """Sum whole groups that all begin in one block, given the items, and the positives, before each and in all."""
+    rest = int(starts[-1] - starts[-2]), int(founds[-1] - founds[-2])
+    return _part(before, (0, 0), starts[:-1], founds[:-1], rest, cutoffs)
 
 
 def _part(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import cache
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed
-from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
+from streameval.counting.block_sums import BlockSums, block_edges, sum_groups_of_block
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.kept_bits import KeptBits
+from streameval.counting.kept_groups import KeptGroups, packed_groups
 from streameval.counting.label_counts import LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
@@ -26,7 +27,7 @@ from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
 from streameval.stores.scratch import ScratchFile, Spill
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
@@ -91,7 +92,7 @@ def _counted(
         else:
             counts = _piled(scans, Piles(cells), some, limits, progress)
         if counts is not None:
-            summed = _summed(counts, cutoffs, scores, "a counter for every score", scans.threads)
+            summed = _summed(counts, cutoffs, scores, "a counter for every score", limits, scans.threads)
             if summed.totals.n_items == scans.rows.n_items:
                 return summed
     return None
@@ -109,63 +110,49 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
     return piled.counts()
 
 
-@dataclass
-class _Index:
-    """Keys that lead back into a tally: of the first group of each block, and of the group at each cutoff."""
+def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, threads: int) -> Summed:
+    kept, seen = KeptGroups(limits.file), [np.empty(0, np.uint64)]
 
-    block: list[int] = field(default_factory=list)
-    cutoff: list[UInt64Array] = field(default_factory=list)
+    def sums(pool: Executor) -> Iterator[BlockSums]:
+        pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads + 1)
+        for part, keys, groups in in_order(pool, partial(_sum, cutoffs), _blocks(pieces), threads + 1):
+            seen.append(keys)
+            kept.keep(groups)
+            yield part
 
-
-def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, threads: int) -> Summed:
-    index = _Index()
     with ThreadPoolExecutor(threads) as pool:
-        pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads)
-        totals = fold(_parts(pieces, cutoffs, index), cutoffs)
-    keys = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
+        totals = fold(sums(pool), cutoffs)
+    keys = np.concatenate(seen)
     # fewer cutoffs than wanted: some rows found no counter
     table = pa.table({"rank": cutoffs[: keys.size], "score": scores(as_keys(keys))})
 
-    def piece(block: int) -> TiedGroups:
-        last = index.block[block + 1] if block + 1 < len(index.block) else None
-        return counts.between(index.block[block], last)
-
-    def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
-        groups = piece(block)
-        return groups.sizes, groups.positives
-
     def score_at(rank: int) -> float:
-        block = int(np.searchsorted(totals.start, rank, side="left")) - 1
-        groups = piece(block)
-        at = int(np.searchsorted(totals.start[block] + np.cumsum(groups.sizes), rank, side="left"))
-        return as_number(scores(as_keys(groups.key[at : at + 1])))
+        return as_number(scores(as_keys(np.array([counts.key_at(rank)], np.uint64))))
 
-    return Summed(totals, read_groups, how, False, table, score_at, threads=threads)
+    return Summed(totals, kept.groups, how, False, table, score_at, threads=threads)
 
 
-def _parts(pieces: Iterable[TiedGroups], cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
-    """Sum pieces block by block, whose groups wait until no other can begin in their block."""
-    before, waiting, items = 0, list[TiedGroups](), 0
+def _blocks(pieces: Iterable[TiedGroups]) -> Iterator[tuple[int, list[TiedGroups]]]:
+    """Groups that begin in one block, in the pieces in which they came, and the ranks before them."""
+    before, begin, held = 0, 0, list[TiedGroups]()
     for piece in pieces:
-        waiting.append(piece)
-        items += int(piece.sizes.sum())
-        if items >= BLOCK:
-            held = joined(waiting)
-            full = block_edges(before, np.cumsum(held.sizes) - held.sizes)[-2]
-            yield from _sum(held, full, before, cutoffs, index)
-            before += int(held.sizes[:full].sum())
-            waiting = [held.cut(full, held.sizes.size)]
-            items = int(waiting[0].sizes.sum())
-    held = joined(waiting)
-    yield from _sum(held, held.sizes.size, before, cutoffs, index)
+        for a, b in pairwise(block_edges(before, piece.starts[:-1])):
+            if a == b:
+                continue
+            rank = before + int(piece.starts[a])
+            if held and rank // BLOCK > begin // BLOCK:
+                yield begin, held
+                held = []
+            begin = begin if held else rank
+            held.append(piece.cut(a, b))
+        before += piece.items
+    if held:
+        yield begin, held
 
 
-def _sum(piece: TiedGroups, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
-    """Sum the first groups of a piece, and note their keys."""
-    key, sizes = piece.key[:count], piece.sizes[:count]
-    ends = before + np.cumsum(sizes)
-    edges = block_edges(before, ends - before - sizes)
-    index.block += [int(key[a]) for a, b in pairwise(edges) if a < b]
-    low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if count else before], side="right")
-    index.cutoff.append(key[np.searchsorted(ends, cutoffs[low:high], side="left")])
-    yield from sum_groups(before, sizes, piece.positives[:count], cutoffs)
+def _sum(cutoffs: Int64Array, block: tuple[int, list[TiedGroups]]) -> tuple[BlockSums, UInt64Array, AnyArray]:
+    """Sum the groups of a block; with the keys at the cutoffs in it, and what is kept of the groups."""
+    before, groups = block[0], joined(block[1])
+    low, high = np.searchsorted(cutoffs, [before, before + groups.items], side="right")
+    keys = groups.key[np.searchsorted(groups.starts[1:], cutoffs[low:high] - before, side="left")]
+    return sum_groups_of_block(before, groups.starts, groups.founds, cutoffs), keys, packed_groups(groups)

@@ -19,7 +19,7 @@ from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
 from streameval.stores.scratch import ScratchFile
-from streameval.typing import AnyArray, Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt64Array
 
 # turns order keys into scores
 Scores = Callable[[Keys], pa.Array]
@@ -67,13 +67,11 @@ def sum_in_order(
 
     totals = fold(sums(), cutoffs)
 
-    def read_groups(block: int) -> tuple[Int64Array, AnyArray]:
+    def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
         n, p = totals.rest[block]
         begin, last = int(totals.start[block]), int(totals.start[block + 1]) - n
-        if last == begin:
-            return np.array([n]), np.array([p])
-        sizes, positives = kept.groups(begin, last)
-        return (np.append(sizes, n), np.append(positives, p)) if n else (sizes, positives)
+        starts, founds = kept.groups(begin, last) if begin < last else (np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return (np.append(starts, starts[-1] + n), np.append(founds, founds[-1] + p)) if n else (starts, founds)
 
     if scores is None:
         return Summed(totals, read_groups, how, False, kept=kept, threads=kept.threads)

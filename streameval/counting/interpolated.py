@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 
-import numpy as np
-
 from streameval.counting.kept_bits import LookUp
 from streameval.counting.lookups import Places
 from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
@@ -57,5 +55,4 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
 def _look(places: Places, block: int, ranks: tuple[int, int]) -> LookUp:
     if places.kept is not None:
         return places.kept.look(*ranks)
-    starts, founds = (np.concatenate([[0], np.cumsum(counts)]) for counts in places.read_groups(block))
-    return partial(best_of_groups, starts, founds)
+    return partial(best_of_groups, *places.read_groups(block))

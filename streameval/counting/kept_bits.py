@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from streameval.counting.block_sums import BlockSums, own_groups
+from streameval.counting.block_sums import BlockSums, before_each, own_groups
 from streameval.kernels import exact
 from streameval.kernels.bits import WORD, count_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.stores.scratch import ScratchFile, Spill
-from streameval.typing import AnyArray, Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
@@ -38,14 +38,16 @@ class KeptBits:
         self._kept.append((self._spill.keep(both.data), len(sets), both.nbytes))
         self._ends.append(self._ends[-1] + part.size)
 
-    def groups(self, first: int, last: int) -> tuple[Int64Array, AnyArray]:
-        """Sizes and positives of the groups of the rows after rank `first`, up to rank `last`, all of one block."""
+    def groups(self, first: int, last: int) -> tuple[Int64Array, Int64Array]:
+        """Items and positives before each group of the rows after rank `first`, up to `last`, and in all.
+
+        The rows are of one block; before this thread looks at others.
+        """
         labels, repeats, rows = self._read(first, last)
-        if repeats is None:
-            positives = np.unpackbits(labels.view(np.uint8), count=rows[1], bitorder="little")[rows[0] :]
-            return np.broadcast_to(np.int64(1), positives.shape), positives
-        starts, founds = _grouped(labels, repeats, rows)
-        return np.diff(starts), np.diff(founds)
+        if repeats is not None:
+            return _grouped(labels, repeats, rows)
+        positives = np.unpackbits(labels.view(np.uint8), count=rows[1], bitorder="little")[rows[0] :]
+        return np.arange(positives.size + 1), before_each(positives)
 
     def look(self, first: int, last: int) -> LookUp:
         """The same rows, to be summed; before this thread looks at others."""

@@ -8,10 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from streameval.kernels import label_counts as kernels
+from streameval.counting.block_sums import before_each
 from streameval.typing import Int64Array, UInt64Array
-
-_PIECE = 1 << 20  # cells looked through at once
 
 
 @dataclass(frozen=True)
@@ -20,30 +18,45 @@ class TiedGroups:
 
     Attributes:
         key (uint64 array, shape (n,)): Their order key.
-        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
+        starts, founds (int64 arrays, shape (n + 1,)): Items, and positives, before each and in all, counted from some
+            place before the first.
     """
 
     key: UInt64Array
-    sizes: Int64Array
-    positives: Int64Array
+    starts: Int64Array
+    founds: Int64Array
 
     def cut(self, first: int, last: int) -> TiedGroups:
         """Some of the groups."""
-        return TiedGroups(self.key[first:last], self.sizes[first:last], self.positives[first:last])
+        return TiedGroups(self.key[first:last], self.starts[first : last + 1], self.founds[first : last + 1])
+
+    @property
+    def items(self) -> int:
+        """Items in all."""
+        return int(self.starts[-1] - self.starts[0])
+
+    def key_at(self, place: int) -> int:
+        """Key of the group that holds an item, 1-based."""
+        return int(self.key[np.searchsorted(self.starts[1:] - self.starts[0], place)])
 
 
 def joined(pieces: Sequence[TiedGroups]) -> TiedGroups:
-    """Groups one after another."""
-    if len(pieces) == 1:
-        return pieces[0]
-    kinds = {"key": np.uint64, "sizes": np.int64, "positives": np.int64}
-    return TiedGroups(*(np.concatenate([np.empty(0, kind), *(getattr(one, name) for one in pieces)])
-                        for name, kind in kinds.items()))  # fmt: skip
+    """Groups one after another, their items counted from the first."""
+    groups = TiedGroups(*room(sum(piece.key.size for piece in pieces)))
+    groups.starts[0], groups.founds[0] = 0, 0
+    at = 0
+    for piece in pieces:
+        end = at + piece.key.size
+        groups.key[at:end] = piece.key
+        np.add(piece.starts[1:], groups.starts[at] - piece.starts[0], out=groups.starts[at + 1 : end + 1])
+        np.add(piece.founds[1:], groups.founds[at] - piece.founds[0], out=groups.founds[at + 1 : end + 1])
+        at = end
+    return groups
 
 
 def room(count: int) -> tuple[UInt64Array, Int64Array, Int64Array]:
     """Room for so many groups."""
-    return np.empty(count, np.uint64), np.empty(count, np.int64), np.empty(count, np.int64)
+    return np.empty(count, np.uint64), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
 
 
 class LabelCounts(Protocol):
@@ -54,10 +67,10 @@ class LabelCounts(Protocol):
         """How many pieces there are."""
 
     def piece(self, index: int) -> TiedGroups:
-        """Groups of one piece; all pieces, one after another, are the list."""
+        """Groups of one piece, counted from its first; all pieces, one after another, are the list."""
 
-    def between(self, first: int, last: int | None) -> TiedGroups:
-        """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
+    def key_at(self, rank: int) -> int:
+        """Key of the item at a rank."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +89,16 @@ class KeyCounts:
 
     @property
     def n_pieces(self) -> int:
-        """Pieces of 2^20 cells."""
-        return -(-self.counts.size // (2 * _PIECE))
+        """All cells at once: there are few."""
+        return 1
 
     def piece(self, index: int) -> TiedGroups:
-        """Those of its cells that hold items."""
-        return self._cells(index * _PIECE, min((index + 1) * _PIECE, self.counts.size // 2))
+        """Those of the cells that hold items."""
+        counts = self.counts.reshape(-1, 2)
+        cells = np.flatnonzero(counts.any(axis=1))
+        key = np.uint64(self.low) + (cells.astype(np.uint64) << np.uint64(self.shift))
+        return TiedGroups(key, before_each(counts[cells].sum(axis=1)), before_each(counts[cells, 1]))
 
-    def between(self, first: int, last: int | None) -> TiedGroups:
-        """Cells from that of a key up to, and without, that of another."""
-        end = self.counts.size // 2 if last is None else (last - self.low) >> self.shift
-        return self._cells((first - self.low) >> self.shift, end)
-
-    def _cells(self, first: int, last: int) -> TiedGroups:
-        groups, place = room(last - first), np.array([self.low, self.shift], np.uint64)
-        return TiedGroups(*groups).cut(0, kernels.gather(self.counts[2 * first : 2 * last], place, first, groups, 0))
+    def key_at(self, rank: int) -> int:
+        """See `LabelCounts.key_at`."""
+        return self.piece(0).key_at(rank)

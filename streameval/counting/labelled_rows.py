@@ -66,6 +66,17 @@ class LabelledRows:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)
 
+    @property
+    def scanned(self) -> list[str]:
+        """Columns that are read of each unit."""
+        labels = [self.label] if self.joined_labels is None else []
+        return labels if self.score is None else [*labels, self.score]
+
+    def advise(self, number: int) -> None:
+        """Prepare for a unit to be read soon, if there are as many."""
+        if number < len(self.units):
+            self.units[number].advise(self.scanned)
+
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
         """The same on a worker, which has some of the units."""
         return replace(self, units=units)

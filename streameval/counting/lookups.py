@@ -14,9 +14,10 @@ from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
-# sizes and positives of the groups that begin in a block
+# ranks and positives before each group that begins in a block, and in all, counted from the first of them
 ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
 _KEPT = 1  # blocks, of 16 bytes an item at most
+_STRETCH = 1 << 11  # groups that are looked at together, where their ends leave open what is among them
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -34,13 +35,13 @@ class Places:
         if block not in self._seen:
             if len(self._seen) >= _KEPT:
                 self._seen.pop(next(iter(self._seen)))
-            totals, (sizes, positives) = self.totals, self.read_groups(block)
-            self._seen[block] = _sums(totals.start[block], sizes), _sums(totals.start_yield[block], positives)
+            totals, (starts, founds) = self.totals, self.read_groups(block)
+            self._seen[block] = totals.start[block] + starts, totals.start_yield[block] + founds
         return self._seen[block]
 
-    def ends(self, block: int, order: str) -> tuple[Int64Array, Int64Array]:
-        """(Y, r) where the positives of each group of a block have come."""
-        start, found = self.groups(block)
+    def ends(self, block: int, order: str, first: int = 0, last: int | None = None) -> tuple[Int64Array, Int64Array]:
+        """(Y, r) where the positives of each group of a block have come; or of some of its groups."""
+        start, found = (one[first : None if last is None else last + 1] for one in self.groups(block))
         if order == "late":
             return found[1:], start[1:]
         ranks = np.diff(found)
@@ -71,30 +72,53 @@ class Places:
         """Return the highest precision at any rank from the j-th positive on."""
         _, _, g = self._group_of(j)
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
-        y, r = (side[g:] for side in self.ends(block, order))
-        precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
-        return float(max(precision.max(), self.best_after[order][block + 1]))
+        return max(self._best_in(block, g, order), float(self.best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
         block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
-        y, r = self.ends(block, order)
-        later = r >= rank
-        in_block = np.max(y[later] / r[later], initial=0.0)
-        return float(max(self.yield_at(rank, order) / rank, in_block, self.best_after[order][block + 1]))
+        start, _ = self.groups(block)
+        g = int(np.searchsorted(start, rank, side="left")) - 1
+        if self.ends(block, order, g, g + 1)[1][0] < rank:
+            g += 1
+        after = float(self.best_after[order][block + 1])
+        return max(self.yield_at(rank, order) / rank, self._best_in(block, g, order), after)
 
     def last_kept(self, precision: Fraction, order: str) -> int:
         """Positives up to the last rank whose precision is at least some value; 0 where none is."""
         points, block = self.totals.corner[SIDES[order]]
         start, found = self.totals.start[:-1], self.totals.start_yield[:-1]
         # inside a block, the rest of what its first rank had to spare may last for some ranks
-        spared = np.flatnonzero(_at_least(found, start, precision))
-        for candidate in np.union1d(block[_at_least(points[:, 1], points[:, 0], precision)], spared)[::-1].tolist():
-            y, r = self.ends(candidate, order)
-            held = np.flatnonzero(_at_least(y, r, precision))
-            if held.size:
-                return int(y[held[-1]])
+        possible = _at_least(found, start, precision)
+        possible[block[_at_least(points[:, 1], points[:, 0], precision)]] = True
+        for candidate in np.flatnonzero(possible)[::-1].tolist():
+            first, y, r = self._stretches(candidate, 0)
+            for i in np.flatnonzero(_at_least(y, r, precision))[::-1].tolist():
+                y_of_each, r_of_each = self.ends(candidate, order, first[i], first[i + 1])
+                held = np.flatnonzero(_at_least(y_of_each, r_of_each, precision))
+                if held.size:
+                    return int(y_of_each[held[-1]])
         return 0
+
+    def _stretches(self, block: int, group: int) -> tuple[list[int], Int64Array, Int64Array]:
+        """Cut the groups of a block from one on into stretches: their edges, and (Y, r) with all positives first.
+
+        No precision at the end of a group, in any order of tied items, is above that Y/r of its stretch.
+        """
+        start, found = self.groups(block)
+        edges = [*range(group, start.size - 1, _STRETCH), start.size - 1]
+        y, gained = found[edges[1:]], np.diff(found[edges])
+        return edges, y, start[edges[:-1]] + gained
+
+    def _best_in(self, block: int, group: int, order: str) -> float:
+        """Highest precision at the ends of a block's groups, from one on."""
+        edges, y, r = self._stretches(block, group)
+        most, best = _precision(y, r), 0.0
+        for i in np.argsort(-most).tolist():
+            if most[i] <= best:
+                break
+            best = max(best, float(_precision(*self.ends(block, order, edges[i], edges[i + 1])).max()))
+        return best
 
     def precision_sum(self, rank: int, order: str) -> float:
         """Σ j/r_j over the positives among the first `rank` items: "expected" and "grouped" at ends of ties alone."""
@@ -135,13 +159,8 @@ class Places:
         return best
 
 
-def _sums(first: int, counts: Int64Array) -> Int64Array:
-    """What comes before each group, and in all, after `first`."""
-    sums = np.empty(counts.size + 1, np.int64)
-    sums[0] = 0
-    np.cumsum(counts, dtype=np.int64, out=sums[1:])
-    sums += first
-    return sums
+def _precision(y: Int64Array, r: Int64Array) -> FloatArray:
+    return np.divide(y, r, out=np.zeros(y.size), where=r > 0)
 
 
 def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:

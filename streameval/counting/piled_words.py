@@ -22,6 +22,7 @@ from streameval.stores.scratch import ScratchFile
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 WORD = np.dtype(np.uint16)
+WordsOfPiles = tuple[AnyArray, Int64Array]  # words, and where those of each pile begin in parts of them
 _CELLS_PER_ITEM = 8  # at most: to look through counters that hold nothing takes longer than to sort, then
 _MOST_PILES = 1 << 17  # of all keys that 32 bits hold
 _MOST_WORDS = 1 << 21  # taken at once: fresh room for the groups of more costs more than what is done in it
@@ -169,36 +170,39 @@ class PileCounts:
         """Groups of one run."""
         return self._groups(self._runs[index], self._runs[index + 1])
 
-    def between(self, first: int, last: int | None) -> TiedGroups:
-        """Groups from the one of a key up to, and without, that of another."""
-        low, shift = self.cells.low, self.cells.shift
-        start, end = (first - low) >> shift, self.cells.count if last is None else (last - low) >> shift
-        a, b = np.searchsorted(self.piles, [start >> PILE_BITS, ((end - 1) >> PILE_BITS) + 1]).tolist()
-        groups = self._groups(a, b)
-        stop = groups.key.size if last is None else np.searchsorted(groups.key, np.uint64(last))
-        return groups.cut(int(np.searchsorted(groups.key, np.uint64(first))), int(stop))
+    def key_at(self, rank: int) -> int:
+        """See `LabelCounts.key_at`."""
+        ends = np.cumsum(self.sizes)
+        pile = int(np.searchsorted(ends, rank))
+        return self._groups(pile, pile + 1).key_at(rank - int(ends[pile] - self.sizes[pile]))
 
     def _groups(self, first: int, last: int) -> TiedGroups:
         """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""
-        sizes = self.sizes[first:last]
+        sizes, piles = self.sizes[first:last], self.piles[first:last]
         counts: AnyArray = np.zeros(2 << PILE_BITS, np.int64 if sizes.max(initial=0) >= 1 << 32 else np.uint32)
-        groups, held = room(int(np.minimum(sizes, 1 << PILE_BITS).sum()) + (1 << PILE_BITS)), 0
-        parts = list(self._words(first, last)) if last - first > 1 else []
-        for at in range(last - first):
-            for words, begin in parts or self._words(first, last):
-                kernels.count_words(words, begin[at], begin[at + 1], counts)
-            cell = int(self.piles[first + at]) << PILE_BITS
-            held = kernels.gather(counts, self.cells.place, cell, groups, held)
-            counts[:] = 0
-        return TiedGroups(*groups).cut(0, held)
+        counters = counts, np.zeros((1 << PILE_BITS) // 64, np.uint64)
+        groups = room(int(np.minimum(sizes, 1 << PILE_BITS).sum()))
 
-    def _words(self, first: int, last: int) -> Iterator[tuple[AnyArray, Int64Array]]:
+        def count(source: WordsOfPiles, other: WordsOfPiles, collect: bool) -> int:
+            return int(kernels.count_piles((source, other), piles, self.cells.place, counters, groups, collect))
+
+        if piles.size > 1:
+            held, others = self._words(first, last)
+            n = count(held, others, True)
+        else:
+            nothing = np.empty(0, WORD), np.empty((2, 0), np.int64)
+            for source in self._words(first, last):
+                count(source, nothing, False)
+            n = count(nothing, nothing, True)
+        return TiedGroups(*groups).cut(0, n)
+
+    def _words(self, first: int, last: int) -> Iterator[WordsOfPiles]:
         """Words of some piles, and where each of these begins in each part of them: (last − first + 1, parts).
 
-        From the file they come a few million at a time.
+        First those in memory; from the file they come a few million at a time, and those of several piles at once.
         """
         held = self.begin >= 0
-        yield self.words[0], self.edges[first : last + 1, held] + self.begin[held]
+        yield self.words[0], np.ascontiguousarray(self.edges[first : last + 1, held] + self.begin[held])
         edges, at = self.edges[first : last + 1, ~held].astype(np.int64), -1 - self.begin[~held]
         sizes = edges[-1] - edges[0]
         before = np.cumsum(sizes) - sizes
@@ -208,4 +212,4 @@ class PileCounts:
             places = at[parts] + WORD.itemsize * edges[0, parts]
             for place, size, to in zip(places.tolist(), sizes[parts].tolist(), begin.tolist(), strict=True):
                 words[to : to + size] = np.frombuffer(self.words[1].read(place, WORD.itemsize * size), WORD)
-            yield words, begin + edges[:, parts] - edges[0, parts]
+            yield words, np.ascontiguousarray(begin + edges[:, parts] - edges[0, parts])

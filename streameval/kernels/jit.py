@@ -124,10 +124,10 @@ def worth_compiling(seconds: float) -> bool:
     """Whether kernels should do what another library does too, and takes some seconds more for (about, in this call).
 
     It may, until what it took so far comes to what loading kernels takes: no run takes twice the time of the better of
-    both.
+    both. Where kernels were found on the disk, that is little.
     """
     _others[0] += seconds
-    return _others[0] > _MOST
+    return _others[0] > _most[0]
 
 
 def _names(code: CodeType) -> set[str]:

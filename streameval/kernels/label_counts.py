@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from streameval.kernels.bits import count
 from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
 
 PILE_BITS = 15
 _PILE, _PILE32, _WITHIN = np.uint64(PILE_BITS), np.uint32(PILE_BITS), np.uint32((1 << PILE_BITS) - 1)
+_ONE, _LAST, _OF_WORD = np.uint64(1), np.uint64(63), np.uint64(7)  # 64 cells, of two words each, to 64 bits
 
 
 @kernel
@@ -27,32 +29,6 @@ def count_keys(keys: UInt64Array, labels: UInt8Array, place: UInt64Array, counts
         cell = (keys[i] - place[0]) >> place[1]
         if cell < cells:
             counts[2 * np.int64(cell) + np.int64(labels[i])] += 1
-
-
-@kernel
-def gather(
-    counts: AnyArray, place: UInt64Array, first: int, groups: tuple[UInt64Array, Int64Array, Int64Array], held: int
-) -> int:
-    """Collect the cells that hold items.
-
-    Args:
-        counts (integer array, shape (2 · cells,)): Negatives and positives of each cell.
-        place: As in `count_keys`.
-        first: Number of the first of these cells.
-        groups (arrays of shape (held + cells,) or longer): Receive keys, items and positives, after those that they
-            hold.
-
-    Returns:
-        int: How many they hold then.
-    """
-    keys, sizes, found = groups
-    m = np.int64(held)
-    for cell in range(counts.size // 2):
-        negatives, positives = np.int64(counts[2 * cell]), np.int64(counts[2 * cell + 1])
-        keys[m] = place[0] + (np.uint64(first + cell) << place[1])
-        sizes[m], found[m] = negatives + positives, positives
-        m += np.int64(negatives + positives != 0)
-    return int(m)
 
 
 @kernel
@@ -85,8 +61,67 @@ def part_piles(keys: Words, labels: UInt8Array, place: Words, edges: UInt32Array
 
 
 @kernel
-def count_words(words: UInt16Array, begin: Int64Array, end: Int64Array, counts: AnyArray) -> None:
-    """Count the words of one pile that lie at begin[i] up to, and without, end[i]; adds to `counts`, 2^16 of them."""
-    for piece in range(begin.size):
-        for at in range(begin[piece], end[piece]):
-            counts[words[at]] += 1
+def count_piles(
+    sources: tuple[tuple[UInt16Array, Int64Array], tuple[UInt16Array, Int64Array]],
+    piles: Int64Array,
+    place: UInt64Array,
+    counters: tuple[AnyArray, UInt64Array],
+    groups: tuple[UInt64Array, Int64Array, Int64Array],
+    collect: bool,
+) -> int:
+    """Count the words of piles, one pile after another.
+
+    Args:
+        sources: Words, and where those of each pile begin in some parts of them: shape (piles + 1, parts).
+        piles (int64 array): Their numbers.
+        place: As in `count_keys`.
+        counters (pair of arrays): 2^16 counters; and a bit for each cell that holds items, uint64, shape (2^9,). Both
+            are zero, and so they are left.
+        groups (arrays): Receive the key of each cell that holds items; and the items, and positives, before it and in
+            all, in arrays longer by one.
+        collect: Whether these are all words of the piles; else they are counted, and nothing else.
+
+    Returns:
+        int: Groups.
+    """
+    counts, held = counters
+    groups[1][0], groups[2][0] = 0, 0
+    n = 0
+    for at in range(piles.size):
+        for words, begin in sources:
+            for part in range(begin.shape[1]):
+                for i in range(begin[at, part], begin[at + 1, part]):
+                    word = np.uint64(words[i])
+                    counts[word] += 1
+                    held[word >> _OF_WORD] |= _ONE << ((word >> _ONE) & _LAST)
+        if collect:
+            n = _gather(counts, held, place, int(piles[at] << PILE_BITS), groups, n)
+    return n
+
+
+@kernel
+def _gather(
+    counts: AnyArray,
+    held: UInt64Array,
+    place: UInt64Array,
+    first: int,
+    groups: tuple[UInt64Array, Int64Array, Int64Array],
+    n: int,
+) -> int:
+    """Collect the cells that hold items, after `n` others."""
+    keys, starts, founds = groups
+    items, found = starts[n], founds[n]
+    for i in range(held.size):
+        bits = held[i]
+        held[i] = 0
+        while bits:
+            cell = 64 * i + count((bits - _ONE) & ~bits)
+            bits &= bits - _ONE
+            negatives, positives = np.int64(counts[2 * cell]), np.int64(counts[2 * cell + 1])
+            counts[2 * cell], counts[2 * cell + 1] = 0, 0
+            keys[n] = place[0] + (np.uint64(first + cell) << place[1])
+            n += 1
+            items += negatives + positives
+            found += positives
+            starts[n], founds[n] = items, found
+    return n

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -43,14 +45,15 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
 
 
 @contextmanager
-def one_line_errors(source: str) -> Iterator[None]:
-    """Turn DuckDB's errors about a source into one line of ours."""
+def one_line_errors(
+    source: str, hint: str = "correct it there, or give the labels as a table of one row a label (CSV, Parquet)"
+) -> Iterator[None]:
+    """Turn DuckDB's errors about a source, and those of its compression, into one line of ours."""
     import duckdb
 
     try:
         yield
-    except duckdb.Error as error:
-        hint = "correct it there, or give the labels as a table of one row a label (CSV, Parquet)"
+    except (duckdb.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise outside_trouble(error) or InputError(f"{source}: cannot be read ({_first_line(error)})", hint) from error
 
 

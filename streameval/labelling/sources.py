@@ -69,6 +69,8 @@ def _groups(rows: pa.Table) -> list[list[str]]:
     """Every origin of answers, with those that are of the same source, in the order in which they came."""
     answered = pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank")))
     answers = rows.filter(answered)
+    if len(origins := answers.column("origin").unique()) < 2:
+        return [origins.to_pylist()]
     people = _by_origin(answers, "voter")
     named = {one: who for one, who in people.items() if all(voter and chr(31) not in voter for (voter,) in who)}
     unnamed = [one for one, who in people.items() if who == {("",)}]

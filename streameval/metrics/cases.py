@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from streameval.counting.block_sums import sum_groups
+from streameval.counting.block_sums import before_each, sum_groups
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
 from streameval.errors import InputError
@@ -44,7 +44,7 @@ class Ranked:
 
         def look(block: int) -> tuple[Int64Array, Int64Array]:
             first, last = np.searchsorted(starts, totals.start[block : block + 2])
-            return sizes[first:last], positives[first:last]
+            return before_each(sizes[first:last]), before_each(positives[first:last])
 
         return Places(totals, look)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs,
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
-_ORDERS = ("late", "early")
+V = TypeVar("V")
 _NAN = float("nan")
 
 
@@ -49,6 +50,11 @@ class Counted:
     def positives(self) -> int:
         """P = Y(N) + M."""
         return self.totals.positives + self.misses
+
+    def by_order(self, value: Callable[[str], V]) -> tuple[V, V]:
+        """A value with tied items late, and early: the same where ties leave no order open."""
+        late = value("late")
+        return late, value("early") if self.totals.mixed else late
 
     @property
     def tied(self) -> Tied:
@@ -89,7 +95,7 @@ def _over(above: float, below: float) -> float:
 
 def _at_cutoffs(counted: Counted) -> Iterator[Row]:
     for k in cutoffs(counted.totals.n_items).tolist():
-        late, early = (counted.places.yield_at(k, order) for order in _ORDERS)
+        late, early = counted.by_order(partial(counted.places.yield_at, k))
         mean = counted.tied.yield_at(k)
         for name in METRICS:
             values = [_metric(name, k, y, counted) for y in (late, early)]
@@ -97,7 +103,7 @@ def _at_cutoffs(counted: Counted) -> Iterator[Row]:
             if late < early:
                 yield from _in_a_tie(name, k, values, counted)
         yield _row("yield_at", str(k), (late, early), partial(float, mean))
-        sums = [counted.places.precision_sum(k, order) if counted.totals.positives else 0.0 for order in _ORDERS]
+        sums = counted.by_order(partial(counted.places.precision_sum, k)) if counted.totals.positives else (0.0, 0.0)
         expected = counted.tied.precision_sum(k) if sums[0] != sums[1] else _NAN
         for name, below in (("", counted.positives), ("_capped", min(counted.positives, k))):
             ends = [_over(one, below) for one in sums]
@@ -164,12 +170,13 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
     if len(counted.totals.rest) > 1:
         sums = best_sums(counted.places, counted.threads)
         return float(sums["late"] / counted.positives), float(sums["early"] / counted.positives)
-    areas = []
-    for order in _ORDERS:
+
+    def area(order: str) -> float:
         y, r = counted.places.ends(0, order)
         best_after = np.maximum.accumulate((y / np.maximum(r, 1))[::-1])[::-1]
-        areas.append(float(np.sum(best_after * np.diff(y, prepend=0))) / counted.positives)
-    return areas[0], areas[1]
+        return float(np.sum(best_after * np.diff(y, prepend=0))) / counted.positives
+
+    return counted.by_order(area)
 
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
@@ -184,16 +191,16 @@ def _points(counted: Counted) -> Iterator[Row]:
     corner = {order: totals.corner[side][0].astype(np.float64) for order, side in SIDES.items()}
     for beta in BETAS:
         values = {order: f_measure(points, beta, p) for order, points in corner.items()}
-        best = [float(values[order].max(initial=0.0)) if p else _NAN for order in _ORDERS]
+        best = [float(one.max(initial=0.0)) if p else _NAN for one in values.values()]
         yield _row(f"max_f{beta:g}", "", best, partial(float, best[0]))
         if beta == 1.0:
             yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
-    ends = [breakeven(counted.places, counted.positives, order) for order in _ORDERS]
+    ends = counted.by_order(partial(breakeven, counted.places, counted.positives))
     yield _row("breakeven", "", ends, partial(float, ends[0]))
     rank = min(counted.positives, totals.n_items)
-    ends = [_over(counted.places.yield_at(rank, order), p) for order in _ORDERS]
+    ends = counted.by_order(lambda order: _over(counted.places.yield_at(rank, order), p))
     yield _row("r_precision", "", ends, lambda: _over(counted.tied.yield_at(rank), p))
-    firsts = [1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0 for order in _ORDERS]
+    firsts = counted.by_order(lambda order: 1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0)
     yield _row("reciprocal_rank", "", firsts, counted.tied.reciprocal_rank)
 
 
@@ -235,21 +242,19 @@ def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -
 
 
 def _dcg(counted: Counted) -> Iterator[Row]:
-    total, (start, found) = discounts(), counted.places.groups(0)
+    start, found = counted.places.groups(0)
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
-        deep = min(int(np.searchsorted(start, k)), start.size - 1)
-        p, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
-        last = np.minimum(end, k)
-        early, late = (
-            _gained(total, first, np.minimum(p + first, last)),
-            _gained(total, np.minimum(end - p, last), last),
-        )
-        yield _row("dcg_at", str(k), (late, early), partial(counted.tied.dcg_at, start, found, k))
+        ends = counted.by_order(partial(_dcg_at, start, found, k))
+        yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, start, found, k))
 
 
-def _gained(total: FloatArray, after: Int64Array, upto: Int64Array) -> float:
-    gained = total[upto]
-    gained -= total[after]
+def _dcg_at(start: Int64Array, found: Int64Array, k: int, order: str) -> float:
+    deep = min(int(np.searchsorted(start, k)), start.size - 1)
+    positives, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
+    last = np.minimum(end, k)
+    total = discounts()
+    gained = total[last if order == "late" else np.minimum(positives + first, last)]
+    gained -= total[np.minimum(end - positives, last) if order == "late" else first]
     return float(gained.sum())
 
 
@@ -257,30 +262,30 @@ def _targets(counted: Counted) -> Iterator[Row]:
     totals, p = counted.totals, counted.positives
     js = {recall: wanted(recall, p) if p else 0 for recall in (*RECALLS, *ELEVEN)}
     for recall in RECALLS:
-        ranks = [_rank_of(js[recall], order, counted) for order in ("early", "late")]
+        ranks = counted.by_order(partial(_rank_of, js[recall], counted))
         yield _row("rank_at_recall", text(recall), ranks, partial(counted.tied.rank_at_recall, recall))
     eleven = []
     for recall in ELEVEN:
         reached = 0 < js[recall] <= totals.positives
-        best = [counted.places.best_from(js[recall], order) if reached else 0.0 for order in _ORDERS]
+        best = counted.by_order(partial(counted.places.best_from, js[recall])) if reached else (0.0, 0.0)
         mean = partial(counted.tied.interpolated_precision, recall)
-        row = _row("precision_at_recall", text(recall), best if p else [_NAN, _NAN], mean)
+        row = _row("precision_at_recall", text(recall), best if p else (_NAN, _NAN), mean)
         eleven.append((row[2], row[4], row[3]))
         yield row
     low, high, between = (float(value) for value in np.mean(eleven, axis=0))
     yield _row("eleven_point_precision", "", (low, high), partial(float, between))
     for precision in PRECISIONS:
-        kept = [counted.places.last_kept(precision, order) for order in _ORDERS]
+        kept = counted.by_order(partial(counted.places.last_kept, precision))
         last = counted.tied.rank_at_precision(precision) if kept[0] < kept[1] else 0
         mean = partial(_over, counted.tied.yield_at(last), p)
         yield _row("recall_at_precision", text(precision), [_over(found, p) for found in kept], mean)
         # up to the next positive, which comes too late, precision only falls
         deepest = [found * precision.denominator // precision.numerator for found in kept]
-        ranks = [float(min(rank, totals.n_items)) for rank in deepest]
-        yield _row("rank_at_precision", text(precision), ranks, partial(float, last))
+        ends = (float(min(rank, totals.n_items)) for rank in deepest)
+        yield _row("rank_at_precision", text(precision), ends, partial(float, last))
 
 
-def _rank_of(j: int, order: str, counted: Counted) -> float:
+def _rank_of(j: int, counted: Counted, order: str) -> float:
     if not j:
         return _NAN
     return float(counted.places.rank_of(j, order)) if j <= counted.totals.positives else float("inf")

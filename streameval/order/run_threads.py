@@ -16,7 +16,7 @@ from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 CHECKPOINT_SECONDS = 20.0
-_AHEAD = 4  # row groups of each thread that the disk fetches before they are decoded
+AHEAD = 4  # row groups of each thread that the disk fetches before they are decoded
 
 
 class Scannable(Protocol):
@@ -25,6 +25,10 @@ class Scannable(Protocol):
     @property
     def units(self) -> Sequence[Unit]:
         """Its row groups."""
+
+    @property
+    def scanned(self) -> Sequence[str]:
+        """Columns that are read of each."""
 
     def elsewhere(self, units: Sequence[Unit]) -> Self:
         """The same on a worker, which has some of its row groups."""
@@ -86,11 +90,11 @@ class Scanning(Job[Partial], Generic[S]):
         units, numbers = self.units, self.numbers.tolist()
         total, done = sum(unit.rows for unit in units), 0
         local, running = threading.local(), list[_Running]()
-        ahead = dict(zip(numbers, units[_AHEAD * self.threads :], strict=False))
+        ahead = dict(zip(numbers, units[AHEAD * self.threads :], strict=False))
 
         def work(number: int) -> None:
             if number in ahead:
-                ahead[number].advise()
+                ahead[number].advise(self.scan.scanned)
             if not hasattr(local, "running"):
                 local.running = _Running(self.task.begin(self.scan))
                 running.append(local.running)

@@ -41,6 +41,11 @@ class Scan:
         """N."""
         return sum(unit.rows for unit in self.units) + int(self.skipped.rows.sum())
 
+    @property
+    def scanned(self) -> Sequence[str]:
+        """Columns that are read of each unit."""
+        return [self.score]
+
     def elsewhere(self, units: Sequence[Unit]) -> Scan:
         """The same on a worker, which has some of the units and can hash no others."""
         return replace(self, units=units, key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
@@ -145,11 +144,13 @@ def _ends_hold(pages: StatedOfPages, low: AnyArray, high: AnyArray) -> bool:
     """The same of the smallest and the largest number of each page."""
     if pages.told[:, kernels.STATED_NULLS].max(initial=-1) > 0:
         return False
-    for ends, slot, keeps in ((low, kernels.LOW_AT, np.greater_equal), (high, kernels.HIGH_AT, np.less_equal)):
-        # where a number or a bound is NaN, nothing is known here
-        if (found := pages.bounds(slot, ends.dtype)) is None or not np.all(keeps(ends[found[0]], found[1])):
-            return False
-    return True
+    if (found := pages.bounds(low.dtype)) is None:
+        return False
+    (known, bounds), kept = found, np.empty((low.size, 2), np.bool_)
+    # where a number or a bound is NaN, nothing is known here
+    np.greater_equal(low, bounds[:, 0], out=kept[:, 0])
+    np.less_equal(high, bounds[:, 1], out=kept[:, 1])
+    return bool(np.all(kept | ~known))
 
 
 def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: AnyArray) -> bool:
@@ -289,6 +290,8 @@ def _ends_of(values: pa.Array) -> tuple[Any, Any]:
         if low != low:  # numpy looks for NaN only where there is one: it takes ten times as long
             low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
         return low.item(), high.item()
+    import pyarrow.compute as pc
+
     try:
         found = pc.min_max(values)
     except pa.ArrowNotImplementedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,16 +17,18 @@ from streameval.parquet.schema import wide_type
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
 
 
-def worthwhile(part: Part) -> bool:
-    """Whether to decode the whole row group: a good part of it is wanted, and no column is nested."""
-    nested = any(pa.types.is_nested(kind) for kind in part.footer.schema.types)
-    return not nested and _SHARE * part.rows.size >= part.n_group_rows
+def worthwhile(part: Part, columns: Sequence[str]) -> bool:
+    """Whether to decode columns of the whole row group: a good part of it is wanted, and none of them is nested."""
+    stored = _stored(part, columns)
+    nested = any(pa.types.is_nested(part.footer.schema.field(name).type) for name in stored)
+    return bool(stored) and not nested and _SHARE * part.rows.size >= part.n_group_rows
 
 
-def batches(part: Part, rows: int) -> Iterator[pa.Table]:
-    """Wanted items of a row group, all stored columns, and then the partition keys, in stored order.
+def batches(part: Part, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    """Wanted items of a row group, in stored order.
 
     Args:
+        columns: Stored ones, at least one of them, and partition keys.
         rows: Rows to decode at a time.
 
     Raises:
@@ -34,28 +36,32 @@ def batches(part: Part, rows: int) -> Iterator[pa.Table]:
             is not UTF-8.
     """
     done = 0
-    for table in _decoded(part, rows):
+    for table in _decoded(part, _stored(part, columns), rows):
         for name in table.column_names:
             check_text(table.column(name), name, ((part.place, done + i) for i in range(table.num_rows)))
         first, end = np.searchsorted(part.rows, [done, done + table.num_rows])
         if end - first == table.num_rows:
-            yield _with_keys(part, table)
+            yield _with_keys(part, columns, table)
         elif end > first:
-            yield _with_keys(part, table.take(pa.array(part.rows[first:end] - done)))
+            yield _with_keys(part, columns, table.take(pa.array(part.rows[first:end] - done)))
         done += table.num_rows
     if done != part.n_group_rows:
         raise InputError(f"{part.place} holds {done:,} rows, not {part.n_group_rows:,}")
 
 
-def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
-    schema = part.footer.schema
+def _stored(part: Part, columns: Sequence[str]) -> list[str]:
+    return [name for name in columns if name in part.footer.schema.names]
+
+
+def _decoded(part: Part, columns: list[str], rows: int) -> Iterator[pa.Table]:
+    fields = [part.footer.schema.field(name) for name in columns]
     # some of the types that files have can be cast but not taken from
-    wide = pa.schema([field.with_type(wide_type(field.type)) for field in schema])
+    wide = pa.schema([field.with_type(wide_type(field.type)) for field in fields])
     try:
         refuse_changed(part.footer)
-        with stream_group(part.footer, part.row_group, schema.names, rows) as tables:
+        with stream_group(part.footer, part.row_group, columns, rows) as tables:
             for table in tables:
-                yield table.cast(wide)
+                yield table.select(columns).cast(wide)
         refuse_changed(part.footer)
     except StreamevalError:
         raise
@@ -66,8 +72,9 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
         ) from error
 
 
-def _with_keys(part: Part, table: pa.Table) -> pa.Table:
-    for name, value in part.footer.file.keys:
+def _with_keys(part: Part, columns: Sequence[str], table: pa.Table) -> pa.Table:
+    keys = dict(part.footer.file.keys)
+    for name in columns:
         if name not in table.column_names:
-            table = table.append_column(name, pa.array([value] * table.num_rows, pa.large_string()))
-    return table
+            table = table.append_column(name, pa.array([keys[name]] * table.num_rows, pa.large_string()))
+    return table.select(columns)

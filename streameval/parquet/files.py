@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.stores import is_remote
 from streameval.stores.clients import root_of
 
-_SUFFIXES = (".parquet", ".pq", ".parq")
+SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -114,7 +114,7 @@ def _objects(path: str, file_order: str | None) -> list[DataFile]:
 
 
 def _is_data(name: str) -> bool:
-    return name.lower().endswith(_SUFFIXES) and not any(part.startswith(("_", ".")) for part in name.split("/"))
+    return name.lower().endswith(SUFFIXES) and not any(part.startswith(("_", ".")) for part in name.split("/"))
 
 
 def _folder(path: str, file_order: str | None) -> list[DataFile]:
@@ -125,8 +125,8 @@ def _folder(path: str, file_order: str | None) -> list[DataFile]:
 def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
     if not names:
         raise InputError(
-            f"{path}: no Parquet file in this folder",
-            f"files end in {', '.join(_SUFFIXES)}, and names that begin with '_' or '.' are skipped",
+            f"{path}: no Parquet file in this folder, and no text",
+            f"files end in {', '.join(SUFFIXES)}, .csv, .tsv or .jsonl; those that begin with '_' or '.' are skipped",
         )
     return _in_order(path, names, path, file_order)
 
@@ -136,7 +136,7 @@ def _in_order(path: str, names: list[str], where: str, file_order: str | None) -
     outer = _hive_keys(path)
     return [
         DataFile(os.path.join(path, name), name, outer + _hive_keys(os.path.dirname(name)))
-        for name in _ordered(names, where, file_order)
+        for name in in_file_order(names, where, file_order)
     ]
 
 
@@ -149,7 +149,7 @@ def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
         _refuse_table_formats(folder)
     return [
         DataFile(p, Path(os.path.relpath(p, root or ".")).as_posix(), _hive_keys(os.path.dirname(p)))
-        for p in _ordered(paths, pattern, file_order)
+        for p in in_file_order(paths, pattern, file_order)
     ]
 
 
@@ -161,7 +161,7 @@ def _walk(folder: str, above: str = "") -> Iterator[str]:
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
                 yield from _walk(entry.path, f"{above}{entry.name}/")
-            elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file():
+            elif entry.name.lower().endswith(SUFFIXES) and entry.is_file():
                 yield above + entry.name
 
 
@@ -189,7 +189,18 @@ def _is_table(folder: str, kind: str) -> InputError:
     )
 
 
-def _ordered(names: list[str], where: str, file_order: str | None) -> list[str]:
+def holds_parquet(path: str) -> bool:
+    """Whether a local path is called as Parquet files are, or is a folder with one of them."""
+    return path.lower().endswith(SUFFIXES) or (os.path.isdir(path) and next(_walk(path), None) is not None)
+
+
+def has_pattern(path: str) -> bool:
+    """Whether a path may be one for several files."""
+    return bool(_GLOB.search(path))
+
+
+def in_file_order(names: list[str], where: str, file_order: str | None) -> list[str]:
+    """Put names of files, sorted as texts, in order; an `InputError` where it is unclear and `file_order` is None."""
     natural = sorted(names, key=natural_key)
     if file_order == "natural":
         return natural

@@ -52,80 +52,103 @@ class _PageIndex:
         self.cuts[chunk + 1 :] += len(pages)
 
 
-def find_pages(file: OpenFile, chunks: Chunks, rows: Sequence[Int64Array]) -> Pages:
-    """Find the pages of a leaf that hold wanted rows.
+def find_pages(file: OpenFile, leaves: Sequence[Chunks], rows: Sequence[Int64Array]) -> list[Pages]:
+    """Find the pages of some leaves, all at once, that hold wanted rows.
 
     Args:
-        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each chunk, within its row group; one at
-            least.
+        leaves: Of the same row groups.
+        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each row group, within it; one at least.
 
     Raises:
         InputError: An offset index that does not fit the file.
         UnfitError: There is no index, and the pages do not say how many rows they hold.
     """
-    index = _read_indexes(file, chunks)
-    for i in np.flatnonzero(~chunks.indexed).tolist():
-        index.insert(i, _walk(file, chunks[i], int(rows[i][-1])))
-    return _choose(chunks, index, rows)
+    every = _Leaves(leaves)
+    index = _read_indexes(file, every)
+    for i in np.flatnonzero(~every.indexed).tolist():
+        index.insert(i, _walk(file, every.chunk(i), int(rows[i % len(rows)][-1])))
+    return _choose(every, index, rows)
+
+
+class _Leaves:
+    """Chunks of several leaves, one leaf after another."""
+
+    def __init__(self, leaves: Sequence[Chunks]) -> None:
+        self.leaves = leaves
+        self.groups = len(leaves[0])
+        self.n_rows = np.tile(leaves[0].n_rows, len(leaves))
+        self.begin = np.concatenate([leaf.begin for leaf in leaves])
+        self.end = np.concatenate([leaf.end for leaf in leaves])
+        self.indexed = np.concatenate([leaf.indexed for leaf in leaves])
+        self.indexes = np.concatenate([leaf.indexes for leaf in leaves])
+
+    def chunk(self, i: int) -> Chunk:
+        """One of them."""
+        return self.leaves[i // self.groups][i % self.groups]
 
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
 
 
-def _read_indexes(file: OpenFile, chunks: Chunks) -> _PageIndex:
-    spans = chunks.indexes.reshape(-1, 2)
+def _read_indexes(file: OpenFile, every: _Leaves) -> _PageIndex:
+    spans = every.indexes.reshape(-1, 2)
     there = np.flatnonzero(spans[:, 0] > 0)
     at, size = spans[there].T
     for wrong in there[(size <= 0) | (size > file.size - at)][:1].tolist():
         at, size = spans[wrong].tolist()
-        place = chunks[wrong // 2].place
+        place = every.chunk(wrong // 2).place
         raise InputError(f"{place}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES)
     raw, places = file.gather(spans[there])
     spans = np.zeros_like(spans)
-    spans[there] = np.stack([places, size], axis=1)
-    room, cuts = int(size.sum()) // 4 + len(chunks), np.zeros(len(chunks) + 1, np.int64)
+    spans[there, 0], spans[there, 1] = places, size
+    room, cuts = int(size.sum()) // 4 + len(spans), np.zeros(len(every.indexed) + 1, np.int64)
     pages, told = np.empty((room, 3), np.int64), np.empty((room, kernels.N_STATED), np.int64)
     wrong = int(page_index.page_indexes(raw, spans.reshape(-1, 4), pages, told, cuts))
     if wrong < 0:
-        raise InputError(f"{chunks[-1 - wrong].place}: its offset index cannot be read", _LIES)
+        raise InputError(f"{every.chunk(-1 - wrong).place}: its offset index cannot be read", _LIES)
     if wrong > 0:
-        raise not_of_pages(chunks[wrong - 1].place, int(cuts[wrong] - cuts[wrong - 1]))
+        raise not_of_pages(every.chunk(wrong - 1).place, int(cuts[wrong] - cuts[wrong - 1]))
     return _PageIndex(pages[: cuts[-1]], told[: cuts[-1]], cuts, raw)
 
 
-def _choose(chunks: Chunks, index: _PageIndex, rows: Sequence[Int64Array]) -> Pages:
-    """Choose the pages that hold wanted rows, if the index can be true."""
+def _choose(every: _Leaves, index: _PageIndex, rows: Sequence[Int64Array]) -> list[Pages]:
+    """Choose the pages that hold wanted rows, if the index can be true; of one leaf after another."""
     offset, size, first = index.pages.T
-    of = np.repeat(np.arange(len(chunks)), np.diff(index.cuts))
-    following = _following(chunks, index, of)
+    n, of = len(every.leaves), np.repeat(np.arange(len(every.indexed)), np.diff(index.cuts))
+    following = _following(every, index, of)
     # pages hold rows of no other row group, and none is without rows that precede those of the next
-    base = np.cumsum(chunks.n_rows) - chunks.n_rows
+    base = np.cumsum(every.n_rows) - every.n_rows
     wanted = np.concatenate(rows)
-    shift = np.repeat(base, [len(mine) for mine in rows])
-    page = (following + base[of]).searchsorted(wanted + shift, side="right")
+    shift = np.repeat(base, np.tile([len(mine) for mine in rows], n))
+    page = (following + base[of]).searchsorted(np.tile(wanted, n) + shift, side="right")
     begin = changes(page)
-    chosen, end = page[begin], np.concatenate([begin[1:], [wanted.size]])
+    chosen, end = page[begin], np.concatenate([begin[1:], [page.size]])
     first, n_rows = first[chosen], (following - first)[chosen]
-    places = np.stack([offset[chosen], size[chosen], first, n_rows, of[chosen], begin, end], axis=1)
-    told, start = index.told[chosen], offset[index.cuts[:-1]]
-    coded = np.stack([chunks.begin, start - chunks.begin], axis=1)
-    coded[start <= chunks.begin] = 0
-    stated = StatedOfPages(IN_INDEX, first, n_rows, index.raw.data, told) if told.max() >= 0 else None
-    return Pages(chunks, places, wanted, coded, stated)
+    leaf, chunk = np.divmod(of[chosen], every.groups)
+    shift = leaf * wanted.size
+    places = np.stack([offset[chosen], size[chosen], first, n_rows, chunk, begin - shift, end - shift], axis=1)
+    coded = np.stack([every.begin, offset[index.cuts[:-1]] - every.begin], axis=1)
+    coded[coded[:, 1] <= 0] = 0
+    found, told, raw = [], index.told[chosen], index.raw.data
+    for i, (chunks, a, b) in enumerate(zip(every.leaves, *leaf.searchsorted([range(n), range(1, n + 1)]), strict=True)):
+        stated = StatedOfPages(IN_INDEX, first[a:b], n_rows[a:b], raw, told[a:b]) if told[a:b].max() >= 0 else None
+        mine = coded[i * every.groups : (i + 1) * every.groups]
+        found.append(Pages(chunks, places[a:b], wanted, mine, stated))
+    return found
 
 
-def _following(chunks: Chunks, index: _PageIndex, of: Int64Array) -> Int64Array:
+def _following(every: _Leaves, index: _PageIndex, of: Int64Array) -> Int64Array:
     """The row after the last of each page; refuses an index that cannot be true."""
     offset, size, first = index.pages.T
     empty = np.flatnonzero(index.cuts[1:] == index.cuts[:-1])
     untrue = [(empty, "do not begin with row 0")]
     following: Int64Array = np.empty_like(first)
-    after, begin = np.empty_like(first), chunks.begin[of]
+    after, begin = np.empty_like(first), every.begin[of]
     if not empty.size:
         leads = index.cuts[:-1]
         following[:-1], after[1:] = first[1:], (offset + size)[:-1]
-        following[index.cuts[1:] - 1], after[leads] = chunks.n_rows, begin[leads]
-        outside = (size <= 0) | (offset < begin) | (size > chunks.end[of] - offset)
+        following[index.cuts[1:] - 1], after[leads] = every.n_rows, begin[leads]
+        outside = (size <= 0) | (offset < begin) | (size > every.end[of] - offset)
         untrue += [
             (np.flatnonzero(first[leads]), "do not begin with row 0"),
             (of[outside], "lie outside the column's bytes"),
@@ -134,7 +157,7 @@ def _following(chunks: Chunks, index: _PageIndex, of: Int64Array) -> Int64Array:
         ]
     for where, wrong in untrue:
         for i in where[:1].tolist():
-            raise InputError(f"{chunks[i].place}: the pages of its index {wrong}", _LIES)
+            raise InputError(f"{every.chunk(i).place}: the pages of its index {wrong}", _LIES)
     return following
 
 

@@ -33,7 +33,7 @@ def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
                 size += int(chunks.facts[~indexed, kernels.COMPRESSED].sum())
                 if indexed.any():
                     rows = [part.rows for part, known in zip(mine, indexed.tolist(), strict=True) if known]
-                    found = find_pages(file, chunks.chosen(indexed), rows)
+                    (found,) = find_pages(file, [chunks.chosen(indexed)], rows)
                     pages, size = pages + len(found.places), size + int(found.ranges[:, 1].sum())
     return Forecast(files=files, row_groups=len(parts), pages=pages, bytes=size, whole_chunks=whole)
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
@@ -81,6 +81,13 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         _check_size(_expanded(table.column(at)), footer.limit, where)
         table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     return table
+
+
+def advise_group(footer: Footer, group: int, columns: Sequence[str]) -> None:
+    """Have the system fetch columns of a row group ahead."""
+    with OpenFile(footer) as file:
+        chunks = [leaf[group] for name in columns for column in KNOWN.of(file, footer, [name])[1] for leaf in column]
+        file.advise(np.array([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks], np.int64).reshape(-1, 2))
 
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
@@ -200,6 +207,8 @@ def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
 
 def _expanded(column: pa.ChunkedArray) -> int:
     """Bytes of a dictionary column's values, written out."""
+    import pyarrow.compute as pc
+
     total = 0
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type):

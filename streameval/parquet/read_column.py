@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 import pyarrow as pa
@@ -54,21 +54,29 @@ class ReadCounts:
         self.rows[footer.file.path] = np.maximum(self.rows.get(footer.file.path, 0), rows)
 
 
-def locate(column: str, file: OpenFile, leaves: Sequence[Chunks], rows: Sequence[Int64Array]) -> LocatedColumn:
-    """Find the pages of a column.
+def locate(
+    columns: Sequence[str], file: OpenFile, leaves: Sequence[Sequence[Chunks]], rows: Sequence[Int64Array]
+) -> list[LocatedColumn]:
+    """Find the pages of columns: of those that have a page index at once.
 
     Args:
-        leaves: Of the column.
+        leaves: Of each column.
         rows (sequence of int64 arrays): Wanted rows of each row group.
     """
-    footer, groups = leaves[0].footer, tuple(leaves[0].groups.tolist())
-    found = LocatedColumn(column, footer, groups, tuple(rows))
-    try:
-        pages = tuple(find_pages(file, leaf, rows) for leaf in leaves)
-    except UnfitError as error:
-        return replace(found, why=str(error))
-    walked = not all(np.all(leaf.indexed) for leaf in leaves)
-    return replace(found, pages=pages, why=WALKED if walked else "")
+    indexed = [all(bool(np.all(leaf.indexed)) for leaf in of) for of in leaves]
+    at_once = [leaf for of, known in zip(leaves, indexed, strict=True) if known for leaf in of]
+    found = iter(find_pages(file, at_once, rows) if at_once else ())
+    located = []
+    for column, of, known in zip(columns, leaves, indexed, strict=True):
+        footer, groups = of[0].footer, tuple(of[0].groups.tolist())
+        pages, why = tuple(islice(found, len(of))) if known else (), ""
+        if not known:
+            try:
+                pages, why = tuple(find_pages(file, of, rows)), WALKED
+            except UnfitError as error:
+                why = str(error)
+        located.append(LocatedColumn(column, footer, groups, tuple(rows), pages, why))
+    return located
 
 
 def read_column(

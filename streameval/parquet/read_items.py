@@ -94,7 +94,7 @@ def _find(parts: Sequence[Part], columns: Sequence[str], names: Sequence[str]) -
             chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
             file.hold_indexes(leaf for column in chunks for leaf in column)
             rows = [part.rows for part in mine]
-            by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
+            by_file.append(locate(names, file, chunks, rows))
         n_bytes += file.bytes_read
     return ReadJob(tuple(parts), tuple(columns), tuple(zip(*by_file, strict=True)), n_bytes)
 

@@ -18,7 +18,9 @@ from streameval.typing import AnyArray, BoolArray, Int64Array
 
 RESTORE = "the file was damaged after it was written, or its writer is at fault; restore it"
 # columns of `streameval.kernels.parquet.statistics` that are places
-_IS_PLACE = np.isin(np.arange(kernels.N_STATED), [kernels.LOW_AT, kernels.HIGH_AT])
+_ENDS = np.array([kernels.LOW_AT, kernels.HIGH_AT])
+_SIZES = _ENDS + 1
+_IS_PLACE = np.isin(np.arange(kernels.N_STATED), _ENDS)
 IN_INDEX = "the statistics in its column index"
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
@@ -84,14 +86,15 @@ class StatedOfPages:
     def __getitem__(self, page: int) -> Stated:
         return Stated.read(self.whose, (int(self.first[page]), int(self.rows[page])), self.raw, self.told[page])
 
-    def bounds(self, slot: int, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
-        """Which pages have a bound (LOW_AT or HIGH_AT), and these bounds; None where one is of another length."""
-        at, size = self.told[:, slot], self.told[:, slot + 1]
+    def bounds(self, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
+        """Which bounds each page has, the lower and the upper, and these; None where one is of another length."""
+        at, size = self.told[:, _ENDS], self.told[:, _SIZES]
         known = at >= 0
-        if np.any(size[known] != number.itemsize):
+        if np.any(known & (size != number.itemsize)):
             return None
-        bounds = np.frombuffer(self.raw, np.uint8)[at[known, None] + np.arange(number.itemsize)]
-        return known, bounds.view(number)[:, 0]
+        bounds = np.zeros((*at.shape, number.itemsize), np.uint8)
+        bounds[known] = np.frombuffer(self.raw, np.uint8)[at[known, None] + np.arange(number.itemsize)]
+        return known, bounds.view(number)[..., 0]
 
 
 def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> StatedOfPages:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -31,20 +31,22 @@ def read_at(handle: int, size: int, at: int) -> bytes:
     return got
 
 
-def read_into(handle: int, room: memoryview, at: int) -> int:
-    """Fill memory with the bytes from a place on; how many there were, fewer at the end of a file."""
-    done = 0
-    while done < len(room):
-        if hasattr(os, "preadv"):
-            count = os.preadv(handle, [room[done:]], at + done)
-        else:
-            got = _read_some(handle, len(room) - done, at + done)
-            count = len(got)
-            room[done : done + count] = got
-        if not count:
+def read_into(handle: int, room: memoryview, ranges: Iterable[tuple[int, int]]) -> int:
+    """Fill memory with ranges (offset, bytes), one after another; how many bytes there were until the file ended."""
+    done, read = 0, os.preadv if hasattr(os, "preadv") else _read_some_into
+    for at, size in ranges:
+        end = done + size
+        while done < end and (count := read(handle, [room[done:end]], at + size - (end - done))):
+            done += count
+        if done < end:
             break
-        done += count
     return done
+
+
+def _read_some_into(handle: int, rooms: list[memoryview], at: int) -> int:
+    got = _read_some(handle, len(rooms[0]), at)
+    rooms[0][: len(got)] = got
+    return len(got)
 
 
 def _read_some(handle: int, size: int, at: int) -> bytes:

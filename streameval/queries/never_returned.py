@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
 from streameval.order.tie_hashes import key_hashes
@@ -31,12 +32,17 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     Where the table names its items, rows of grade 0 are passed over, so that a table of relevance judgements can be
     given as it is; without names they are refused (InputError), as is a table that cannot be used.
     """
-    options, given = rows.options, rows.options.positives
+    given = rows.options.positives
+    given = os.fspath(given) if isinstance(given, os.PathLike) else given
     try:
-        opened = open_ranking(os.fspath(given) if isinstance(given, os.PathLike) else given, RankingOptions())
+        with for_a_while(given, RankingOptions()) as source:
+            return _read_all(rows, open_ranking(source))
     except NoRowsError:  # every positive was returned
         return rows, []
-    columns = opened.columns()
+
+
+def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]]:
+    options, columns = rows.options, opened.columns()
     for name in options.per:
         if name not in columns:
             raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, columns))

@@ -39,7 +39,7 @@ class PerRanking:
     )
     positives: Any = option(
         None,
-        "Parquet file with a row for each positive that a ranking never returned: its --per columns, --label.",
+        "Table (Parquet, CSV) with a row for each positive that a ranking never returned: its --per columns, --label.",
     )
     key: str | None = None
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.discounts import discounts
 from streameval.queries.batches import grades, plain_type, refuse_nameless
@@ -30,6 +31,7 @@ from streameval.queries.never_returned import (
 )
 from streameval.queries.options import refuse_ambiguous_item
 from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
@@ -91,24 +93,10 @@ def read_pool(
                              did_you_mean(item, columns) if columns else "run `streameval select` first")  # fmt: skip
         kinds.append(pa.field(item, plain_type(selection.schema.field(item).type)))
     try:
-        opened = open_ranking(os.fspath(source) if isinstance(source, os.PathLike) else source, RankingOptions())
+        with for_a_while(os.fspath(source) if isinstance(source, os.PathLike) else source, RankingOptions()) as place:
+            rows, table = _positives_of(open_ranking(place), kinds, drawn, label)
     except NoRowsError:
         return Pool(np.zeros(count, np.int64), complete, 0)
-    there = opened.columns()
-    for kind in kinds:
-        if kind.name not in there:
-            raise InputError(f"{PLACE} has no column '{kind.name}'", did_you_mean(kind.name, there))
-        refuse_other_type(opened, kind)
-    refuse_unexplained(there, [one.name for one in kinds], label)
-    rows, tables = 0, []
-    for unit in opened.rows.units(kinds[0].name):
-        positives = read_names(unit, kinds)
-        refuse_nameless(positives, unit.place, "every positive names its ranking, and its item where --key is given")
-        if label in there:
-            positives = positives.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
-        rows += positives.num_rows
-        tables.append(positives.join(drawn, given, join_type="inner"))
-    table = pa.concat_tables(tables)
     drawn_rows, matched = table.num_rows, None
     if item is not None and selection is not None:
         table = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
@@ -117,6 +105,26 @@ def read_pool(
         table = table.join(labelled, [_NUMBER, item], join_type="left anti")
     beyond = np.bincount(table.column(_NUMBER).to_numpy(), minlength=count)
     return Pool(beyond, complete, rows, drawn_rows, matched)
+
+
+def _positives_of(opened: Ranking, kinds: list[pa.Field], drawn: pa.Table, label: str) -> tuple[int, pa.Table]:
+    """Read the positives of a table: how many there are, and those of the rankings that were drawn."""
+    there = opened.columns()
+    for kind in kinds:
+        if kind.name not in there:
+            raise InputError(f"{PLACE} has no column '{kind.name}'", did_you_mean(kind.name, there))
+        refuse_other_type(opened, kind)
+    refuse_unexplained(there, [one.name for one in kinds], label)
+    given = [name for name in drawn.column_names if name != _NUMBER]
+    rows, tables = 0, []
+    for unit in opened.rows.units(kinds[0].name):
+        positives = read_names(unit, kinds)
+        refuse_nameless(positives, unit.place, "every positive names its ranking, and its item where --key is given")
+        if label in there:
+            positives = positives.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
+        rows += positives.num_rows
+        tables.append(positives.join(drawn, given, join_type="inner"))
+    return rows, pa.concat_tables(tables)
 
 
 def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:

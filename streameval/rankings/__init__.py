@@ -37,6 +37,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
     """Open the ranking of a plan; a `StudyError` where it is another one now, or was in memory and is not given."""
     source = ranking if ranking is not None else plan.location["source"]
+    if ranking is not None and "copied" in plan.location:
+        raise InputError("this study holds a copy of its ranking, so none is to be given", "leave out ranking=")
     if source is None:
         raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
     opened = open_ranking(source, RankingOptions.of(plan))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import StreamevalError
 from streameval.labelling.names import SCORES, says
@@ -38,9 +37,10 @@ def order_doubt(ranking: Ranking) -> str:
         table = ranking.rows.take(positions, names[:_MOST_COLUMNS]).table
     except StreamevalError:
         return ""
-    steps = {
-        name: np.diff(pc.drop_null(table.column(name).cast(pa.float64())).to_numpy()) for name in table.column_names
+    values = {
+        name: [value for value in table.column(name).to_pylist() if value is not None] for name in table.column_names
     }
+    steps = {name: np.diff(np.array(of, np.float64)) for name, of in values.items()}
     varied = [name for name, step in steps.items() if np.count_nonzero(step) > 1]
     if not varied or any(_is_best_first(steps[name], bool(named)) for name in varied):
         return ""

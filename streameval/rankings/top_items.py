@@ -20,14 +20,12 @@ from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
-from streameval.rankings.ranking import Ranking, free_name
+from streameval.rankings.items import ItemReader, beside_rank, listed
+from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import ItemSpill, word_matrix
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
-_MOST_ROWS = 1 << 20  # of one table
-_MOST_POSITIONS = 1 << 24  # that are listed at a time
-_BATCH_ROWS = 1 << 16
 _GATHERED = 1 << 18  # rows that are read together where they lie scattered
 _SAMPLE_PLACES, _SAMPLE_ROWS = 16, 16
 _MOST_FILES = 200
@@ -47,59 +45,6 @@ class FirstItems:
     tables: Iterator[pa.Table]
 
 
-class _ItemReader:
-    """Reads items at stored positions, as many at a time as fit the memory."""
-
-    def __init__(self, ranking: Ranking, limit_bytes: float) -> None:
-        self.rows = ranking.rows
-        self.columns = list(dict.fromkeys(self.rows.columns()))
-        self.limit = limit_bytes / 8
-        sample = self._take(_sample(self.rows.n_rows))
-        self.schema = sample.schema
-        if ranking.order is not None:  # its type may differ between files
-            at = self.columns.index(ranking.order.score)
-            self.schema = self.schema.set(at, self.schema.field(at).with_type(ranking.order.kind))
-        self.bytes_per_row = max(1.0, sample.nbytes / sample.num_rows)
-
-    def read(self, positions: Int64Array) -> Iterator[pa.Table]:
-        """Items at some positions, in ascending order."""
-        scattered: list[Int64Array] = []
-        for here, whole in self.rows.stretches(positions):
-            if whole is None:
-                scattered.append(here)
-                continue
-            yield from self._scattered(np.concatenate([*scattered, here[:0]]))
-            scattered = []
-            for table in whole(min(_BATCH_ROWS, self._rows_at_once())):
-                yield self._as_planned(table.select(self.columns))
-        yield from self._scattered(np.concatenate([*scattered, positions[:0]]))
-
-    def _scattered(self, positions: Int64Array) -> Iterator[pa.Table]:
-        at = 0
-        while at < positions.size:
-            table = self._take(positions[at : at + self._rows_at_once()])
-            at += table.num_rows
-            yield self._as_planned(table)
-
-    def _rows_at_once(self) -> int:
-        return int(min(_MOST_ROWS, max(1, self.limit / self.bytes_per_row)))
-
-    def _as_planned(self, table: pa.Table) -> pa.Table:
-        if table.num_rows:
-            self.bytes_per_row = max(1.0, table.nbytes / table.num_rows)
-        return table.cast(self.schema)
-
-    def _take(self, positions: Int64Array) -> pa.Table:
-        return self.rows.take(positions, self.columns).table
-
-
-def _sample(n_rows: int) -> Int64Array:
-    """Positions from all over the list, few pages of them: a page of long texts is large."""
-    starts = np.linspace(0, n_rows - 1, _SAMPLE_PLACES).astype(np.int64)
-    positions = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
-    return positions[positions < n_rows]
-
-
 def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> FirstItems:
     """Read the items of ranks 1..`last_rank`.
 
@@ -110,21 +55,20 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
             uncompressed.
         limit_bytes: That reading may take.
     """
-    items = _ItemReader(ranking, limit_bytes)
+    items = ItemReader(ranking, limit_bytes)
     if ranking.order is None:
-        return _ranked(items, _stored(items, last_rank))
+        lists = listed(ranking, np.array([[1, last_rank]]))
+        return _ranked(items, (table for ranks in lists for table in items.read_ranks(ranks)))
     if order == "storage":
         kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
         return FirstItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
     return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
-def _ranked(items: _ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
+def _ranked(items: ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
     """Number the rows of tables in rank order."""
-    names = [free_name(name, items.columns) if name == "rank" else name for name in items.columns]
-    schema = pa.schema(
-        [pa.field("rank", pa.int64()), *(f.with_name(n) for f, n in zip(items.schema, names, strict=True))]
-    )
+    fields = [field.with_name(beside_rank(field.name, items.columns)) for field in items.schema]
+    schema = pa.schema([pa.field("rank", pa.int64()), *fields])
 
     def numbered() -> Iterator[pa.Table]:
         done = 0
@@ -136,22 +80,11 @@ def _ranked(items: _ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
     return FirstItems(schema, numbered())
 
 
-def _stored(items: _ItemReader, last_rank: int) -> Iterator[pa.Table]:
-    """Items of the first ranks of a list in stored order; no row group is read twice unless it is huge."""
-    ends = np.cumsum([unit.rows for unit in items.rows.units()])
-    first = 0
-    while first < last_rank:
-        end = first + _MOST_ROWS
-        if end < last_rank:
-            end = min(int(ends[np.searchsorted(ends, end)]), first + _MOST_POSITIONS)
-        end = min(end, last_rank)
-        yield from items.read(np.arange(first, end, dtype=np.int64))
-        first = end
-
-
-def _by_rank(order: ByScore, items: _ItemReader, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
+def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
     """Distribute the items over files, one per interval of ranks, then sort one interval after another."""
-    files = int(np.clip(np.ceil(last_rank * items.bytes_per_row / limit), 1, min(_MOST_FILES, last_rank)))
+    sample = items.rows.take(_sample(items.rows.n_rows), items.columns).table
+    size = last_rank * max(1.0, sample.nbytes / sample.num_rows)
+    files = int(np.clip(np.ceil(size / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
     spill = ItemSpill(folder, items.schema, files)
     with spill:
@@ -163,6 +96,13 @@ def _by_rank(order: ByScore, items: _ItemReader, last_rank: int, folder: Path, l
                 at += table.num_rows
     for file in range(files):
         yield from spill.sorted(file, limit)
+
+
+def _sample(n_rows: int) -> Int64Array:
+    """Positions from all over the list, few pages of them: a page of long texts is large."""
+    starts = np.linspace(0, n_rows - 1, _SAMPLE_PLACES).astype(np.int64)
+    positions = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
+    return positions[positions < n_rows]
 
 
 def _places(order: ByScore, ranks: Int64Array) -> OrderWords:

@@ -197,7 +197,7 @@ def still(chart: Spec) -> str:
     try:
         return picture(chart, "svg").decode()
     except InputError as error:
-        return f"<p>Here is no picture: {escaped(str(error))}.</p>"
+        return f"<p>No picture: {escaped(str(error))}.</p>"
 
 
 def chart_file(chart: Spec, kind: Literal["svg", "png", "html"]) -> atomic.Writer:

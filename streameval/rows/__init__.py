@@ -137,7 +137,9 @@ class Rows(ABC):
         """Values of a column that are null, by file, as far as that is known without reading them."""
         return {}
 
-    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
+    def stretches(
+        self, positions: Int64Array, columns: Sequence[str]
+    ) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut strictly increasing positions into runs; with each, a decoder of the whole run where that is quicker."""
         yield positions, None
 

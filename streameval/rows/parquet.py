@@ -146,13 +146,15 @@ class ParquetRows(Rows):
             fallbacks=fallbacks(decoded_runs),
         )
 
-    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, WholeReader | None]]:
+    def stretches(
+        self, positions: Int64Array, columns: Sequence[str]
+    ) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut by row group: those of which most rows are wanted are decoded whole."""
         from streameval.parquet.dense import batches, worthwhile
 
         for part in self.parts(positions):
             here, positions = positions[: part.rows.size], positions[part.rows.size :]
-            yield here, partial(batches, part) if worthwhile(part) else None
+            yield here, partial(batches, part, columns) if worthwhile(part, columns) else None
 
     def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `take` would read; footers and page indexes are read for it."""
@@ -179,12 +181,12 @@ class ParquetRows(Rows):
 
     def parts(self, positions: Int64Array) -> list[Part]:
         """Group wanted rows by the row group that holds them."""
-        group = np.searchsorted(self.ends, positions, side="right")
+        ends = np.searchsorted(positions, self.ends)
         first = np.append(0, self.ends[:-1])
         groups_before = np.append(0, np.cumsum([footer.row_group_rows.size for footer in self.footers]))
-        wanted, starts = np.unique(group, return_index=True)
+        wanted = np.flatnonzero(np.diff(ends, prepend=0))
         of = np.searchsorted(groups_before, wanted, side="right") - 1
-        said = zip(wanted.tolist(), of.tolist(), np.split(positions, starts[1:]), strict=True)
+        said = zip(wanted.tolist(), of.tolist(), np.split(positions, ends[wanted[:-1]]), strict=True)
         return [
             Part(
                 footer=self.footers[file],
@@ -263,7 +265,9 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
         place = (piece.footer.file.path, piece.row_group)
         score_type = piece.footer.schema.field(score).type if score is not None else None
         room -= piece.buckets.size
-        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or score_type != kind:
+        # a file that two jobs share is opened by both
+        most_parts = _JOB_PARTS if last is not None and place[0] == last[0] else _JOB_PARTS // 2
+        if room < 0 or place == last or len(runs[-1]) >= most_parts or score_type != kind:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,7 +12,6 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.parquet.footers import Footer, refuse_changed
-from streameval.process import system
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
 from streameval.typing import AnyArray, UInt64Array
@@ -45,12 +43,8 @@ class RowGroup(Unit):
     @property
     def score_bytes(self) -> int:  # type: ignore[override]
         """Bytes that its scores take where they are stored; 0 where the order has no score."""
-        return self._score_place[1]
-
-    @property
-    def _score_place(self) -> tuple[int, int]:
         score_bytes = self.footer.score_bytes
-        return (int(score_bytes[self.index, 0]), int(score_bytes[self.index, 1])) if score_bytes.size else (0, 0)
+        return int(score_bytes[self.index, 1]) if score_bytes.size else 0
 
     @property
     def file(self) -> str:
@@ -62,16 +56,14 @@ class RowGroup(Unit):
         """The place, for messages."""
         return f"{self.file}: row group {self.index}"
 
-    def advise(self) -> None:
-        """Have the system fetch the scores ahead; errors are left to the read that follows."""
-        if not self.score_bytes or is_remote(self.file):
+    def advise(self, columns: Sequence[str]) -> None:
+        """Have the system fetch columns ahead; errors are left to the read that follows."""
+        if is_remote(self.file):
             return
-        with contextlib.suppress(OSError):
-            handle = system.open_for_reading(self.file)
-            try:
-                system.read_ahead(handle, *self._score_place)
-            finally:
-                os.close(handle)
+        from streameval.parquet.groups import advise_group
+
+        with contextlib.suppress(OSError, StreamevalError):
+            advise_group(self.footer, self.index, [name for name in columns if name in self.footer.schema.names])
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the file is known without it."""

@@ -45,8 +45,8 @@ class Unit(ABC):
         """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
         return None
 
-    def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
-        """Prepare for its scores to be read soon."""
+    def advise(self, columns: Sequence[str]) -> None:  # noqa: B027  (most storage has no use for it)
+        """Prepare for columns to be read soon."""
 
 
 def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.curve import Curve
 from streameval.curve.stored import stored_curve
@@ -85,6 +84,8 @@ def _named(name: str, table: pa.Table) -> pa.Table:
 
 def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceResult, ...]:
     """Read slices from the three files and their entries in evaluation.json; raises where these do not fit."""
+    import pyarrow.compute as pc
+
     if not facts:
         return ()
     tables = [file.table for file in files]

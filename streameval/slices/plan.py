@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,7 @@ from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.slices.column import Slices, read_slices
 from streameval.slices.files import SliceResult
-from streameval.slices.locate_slices import locate_slices
 from streameval.slices.pool import (
     budgets,
     join_plans,
@@ -30,8 +28,10 @@ from streameval.slices.pool import (
     slice_plans,
     slice_scores,
 )
-from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
+
+if TYPE_CHECKING:
+    from streameval.slices.column import Slices
 
 
 def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progress: Progress = silent) -> Plan:
@@ -48,6 +48,10 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     Raises:
         InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
+    from streameval.slices.column import read_slices
+    from streameval.slices.locate_slices import locate_slices
+    from streameval.stores.temporary import temporary_folder
+
     if method.at is not None:
         raise InputError("--first does not go with slices: it is of the whole list", "leave out --first, or slices")
     refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge_sample"))

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from streameval.errors import InputError
 
 _CONNECT, _ANSWER = 10.0, 60.0  # seconds before a connection, and an answer, count as lost
 _SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
+REQUESTS = 128  # at once: of so small ones that each takes as long as the store takes to answer
 
 
 def root_of(path: str) -> tuple[str, str]:
@@ -31,7 +34,7 @@ def root_of(path: str) -> tuple[str, str]:
             "give them by the environment, such as AWS_ENDPOINT_URL: a path is kept and shown, and must hold no secret",
         )
     root = rest.split("/", 1)[0]
-    if "@" in root or ":" in root:
+    if "@" in root or (":" in root and not (scheme in _WEB and re.fullmatch(r"(\[[0-9a-f:]+\]|[^:]+):\d+", root))):
         raise InputError(
             f"{path}: a name or secret before the bucket",
             "leave it out: credentials are taken from the environment, and are never written down",
@@ -72,15 +75,29 @@ def _s3(bucket: str, **settings: Any) -> Any:
             region = fs.resolve_s3_region(bucket)
         except OSError:
             region = None  # the SDK knows its own files and the machine's metadata
-    return fs.S3FileSystem(
-        endpoint_override=endpoint,
-        region=region,
-        anonymous=_yes("AWS_NO_SIGN_REQUEST"),
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
-        connect_timeout=_CONNECT,
-        request_timeout=_ANSWER,
-        **settings,
-    )
+    with _connections(REQUESTS):
+        return fs.S3FileSystem(
+            endpoint_override=endpoint,
+            region=region,
+            anonymous=_yes("AWS_NO_SIGN_REQUEST"),
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
+            connect_timeout=_CONNECT,
+            request_timeout=_ANSWER,
+            **settings,
+        )
+
+
+@contextmanager
+def _connections(count: int) -> Iterator[None]:
+    """Let a client that is made meanwhile have connections: Arrow gives it one for each of its own threads, or 25."""
+    import pyarrow as pa
+
+    before = pa.io_thread_count()
+    pa.set_io_thread_count(max(before, count))
+    try:
+        yield
+    finally:
+        pa.set_io_thread_count(before)
 
 
 def _gcs(bucket: str) -> Any:
@@ -114,4 +131,19 @@ def _yes(name: str) -> bool:
     return os.environ.get(name, "").lower() in ("1", "true", "yes")
 
 
-_CLIENTS: dict[str, Callable[[str], Any]] = {"s3": _s3, "gs": _gcs, "az": _azure}
+def _of_web(scheme: str, root: str) -> Any:
+    from streameval.stores.web import WebFiles
+
+    return WebFiles(scheme)
+
+
+def _hugging_face(root: str) -> Any:
+    from streameval.stores.web import HuggingFace
+
+    return HuggingFace()
+
+
+_WEB = ("https", "http")
+_CLIENTS: dict[str, Callable[[str], Any]] = {
+    "s3": _s3, "gs": _gcs, "az": _azure, "hf": _hugging_face, **{one: partial(_of_web, one) for one in _WEB}
+}  # fmt: skip

@@ -45,13 +45,8 @@ class LocalFile:
         """Read many ranges, near ones in one go, into one piece of memory."""
         joined, places = blocks(ranges, _GAP)
         found = np.empty(int(joined[:, 1].sum()), np.uint8)
-        room, done = found.data, 0
-        for at, size in joined.tolist():
-            count = system.read_into(self._handle, room[done : done + size], at)
-            self.bytes_read += count
-            done += count
-            if count < size:
-                break
+        done = system.read_into(self._handle, found.data, joined.tolist())
+        self.bytes_read += done
         found = found[:done]
         found.flags.writeable = False
         return found, places

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from streameval.stores.clients import REQUESTS
 from streameval.stores.ranges import HeldRanges, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
 from streameval.stores.trouble import with_retries
@@ -149,7 +150,7 @@ class ObjectStore:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(2 * _READERS, thread_name_prefix="streameval-requests")
+        return ThreadPoolExecutor(REQUESTS, thread_name_prefix="streameval-requests")
 
     def map(self, work: Any, items: Sequence[Any]) -> list[Any]:
         """Do some requests at once, in order."""

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+AnyRows = TypeVar("AnyRows", pa.Table, pa.RecordBatch)
 _PART_BYTES = 1 << 28
 _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 1 << 27
@@ -18,26 +20,25 @@ _GROUP_BYTES = 1 << 27
 def write_parts(
     folder: Path,
     schema: pa.Schema,
-    tables: Iterator[pa.Table],
-    limit_bytes: float,
+    groups: Iterator[pa.Table],
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
+    first: int = 0,
 ) -> list[str]:
-    """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so; returns the names in order.
+    """Write row groups to part-00000.parquet and so on, a new part after every 256 MB; returns the names in order.
 
     Args:
         folder: An existing folder.
-        tables: Of this schema; the next is made while one is written.
-        limit_bytes: That may wait to become a row group.
+        groups: Tables of this schema, of 2^20 rows at most.
         progress (callable(done)): Called with rows written.
         finished (callable(name)): Called with the name of each complete part.
+        first: Number of the first part.
     """
     names: list[str] = []
     done = 0
-    groups = _groups(_ahead(tables), min(limit_bytes, _GROUP_BYTES))
     group = next(groups, None)
     while group is not None:
-        names.append(f"part-{len(names):05d}.parquet")
+        names.append(f"part-{first + len(names):05d}.parquet")
         with ExitStack() as stack:
             sink = stack.enter_context(pa.OSFile(str(folder / names[-1]), "wb"))
             writer = stack.enter_context(pq.ParquetWriter(sink, schema, compression="zstd", write_page_index=True))
@@ -50,8 +51,8 @@ def write_parts(
     return names
 
 
-def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Make each table while the one before is used."""
+def ahead(tables: Iterator[AnyRows]) -> Iterator[AnyRows]:
+    """Make each of some tables, or batches, while the one before is used."""
     with ThreadPoolExecutor(1) as maker:
         coming = maker.submit(next, tables, None)
         while (table := coming.result()) is not None:
@@ -59,8 +60,9 @@ def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
             yield table
 
 
-def _groups(tables: Iterator[pa.Table], most_bytes: float) -> Iterator[pa.Table]:
-    """Join small tables into row groups."""
+def joined(tables: Iterator[pa.Table], limit_bytes: float) -> Iterator[pa.Table]:
+    """Join small tables into row groups; `limit_bytes` may wait to become one."""
+    most_bytes = min(limit_bytes, _GROUP_BYTES)
     waiting: list[pa.Table] = []
     rows, size = 0, 0
     for table in tables:

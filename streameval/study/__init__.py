@@ -5,6 +5,7 @@
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
     plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
+    ranking/                     the list, where it is read from what is no Parquet (`streameval.study.list_copy`)
     manifests/VERB.json          what the verb read and wrote
     scan/                        what `select` and `scan` have read of a list by score, until the selection is there
     votes/                       every label that ever came in (see `streameval.study.vote_store`)
@@ -80,6 +81,11 @@ class Study:
         """Where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
 
+    @property
+    def list_copy(self) -> Path:
+        """Where the list was copied to that could not be read where it lies."""
+        return self.folder / "ranking"
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Let one command at a time change the study; reading needs no leave.
@@ -104,7 +110,7 @@ class Study:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with locks.one_at_a_time(self.folder):
-            for name in ("votes", "plans", "manifests", "scan"):
+            for name in ("votes", "plans", "manifests", "scan", "ranking"):
                 refuse_elsewhere(self.folder / name, self.folder, "put a folder in its place")
             yield
 

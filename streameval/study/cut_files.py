@@ -24,7 +24,7 @@ from streameval.rankings.forecasts import forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
-from streameval.stores.partitioned import write_parts
+from streameval.stores.partitioned import ahead, joined, write_parts
 from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
 from streameval.stores.transfer import get
 from streameval.text.options import flag
@@ -187,7 +187,8 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
             sizes.append((room / name).stat().st_size)
             finished(name)
 
-        files = write_parts(room, items.schema, items.tables, memory / 8, lambda done: progress(done, cut.rank), keep)
+        groups = joined(ahead(items.tables), memory / 8)
+        files = write_parts(room, items.schema, groups, lambda done: progress(done, cut.rank), keep)
         made = Written(target.folder, tuple(files), cut.rank, tuple(items.schema.names), sum(sizes))
         text = json.dumps(_manifest(cut, target, made), indent=2, ensure_ascii=False)
         (room / MANIFEST).write_text(text + "\n", encoding="utf-8")

@@ -75,6 +75,8 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
             told apart) and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each
             other and name nobody; null where there are none.
     """
+    if len(stored) < 2:
+        return {"given_twice": [], "nameless": None}
     files = {one.facts["given"]: one for one in stored}
     names = dict(zip(files, told_apart(stored), strict=True))
     twice = given_twice(rows)

@@ -7,6 +7,7 @@ sample, or that may grow where its labels say, has judge_sample.parquet: the ran
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -39,6 +40,8 @@ def read_plan(folder: Path) -> Plan:
     try:
         header = read_header(path, _RESTORE)
         values = {key: header[key] for key in _PLAN_KEYS}
+        if "copied" in values["location"]:  # its list is in the study, wherever that lies by now
+            values["location"]["source"] = [os.path.abspath(folder / "ranking")]
         plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **values)
         _refuse_invented(plan)
     except FileNotFoundError as error:
@@ -118,11 +121,12 @@ def _refuse_invented(plan: Plan) -> None:
 
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
     """Both files of a plan; the JSON last, because it makes the study."""
+    copied = {"source": ["ranking"]} if "copied" in plan.location else {}
     header = {
         "plan_id": plan.plan_id,
         **marked(plan.kind),
         **plan.header(),
-        "location": dict(plan.location),
+        "location": {**plan.location, **copied},
         "version": __version__,
     }
     tags = {"plan_id": plan.plan_id}

@@ -140,7 +140,7 @@ def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int)
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
-    source = plan.location.get("source") or [IN_MEMORY]
+    source = plan.read_from or [IN_MEMORY]
     asked = RankingOptions.of(plan)
     values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}

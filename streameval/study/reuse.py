@@ -9,24 +9,18 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError
-from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, Method
 from streameval.methods.stages import refuse_stages
 from streameval.options import check_words, listed, option
 from streameval.progress import Progress, silent
-from streameval.rankings.draw_by_key import draw_by_key
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.planning import fresh_seed
-from streameval.study.result_files import NO_LABELS
 from streameval.types import Plan
 
 
@@ -103,6 +97,8 @@ def drawn_by_key(
         InputError: A method that does not draw every rank by itself, a key that does not tell items apart, labels that
             cannot be read or contradict one another.
     """
+    from streameval.rankings.draw_by_key import draw_by_key
+
     if not isinstance(method, DrawsIndependently):
         raise InputError(
             f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method=loguniform"
@@ -123,6 +119,12 @@ def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
     Returns:
         Votes: None where a study that is reused knows none of the items.
     """
+    import pyarrow.compute as pc
+
+    from streameval.labelling.match_items import Items
+    from streameval.labelling.reading import read_votes
+    from streameval.stores.transfer import copied
+
     on = how.key[0]
     keys = ranking.fetch(plan.ranks, [on]).table
     items = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
@@ -148,6 +150,8 @@ def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
 
 def _labels_of(study: Study, on: str) -> pa.Table:
     """Labels of a study as they were evaluated last, by a column of its items."""
+    from streameval.study.result_files import NO_LABELS
+
     plan = study.plan()
     selection = study.selection(plan)
     if selection is None:
@@ -155,6 +159,6 @@ def _labels_of(study: Study, on: str) -> pa.Table:
     if on not in selection.column_names:
         raise InputError(f"{study.folder}: its items have no column '{on}'", "join by one that they have: --on COL")
     evaluated = (study.folder / "evaluation.json").exists()
-    labels = study.evaluation().label_table.select(["rank", "label"]) if evaluated else NO_LABELS
+    labels = (study.evaluation().label_table if evaluated else NO_LABELS).select(["rank", "label"])
     items = selection.select(["rank", on]).join(labels, "rank", join_type="left outer").sort_by("rank")
     return items.select([on, "label"])

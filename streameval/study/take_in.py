@@ -56,9 +56,10 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     """Store labels, and count all that the study has; errors as in `evaluate`."""
     read = _read(sources, plan, folder.items(plan), columns)
     whole = folder.labels.with_new(read)
-    refuse_grades(rows_of(whole), vote_rule(judging.vote))
-    if whole:
-        check_preferred(rows_of(whole), judging.prefer)
+    rows = rows_of(whole)
+    refuse_grades(rows, vote_rule(judging.vote))
+    if judging.prefer and whole:
+        check_preferred(rows, judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.options import TaskOptions
-from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.judging import last_judging, tally_stored
-from streameval.study.shown_columns import LeftOut
 from streameval.types import Plan
 from streameval.typing import Int64Array
+
+if TYPE_CHECKING:
+    from streameval.study.shown_columns import LeftOut
 
 # Numbers of tasks: every study's begin somewhere of their own, so that the tasks of one are none of another. Ten digits
 # are what a spreadsheet shows in full, and any program holds exactly.
@@ -111,12 +109,17 @@ def make_tasks(
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
     if options.remaining:
+        from streameval.study.judging import last_judging, tally_stored
+
         labels = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels
-        shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(labels.rank[~labels.known])))
+        shown = shown.filter(np.isin(shown.column("rank").to_numpy(), labels.rank[~labels.known]))
     registry = folder.extra_tasks()
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.repeats)]
     if options.controls is not None:
+        from streameval.labelling.controls import read_controls
+        from streameval.stores.transfer import copied
+
         with copied(options.controls) as place:
             more.append(extra.controls(read_controls(place, names, table.schema)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
@@ -167,8 +170,8 @@ class _Extra:
         return shown.add_column(0, "se_task", numbers).take(pa.array(once))
 
     def _known(self, kind: str, by: str) -> dict[Any, int]:
-        mine = self.table.filter(pc.equal(self.table.column("kind"), kind))
-        return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
+        rows = self.table.select([by, "se_task", "kind"]).to_pylist()
+        return {row[by]: row["se_task"] for row in rows if row["kind"] == kind}
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
         start = max([_own(self._plan, _FIRST_EXTRA), *self.table.column("se_task").to_pylist()]) + 1

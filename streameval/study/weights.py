@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import DrawsAtRandom, method_of
-from streameval.slices.pool import slice_plans
 from streameval.types import Plan
 from streameval.typing import FloatArray
 
@@ -34,6 +33,8 @@ def draw_weights(plan: Plan) -> FloatArray:
         return np.ones(plan.table.num_rows)
     each = np.full(plan.table.num_rows, np.nan)
     if plan.marks is not None:
+        from streameval.slices.pool import slice_plans
+
         for part in slice_plans(plan):
             each[part.rows] = draw_weights(part.plan)
         return each

@@ -14,7 +14,7 @@ _SETTING = re.compile(
     r"(\w*(?:passw|pwd|secret|token|signature|credential)\w*\s*=\s*)('[^']*'|[^\s&;#]+)", re.IGNORECASE
 )
 _AT = re.compile(r"@(?=[\w.:\[\]-]*(?:[/?#]|$))")  # before a host
-_STORES = ("s3", "s3a", "s3n", "gs", "az")  # an @ in a path is a letter there
+_STORES = ("s3", "s3a", "s3n", "gs", "az", "hf")  # an @ in a path is a letter there
 _FILES = ("file", "sqlite", "duckdb")  # nobody logs in there
 _STOPS = ":,.;!?)'\"]}"
 _PIECES = re.compile(r"[\s:@/?#&;=]+")

@@ -27,6 +27,7 @@ from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
+from streameval.study.list_copy import in_study, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.text import short
 from streameval.types import Plan
@@ -99,7 +100,7 @@ def adopt(
     method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
     folder = planned_study(study)
-    opened = open_ranking(ranking, asked)
+    opened = open_ranking(in_study(folder, ranking, asked), asked)
     listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, asked.memory))
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
@@ -109,6 +110,7 @@ def adopt(
         made = method.adopt(opened.n_items, plan_seed, rows.rank, strata, rows.probability)
         facts = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
         made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
+        made = with_copy(made, folder)
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
     votes = votes.at(labels) if place is not labels else votes

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
 from streameval.notebook import Tabular
@@ -64,7 +65,7 @@ def cost(
     refuse_alpha_with_budget(given)
     methods = available()
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
-    n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, asked).n_items
+    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, asked)
     rows, refusals = [], []
     for name, method in chosen.items():
         try:
@@ -78,6 +79,11 @@ def cost(
     if len(refusals) == len(rows):
         raise refusals[0]
     return Costs(tuple(rows), n_items)
+
+
+def _counted(ranking: Any, options: RankingOptions) -> int:
+    with for_a_while(ranking, options) as source:
+        return open_ranking(source, options).n_items
 
 
 def worth(

@@ -11,6 +11,8 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
+from streameval.copies import kind_of
+from streameval.copies.write import for_a_while
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
@@ -168,10 +170,14 @@ def exact(
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
     if chosen.placement == "on workers":
-        _refuse_apart(labels, sliding)
-    with temporary_folder("streameval-work") as folder, ScratchFile(folder / "words") as file:
+        _refuse_apart(ranking, labels, sliding)
+    with (
+        for_a_while(ranking, options, progress) as source,
+        temporary_folder("streameval-work") as folder,
+        ScratchFile(folder / "words") as file,
+    ):
         external = None if labels is None else (labels, on, folder)
-        truth = _open(ranking, label, options, external, chosen)
+        truth = _open(source, label, options, external, chosen)
         evaluation = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
     if out is not None:
         LABELLED_LIST.save(Study(Path(out)), None, evaluation)
@@ -194,18 +200,25 @@ def exact_per(
     if len(stored.key) > 1:
         raise InputError(f"--key names {len(stored.key)} columns", "one column names the items of many rankings")
     (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
-    source, chosen = open_ranking(ranking, replace(stored, key=())), engine_of(engine)
-    description = source.description()
-    identity = identity_of(source.fingerprint, label, asked, description)
+    chosen = engine_of(engine)
+    if chosen.placement == "on workers":
+        _refuse_apart(ranking)
+    with for_a_while(ranking, stored, progress) as readable:
+        source = open_ranking(readable, replace(stored, key=()))
+        description = source.description()
+        identity = identity_of(source.fingerprint, label, asked, description)
 
-    def run(rows: SinkOpener | None) -> RankingsEvaluation:
-        return results(identity, evaluate_rankings(source, label, asked, rows, progress, chosen), description)
+        def run(rows: SinkOpener | None) -> RankingsEvaluation:
+            return results(identity, evaluate_rankings(source, label, asked, rows, progress, chosen), description)
 
-    return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)
+        return run(opened) if out is None else RANKINGS.saved(Path(out), identity, run)
 
 
-def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
+def _refuse_apart(ranking: Any, labels: Any = None, sliding: Sliding | None = None) -> None:
     """Refuse what only one machine has together."""
+    if kind_of(ranking) is not None:
+        raise InputError("workers read Parquet files, and this list is none yet",
+                         "write it as Parquet where they see it, or leave --engine out")  # fmt: skip
     if labels is not None:
         raise InputError("labels in a table of their own are joined on one machine",
                          "leave --engine out, or write them into the list as a column")  # fmt: skip

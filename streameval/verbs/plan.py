@@ -31,9 +31,10 @@ def plan(
     """Choose the ranks of a ranking to label, and write them to a study; with `per`, those of drawn rankings.
 
     Args:
-        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or a table of Arrow, Polars or
-            pandas, a relation of DuckDB, a pyarrow dataset or reader: these are read into memory. Its stored order is
-            the ranking, without `score`.
+        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; a table of Arrow, Polars or
+            pandas. Or what is read once, into `STUDY/ranking` (`streameval.copies`): CSV, TSV, JSON or JSON lines,
+            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, `trec:RUN#QRELS`, a relation of
+            DuckDB, a pyarrow dataset or reader, a lazy frame. Its stored order is the ranking, without `score`.
         study: Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its
             place only while nothing was made of it (`Study.is_begun`).
         method: Name of the method.

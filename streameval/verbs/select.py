@@ -24,9 +24,8 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.stores import atomic
-from streameval.study import Study, judge_sample
+from streameval.study import Study
 from streameval.study.planned_ranking import method_cutoffs, planned_ranking
-from streameval.study.shown_columns import ANSWER, shown_to_people
 from streameval.study.tasks import make_tasks, question_of, task_numbers
 from streameval.study.weights import draw_weights
 from streameval.text.options import flag
@@ -164,6 +163,8 @@ def _for_judge(
     tasks: Mapping[str, Any],
 ) -> Selection:
     """Fetch what a judge is asked about, and write it as tasks."""
+    from streameval.study import judge_sample
+
     ranking, columns, engine, progress = how
     form = format_of(os.fspath(export))
     (asked,) = split([TaskOptions], tasks, "select")
@@ -240,6 +241,8 @@ def _shown(
     plan: Plan, opened: Ranking, table: pa.Table, columns: str | Sequence[str] | None
 ) -> tuple[list[str], dict[str, str]]:
     """Columns that tasks show, and those that they do not, with why; an `InputError` where nothing is left to show."""
+    from streameval.study.shown_columns import ANSWER, shown_to_people
+
     named = listed(columns or ())
     carried = [] if columns is None else [name for name in plan.key_columns if name not in named]
     asked = table.select(range(table.num_columns - len(carried)))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError, did_you_mean
 from streameval.judges.values import Judge
 from streameval.methods import (
@@ -67,9 +68,10 @@ def simulate(
     refuse_alpha_with_budget(parameters)
     settings = described(options, parameters)
     chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
-    opened = open_ranking(ranking, settings)
-    truth = read_truth(opened, label, settings)
-    answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
+    with for_a_while(ranking, settings) as source:
+        opened = open_ranking(source, settings)
+        truth = read_truth(opened, label, settings)
+        answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
     rows, runs = [], {}
     for done, (name, method, given) in enumerate(chosen):
         progress(done, len(chosen))

@@ -34,7 +34,6 @@ MISTAKES = {
     "plan missing.parquet --study s": "missing.parquet",
     "plan 'miss*.parquet' --study s": "miss*.parquet",
     "plan empty --study s": "empty",
-    "plan labels.csv --study s": "labels.csv",
     "plan torn.parquet --study s": "torn.parquet",
     "plan none.parquet --study s": "none.parquet",
     "plan list.parquet other.parquet --study s": "other.parquet",

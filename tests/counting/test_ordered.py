@@ -23,6 +23,7 @@ from streameval.counting.ordered_words import OrderedWords
 from streameval.counting.parted_words import KeyRanges, Parted, Pile
 from streameval.counting.piled_words import PiledWords, Piles, RuledOutError
 from streameval.kernels.words import sort_words
+from streameval.process import system
 from streameval.stores import scratch
 
 REAL = ("ppdb_human", "nyt10_reside", "fivethirtyeight_all", "clef_tar2017_amc", "skin_logreg")
@@ -108,12 +109,10 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
             counts = piled.counts()
             every = joined([counts.piece(i) for i in range(counts.n_pieces)])
             own, sizes = np.unique(keys, return_counts=True)
-            assert (every.key.tolist(), every.sizes.tolist()) == (own.tolist(), sizes.tolist())
-            assert every.positives.tolist() == [int(labels[keys == key].sum()) for key in own]
-            a, b = sorted(rng.integers(0, own.size, 2).tolist())
-            last = None if b == own.size - 1 else int(own[b])
-            part = counts.between(int(own[a]), last)
-            assert part.key.tolist() == own[a : own.size if last is None else b].tolist()
+            assert (every.key.tolist(), np.diff(every.starts).tolist()) == (own.tolist(), sizes.tolist())
+            assert np.diff(every.founds).tolist() == [int(labels[keys == key].sum()) for key in own]
+            ranks = np.unique(rng.integers(1, n + 1, 3)).tolist()
+            assert [counts.key_at(rank) for rank in ranks] == np.sort(keys)[np.array(ranks) - 1].tolist()
     if piles.count < 1 << 16:
         with pytest.raises(RuledOutError):
             piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
@@ -193,3 +192,29 @@ def test_a_full_disk_is_told_before_anything_is_read(tmp_path, monkeypatch):
     with pytest.raises(streameval.OutsideError, match="No space left on device"):
         evaluated(tmp_path / "l", 0.05, 0.0)
     assert evaluated(tmp_path / "l", 0.05).curve.claim.coverage == "exact"
+
+
+@pytest.mark.parametrize("rows", ["sorted", "shuffled"])
+def test_row_groups_are_fetched_before_they_are_read(rows, tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    score = np.sort(rng.random(2_400).astype(np.float32))[::-1].copy()
+    if rows == "shuffled":
+        rng.shuffle(score)
+    path = tmp_path / "list.parquet"
+    pq.write_table(pa.table({"score": score, "label": rng.integers(0, 2, score.size)}), path, row_group_size=100)
+    asked, read = list[tuple[int, int]](), system.read_into
+    before = dict[int, int]()  # how many were asked for when a place was last read: a sample of scores is read before
+    monkeypatch.setattr(system, "read_ahead", lambda handle, at, size: asked.append((at, at + size)))
+
+    def noted(handle, room, ranges):
+        before.update((at, len(asked)) for at, _ in ranges)
+        return read(handle, room, ranges)
+
+    monkeypatch.setattr(system, "read_into", noted)
+    streameval.exact(str(path), label="label", options=streameval.RankingOptions(score="score", threads=1))
+    footer = pq.ParquetFile(path).metadata
+    for group in range(here.AHEAD, footer.num_row_groups):
+        for column in (footer.row_group(group).column(i) for i in range(2)):
+            begin = min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset)
+            early = asked[: before.get(begin, 0)]
+            assert any(low <= begin and begin + column.total_compressed_size <= high for low, high in early)

@@ -107,7 +107,16 @@ def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision)
 
 def test_kernels_are_loaded_once_others_took_as_long_as_that(monkeypatch):
     monkeypatch.setattr(jit, "_others", [0.0])
+    monkeypatch.setattr(jit, "_most", [0.4])
     assert [jit.worth_compiling(0.15) for _ in range(4)] == [False, False, True, True]
+    assert jit.worth_compiling(0.0)
+
+
+def test_kernels_are_loaded_sooner_once_one_was_found_on_the_disk(monkeypatch):
+    monkeypatch.setattr(jit, "_others", [0.0])
+    monkeypatch.setattr(jit, "_most", [0.4])
+    assert not jit.worth_compiling(0.15)
+    jit._loaded()
     assert jit.worth_compiling(0.0)
 
 

@@ -198,7 +198,7 @@ def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     wrong = {
         f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
         f"duckdb:{tmp_path}/none.db": "no query",
-        f"{tmp_path}/x.db": "not a label table that can be read",
+        f"{tmp_path}/x.db": "not a table that can be read",
         f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",
         f"{tmp_path}/text.csv": "no column",
     }

@@ -79,6 +79,25 @@ def test_calls_to_fetch_items_grow_with_jobs_not_with_pages_or_row_groups(tmp_pa
     assert counted.total() < 2700, counted.most_common()  # 1,200 pages in 4 or 40 row groups
 
 
+def test_calls_to_find_pages_do_not_grow_with_columns(tmp_path):
+    path, n = tmp_path / "list.parquet", 20_000
+    table = pa.table({name: np.arange(n) for name in "abcdef"})
+    pq.write_table(table, path, row_group_size=2000, max_rows_per_page=100, write_page_index=True)
+    opened = open_ranking(str(path), RankingOptions(threads=1))
+    opened.fetch(np.arange(1, n + 1, 100), ["a", "b"])
+    counted = [calls(lambda of=of: opened.fetch(np.arange(1, n + 1, 100), of)) for of in (["a"], [*"abcdef"])]
+    assert [one["find_pages"] for one in counted] == [1, 1]
+    assert [one["_read_indexes"] for one in counted] == [1, 1]
+
+
+def test_a_file_is_opened_by_one_job_where_that_is_not_too_long(tmp_path):
+    path = write(tmp_path / "list", groups=20, files=6, rows=2000)
+    opened = open_ranking(path, RankingOptions(threads=1))
+    opened.fetch(np.arange(1, 12_001, 100), ["id"])
+    counted = calls(lambda: opened.fetch(np.arange(1, 12_001, 100), ["id"]))
+    assert counted["OpenFile.chunks"] == 6
+
+
 def test_calls_to_check_statistics_are_few(tmp_path):
     """Of many row groups, that is; they were some for each column of each."""
     path = tmp_path / "list.parquet"

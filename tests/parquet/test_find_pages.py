@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunks
-from streameval.parquet.find_pages import _choose, _PageIndex
+from streameval.parquet.find_pages import _choose, _Leaves, _PageIndex
 
 QUICK = settings(max_examples=60, deadline=None)
 START, SPACE = 100, 1000  # where the first chunk begins, and from chunk to chunk
@@ -23,7 +23,7 @@ def chunks(rows, size=SPACE, start=START):
     facts[:, kernels.COMPRESSED] = size
     file = SimpleNamespace(path="f")
     footer = SimpleNamespace(row_group_rows=np.array(rows), file=file, verify="on")
-    return Chunks(footer, SimpleNamespace(path=("x",)), np.arange(len(rows)), facts, b"")
+    return Chunks(footer, SimpleNamespace(path=("x",), max_rep=0), np.arange(len(rows)), facts, b"")
 
 
 def index(pages):
@@ -44,7 +44,8 @@ def test_chosen_pages_hold_the_wanted_rows(sizes, data):
         [[START + SPACE * chunk + 5 + 10 * i, 10, first[i]] for i in range(len(of))]
         for chunk, (of, first) in enumerate(zip(sizes, firsts, strict=True))
     ]
-    found = _choose(chunks([first[-1] for first in firsts]), index(pages), rows)
+    every = _Leaves([chunks([first[-1] for first in firsts])])
+    (found,) = _choose(every, index(pages), rows)
     expected, held, begin = [], [], 0
     for chunk, (of, first, mine) in enumerate(zip(sizes, firsts, rows, strict=True)):
         page_of = [max(p for p in range(len(of)) if first[p] <= row) for row in mine]
@@ -85,4 +86,4 @@ def test_indexes_that_cannot_be_true(pages, wrong, sound):
     found = index([*given, there, [[10 + SPACE * (sound + 1), 5, 0]]])  # and one after it
     every = chunks([10] * (sound + 2), size=20, start=10)
     with pytest.raises(InputError, match=f"f: row group {sound}, column x: the pages of its index .*{wrong}"):
-        _choose(every, found, [np.array([9])] * (sound + 2))
+        _choose(_Leaves([every]), found, [np.array([9])] * (sound + 2))

@@ -2,22 +2,18 @@
 
 import json
 import os
-import re
-import shutil
-import subprocess
-from html import unescape
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from browser import CHROMIUM, found
 from small_studies import study_of
 
 import streameval
 from streameval.methods import available
 from streameval.verbs.sql import connect
 
-CHROMIUM = os.environ.get("STREAMEVAL_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 AXE = os.environ.get("STREAMEVAL_AXE", "")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium here")]
 
@@ -33,15 +29,7 @@ def drive(page, tmp_path, asked, *flags, size="1200,2000"):
     opened = tmp_path / "driven.html"
     before, _, after = text.rpartition("</body>")  # Vega's own text has one too
     opened.write_text(f"{before}<script>{script}</script><script>{asking}</script></body>{after}")
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}", "--virtual-time-budget=20000",
-        *flags, "--dump-dom", f"file://{opened}",
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    found = re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)
-    assert found, dom[-2000:]
-    return json.loads(unescape(found.group(1)))
+    return found(f"file://{opened}", tmp_path / "profile", *flags, size=size)
 
 
 def number(text):

@@ -7,6 +7,7 @@ import sys
 import warnings
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
@@ -148,6 +149,21 @@ def test_every_kind_of_storage_is_drawn_from_by_key(lists, kind, order, tmp_path
         return {"ranks": made.ranks.tolist(), "table": made.table.to_pydict()}
 
     check_alike(lists, kind, (order, "by key"), outcome)
+
+
+@pytest.mark.parametrize(("kind", "order"), CASES)
+def test_every_kind_of_storage_is_a_lazy_frame(lists, kind, order):
+    def outcome(source, name):
+        frame, ranks = streameval.scan_ranking(source, options=OPTIONS[order]), [1, 70, 71, 2_999, 3_001]
+        columns = ["rank", "id", "s", "good", "land"]
+        some = frame.filter(pl.col("rank").is_in(ranks) | (pl.col("s") > 0.99)).select(columns)
+        return {"whole": frame.select(columns).collect().rows(), "some": some.collect().rows()}
+
+    check_alike(lists, kind, (order, "lazy"), outcome)
+    found = streameval.open_ranking(lists[kind], OPTIONS[order]).fetch(np.arange(1, N + 1), ["id", "land"]).table
+    assert [one[:2] for one in KNOWN[order, "lazy"]["whole"]] == list(
+        zip(found["rank"].to_pylist(), found["id"].to_pylist(), strict=True)
+    )
 
 
 def test_opening_a_list_imports_no_other_kind_of_storage(lists):

@@ -5,15 +5,18 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, forget, reach, refused, serve, upload
+from lake import ENVIRONMENT, Gate, client, forget, reach, refused, serve, upload
 
+from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
 from streameval.kinds import named
@@ -21,7 +24,8 @@ from streameval.rankings import open_ranking
 from streameval.rows.lake import call_library
 from streameval.rows.options import RankingOptions
 from streameval.stores import trouble
-from streameval.stores.objects import ObjectFile
+from streameval.stores.clients import REQUESTS
+from streameval.stores.objects import ObjectFile, ObjectStore
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
 PUBLISHED = ["plan.parquet", "plan.json", *named("curve").files(None)]
@@ -116,6 +120,58 @@ def test_a_window_fetch_reads_little_more_than_its_pages(lake, big):
     assert pages < lake.n_bytes < 1.3 * pages
     assert len(lake.gets) <= found.pages_read
     assert found.fallbacks == ()
+
+
+@pytest.fixture
+def scattered(tmp_path):
+    """400,000 items in one file, pages of 1,000 rows, and ranks of which no two are worth one request."""
+    folder = tmp_path / "scattered"
+    folder.mkdir()
+    table = pa.table({"id": np.arange(400_000), "noise": np.random.default_rng(1).random(400_000)})
+    pq.write_table(table, folder / "0.parquet", row_group_size=20_000, max_rows_per_page=1_000,
+                   write_page_index=True, use_dictionary=False, compression="none")  # fmt: skip
+    return folder, np.arange(1, 400_001, 5_000)
+
+
+def test_many_small_requests_are_in_flight_at_once(lake, scattered):
+    """More than the 25 connections that Arrow gives a client by itself: each waits longer than it reads."""
+    folder, ranks = scattered
+    upload(client(lake), folder, "lake/flight")
+    ranking = open_ranking("s3://lake/flight")
+    lake.gate = Gate(60)
+    found = ranking.fetch(ranks, ["id"])
+    assert found.table.column("id").to_pylist() == (ranks - 1).tolist()
+    assert found.pages_read == ranks.size
+    assert lake.gate.most >= 60
+
+
+def test_requests_are_in_flight_at_once_whatever_the_client(scattered, monkeypatch, tmp_path):
+    ranks = scattered[1]
+    gates = [nullcontext()]
+
+    class Handle:
+        def __init__(self, file):
+            self.size, self.metadata, self.file = file.size, file.metadata, file
+
+        def read_at(self, size, at):
+            with gates[-1]:
+                return self.file.read_at(size, at)
+
+    class Recording:
+        def __init__(self, filesystem):
+            self.filesystem, self.get_file_info = filesystem, filesystem.get_file_info
+
+        def open_input_file(self, path):
+            return Handle(self.filesystem.open_input_file(path))
+
+    local = pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem())
+    store = ObjectStore("s3", Recording(local))
+    monkeypatch.setattr(stores, "_remote", lambda scheme, root: store)
+    ranking = open_ranking("s3://scattered/0.parquet")
+    gates.append(Gate(60))
+    found = ranking.fetch(ranks, ["id"])
+    assert found.table.column("id").to_pylist() == (ranks - 1).tolist()
+    assert 60 <= gates[-1].most <= REQUESTS
 
 
 def test_near_ranges_are_one_request(lake, big):

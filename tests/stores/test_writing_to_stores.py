@@ -40,7 +40,7 @@ def lake(server, monkeypatch):
     reach(server, monkeypatch)
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 300)
-    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 500)
+    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 500)
     server.reset()
     yield server
     server.reset()
@@ -219,7 +219,7 @@ def test_a_part_that_fails_late_completes_no_upload(lake):
 
 
 COMMAND = """
-import sys, streameval.stores.partitioned as partitioned, streameval.rankings.top_items as leading
+import sys, streameval.stores.partitioned as partitioned, streameval.rankings.items as leading
 from streameval.cli import run
 from streameval.stores import trouble
 partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble._FIRST_PAUSE = 1_000, 300, 500, 0.001

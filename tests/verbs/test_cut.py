@@ -24,7 +24,8 @@ from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.word_order import count_before
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
-from streameval.rankings.top_items import _ItemReader, read_top
+from streameval.rankings.items import ItemReader
+from streameval.rankings.top_items import read_top
 from streameval.rows.options import RankingOptions
 
 
@@ -174,8 +175,8 @@ def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, pic
         wanted = np.flatnonzero(sizes.random(table.num_rows) < density)
         if not wanted.size:
             return
-        items = _ItemReader(ranking, float(sizes.integers(1, 2_000)))
-        expected = items._take(wanted).cast(items.schema)
+        items = ItemReader(ranking, float(sizes.integers(1, 2_000)))
+        expected = items._take(wanted).table.cast(items.schema)
         assert pa.concat_tables(items.read(wanted)).equals(expected)
 
 
@@ -183,7 +184,7 @@ def test_a_corrupt_or_changed_file_is_named(lake, tmp_path):
     """Also where it happens after the first look, and row groups are decoded whole."""
     folder = tmp_path / "lake"
     shutil.copytree(lake[0], folder)
-    items = _ItemReader(open_ranking(str(folder), RankingOptions()), 1e9)
+    items = ItemReader(open_ranking(str(folder), RankingOptions()), 1e9)
     path = folder / "day=0" / "p1.parquet"
     whole, state = path.read_bytes(), os.stat(path)
     for damaged, said in ((whole[:100] + bytes(300) + whole[400:], "cannot be decoded"), (whole + b"x", "changed")):
@@ -366,7 +367,7 @@ def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     path, _ = study
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 100)
-    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 130)
+    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 130)
     made = streameval.cut(path, 1_000).write(tmp_path / "out")
     assert len(made.files) > 3
     assert made.files == tuple(f"part-{i:05d}.parquet" for i in range(len(made.files)))

@@ -58,7 +58,7 @@ def adopt(
                     stages=stages, seed=seed, **how.given())  # fmt: skip
         told |= {"rows": made.table.num_rows, "n_items": made.n_items}
     files = [study / "plan.parquet", study / "plan.json"]
-    record(study, "adopt", {"source": made.location["source"], "n_items": made.n_items, **made.ranking}, files, output)
+    record(study, "adopt", {"source": made.read_from, "n_items": made.n_items, **made.ranking}, files, output)
     design = DESIGNS[drawn]
     folder = shlex.quote(str(study))
     lines = [

@@ -39,8 +39,9 @@ def exact(
     Example: streameval exact runs/ --per query --label grade --score score --key document --at 10,100 --out results
 
     Args:
-        ranking: Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With
-            it every item needs a score: a float, an integer or a date (decimals have to be cast).
+        ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,
+            best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have
+            to be cast).
         label: Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank).
@@ -92,12 +93,15 @@ def _rehearse(
     out: Path | None,
     output: Output,
 ) -> None:
+    from streameval.copies.write import for_a_while
     from streameval.kinds import named
     from streameval.rankings.forecasts import forecast_exact
     from streameval.study.label_tables import forecast_labels
 
     ranking, flags = what
-    n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
+    options = flags.options()
+    with for_a_while(list(ranking), options) as source:
+        n_items, read = forecast_exact(source, options, label if labels is None else None)
     names = named("labelled_list").files(None)
     writes = [str(out / name) for name in names] if out else []
     facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from importlib import resources
@@ -20,7 +21,7 @@ def guide(topic: str | None = None, /, output: Output = _PLAIN) -> None:
     Example: streameval guide methods
 
     Args:
-        topic: Name of a guide, as the list has it.
+        topic: Name of a guide, as the list has it; or a word, to list the sections in which it stands, best first.
     """
     files = sorted((resources.files("streameval") / "guide").iterdir(), key=lambda file: file.name)
     pages = {
@@ -35,9 +36,52 @@ def guide(topic: str | None = None, /, output: Output = _PLAIN) -> None:
         output.say(titles, [f"{name:{width}}  {title}" for name, title in titles.items()])
         return
     if topic not in pages:
-        raise InputError(f"no guide '{topic}'", f"there are {', '.join(pages)}")
+        _search(topic, pages, output)
+        return
     lines = [TerminalLine(_drawn(pages[topic]))] if sys.stdout.isatty() else pages[topic].splitlines()
     output.say({"topic": topic, "text": pages[topic]}, lines)
+
+
+def _search(word: str, pages: dict[str, str], output: Output) -> None:
+    """List the sections that have a word, or one that begins with it: of guides that speak most of it first."""
+    spaced = r"\s+".join(map(re.escape, word.split()))
+    pattern = re.compile(rf"(?<!\w){spaced}", re.IGNORECASE)
+    found = {topic: _sections_with(pattern, text) for topic, text in pages.items() if spaced}
+    found = {topic: sections for topic, sections in found.items() if sections}
+    if not found:
+        raise InputError(f"no guide is named '{word}', and none has the word", f"there are {', '.join(pages)}")
+
+    def weight(topic: str) -> tuple[bool, float]:
+        times = sum(times for _, times in found[topic])
+        return bool(pattern.search(found[topic][0][0])), times / len(pages[topic])
+
+    best = {topic: found[topic] for topic in sorted(found, key=weight, reverse=True)}
+    rows = [
+        {"topic": topic, "section": heading, "times": times}
+        for topic, sections in best.items()
+        for heading, times in sections
+    ]
+    width = max(map(len, best))
+    lines = [f"streameval guide {topic:{width}}  {_few([name for name, _ in best[topic]])}" for topic in best]
+    output.say({"word": word, "sections": rows}, lines)
+
+
+def _sections_with(pattern: re.Pattern[str], text: str) -> list[tuple[str, int]]:
+    """Headings of sections in which a pattern occurs, and how often: those that name it first, then by count."""
+    parts = [(body.partition("\n")[0], len(pattern.findall(body))) for body in _sections(text)]
+    return sorted((one for one in parts if one[1]), key=lambda one: (not pattern.search(one[0]), -one[1]))
+
+
+def _sections(text: str) -> list[str]:
+    """Divide a page at its headings (a `#` in a block of code is none); each section begins with its heading."""
+    blocks = re.split(r"(?ms)(^```.*?^```$)", text)
+    marked = "".join(one if i % 2 else re.sub(r"(?m)^#+ ", "\0", one) for i, one in enumerate(blocks))
+    return marked.split("\0")[1:]
+
+
+def _few(names: list[str]) -> str:
+    more = f"; {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more
 
 
 def _page(file: Traversable) -> str:

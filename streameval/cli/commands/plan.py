@@ -52,7 +52,7 @@ def plan(
     Example: streameval plan v2/ --study v2 --reuse my-study --on id --dry-run
 
     Args:
-        ranking: Parquet files, folders of partitions or globs; without --score their stored order is the ranking.
+        ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it.
         seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
@@ -128,16 +128,17 @@ def _plan(asked: _ToPlan, output: Output) -> None:
     facts, left = asked.reused(labels, labelled)
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, **facts, "already_there": there,
               "replaced": replaced is not None, "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
-    read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
+    read = {"source": made.read_from, "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, files, output)
     again = ", as planned before" if there else ""
     head = f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
-    lines = [head, *_replaced(replaced, made), *_told(made), *left, _seed(made), *doubts(made)]
+    lines = [head, *_replaced(replaced, made), *_copied(study, made), *_told(made), *left, _seed(made), *doubts(made)]
     output.say(result, [*lines, next_stop(folder, made)])
 
 
 def _rehearse(asked: _ToPlan, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
+    from streameval.copies.write import for_a_while
     from streameval.kinds.curve.plan import draw, drawing
     from streameval.study import Study
 
@@ -145,11 +146,12 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
     given = dict(asked.given)
     chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, given)
-    with progress("rows", output) as bar:
-        drawn = draw(list(asked.ranking), chosen, asked.flags.options(), given, bar)
-    made, opened = drawn.plan, drawn.ranking
-    labels = made.table.num_rows
-    forecast = opened.forecast(made.ranks, opened.columns())
+    options = asked.flags.options()
+    with progress("rows", output) as bar, for_a_while(list(asked.ranking), options, bar) as source:
+        drawn = draw(source, chosen, options, given, bar)
+        made, opened = drawn.plan, drawn.ranking
+        labels = made.table.num_rows
+        forecast = opened.forecast(made.ranks, opened.columns())
     facts = rehearsed(of_plan(made), forecast, _files(asked.study, made))
     labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
     more, left = asked.reused(labels, labelled)
@@ -176,6 +178,13 @@ def _replaced(before: Plan | None, made: Plan) -> list[str]:
         return []
     differs = difference(before, made)
     return [f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}."]
+
+
+def _copied(study: Path, made: Plan) -> list[str]:
+    """Where the list is, if it is no Parquet."""
+    if "copied" not in made.location:
+        return []
+    return [f"The list was read into {study / 'ranking'}, and every later command reads it there."]
 
 
 def _seed(made: Plan) -> str:

@@ -18,9 +18,8 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
-from streameval.slices.judge import judged
-from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
+from streameval.study.list_copy import in_study, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
@@ -54,12 +53,15 @@ def planned(
     before, how = planned_ids(folder), drawing(folder, method, seed, by, parameters)
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
-    drawn = draw(ranking, how, options, parameters, progress)
+    refuse_alpha_with_budget(parameters)
+    create(how.method, parameters)  # refused before a list is read
+    drawn = draw(in_study(folder, ranking, options, progress), how, options, parameters, progress)
+    made = with_copy(drawn.plan, folder)
     with folder.planning():
-        save_unless_planned(folder, before, drawn.plan)
+        save_unless_planned(folder, before, made)
         if drawn.votes is not None:
             folder.labels.add([drawn.votes])
-    return drawn.plan
+    return made
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def draw(
         made, votes = drawn_by_key(opened, chosen, how.reuse, how.seed, options.memory, progress)
         return Drawn(made, opened, votes)
     if how.by is not None:
+        from streameval.slices.plan import draw_by_slices
+
         return Drawn(draw_by_slices(opened, how.by, chosen, how.seed, progress), opened)
     return Drawn(_by_rank(opened, chosen, how, progress), opened)
 
@@ -150,4 +154,8 @@ def _by_rank(opened: Ranking, chosen: Method, how: Drawing, progress: Progress) 
     drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
     if how.judge is None:
         return drawn
-    return asked(drawn, how.judge) if chosen.judge_sample else judged(opened, drawn, how.judge, progress)
+    if chosen.judge_sample:
+        return asked(drawn, how.judge)
+    from streameval.slices.judge import judged
+
+    return judged(opened, drawn, how.judge, progress)

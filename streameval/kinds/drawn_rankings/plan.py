@@ -13,6 +13,7 @@ from streameval.queries.options import RankingsDraw
 from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.study.list_copy import in_study, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
 
@@ -39,7 +40,8 @@ def planned(
     folder = planned_study(study)
     before, fixed_seed = planned_ids(folder), known_seed(folder, seed)
     chosen = fresh_seed() if fixed_seed is None else fixed_seed
-    opened = open_ranking(ranking, asked)
+    source = in_study(folder, ranking, asked, progress)
+    opened = open_ranking(source, asked)
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
@@ -48,7 +50,7 @@ def planned(
     drawn = draw_rankings(opened, names, (how.rankings, ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
-    stored = open_ranking(ranking, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
+    stored = open_ranking(source, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
     description = stored.description() if asked.score is None else {**stored.description(), "order": "score"}
     notes = {
         "per": list(names),
@@ -64,5 +66,6 @@ def planned(
         known_of_all = predicted(opened, judge, (names, ranks), drawn.chosen, progress)
         opened.rows.check_unchanged()
         made = with_predictions(made, judge, known_of_all, ranks)
+    made = with_copy(made, folder)
     save_unless_planned(folder, before, made)
     return made

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
+from streameval.copies.write import for_a_while
 from streameval.errors import NoRowsError
 from streameval.notebook import facts
 from streameval.queries.evaluate import Found, Sink, SinkOpener
@@ -78,8 +79,9 @@ def identity_of(fingerprint: str, label: str, options: Any, description: Mapping
     """Sixteen hex digits: the hash of the rows, the options and the version."""
     settings = {name: value for name, value in vars(options).items() if name != "positives"}
     if options.positives is not None:
-        with suppress(NoRowsError):  # as if there were no table
-            settings["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
+        plain = RankingOptions()
+        with suppress(NoRowsError), for_a_while(options.positives, plain) as source:  # no rows: as if there were none
+            settings["positives"] = open_rows(source, plain).fingerprint
     text = json.dumps([__version__, fingerprint, label, settings, dict(description)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,4 +1,6 @@
-"""Readers of label tables: one file here per kind of source, found by name; nothing else has to be edited.
+"""Readers of tables that people give: one file here per kind of source, found by name; nothing else has to be edited.
+
+Label tables are read by them, and lists that are no Parquet (`streameval.copies`).
 
 A reader is a module with
 
@@ -12,14 +14,16 @@ A reader is a module with
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import importlib
+import io
 import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +44,9 @@ _FOREIGN = {
     b"PK": "an Excel workbook (.xlsx) or another ZIP archive",
     b"\xff\xfe": "a text in UTF-16",
     b"\xfe\xff": "a text in UTF-16",
+    b"\x28\xb5\x2f\xfd": "a file packed by zstd",
 }
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -119,9 +125,9 @@ def _of_content(source: Any) -> ModuleType:
             return module
     for start, kind in _FOREIGN.items():
         if head is not None and head.startswith(start):
-            raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8")
+            raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8, packed by gzip or not at all")
     kinds = ", ".join(module.READS for module in readers)
-    raise InputError(f"{name_of(source)}: not a label table that can be read", f"these can be read: {kinds}")
+    raise InputError(f"{name_of(source)}: not a table that can be read", f"these can be read: {kinds}")
 
 
 def name_of(source: Any) -> str:
@@ -156,15 +162,15 @@ def _head(source: Any) -> bytes | None:
         return None
     path = os.fspath(source)
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(f"{path}: not a file", "give a file of labels")
+        raise InputError(f"{path}: not a file", "give a file")
     try:
-        with open(path, "rb") as stream:
+        with open_bytes(path) as stream:
             head = stream.read(_HEAD)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path[:200]!s}: label table cannot be read ({reason})") from error
+        raise InputError(f"{path[:200]!s}: the table cannot be read ({reason})") from error
     if not head:
-        raise InputError(f"{path}: the label table is empty (0 bytes)")
+        raise InputError(f"{path}: the table is empty (0 bytes)")
     return head
 
 
@@ -175,17 +181,33 @@ def chunks(path: str) -> Iterator[bytes]:
         InputError: A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
     """
     line, begun = 1, 0  # number of the line under way, and its bytes so far
-    with open(path, "rb") as stream:
+    with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             yield chunk
             ends = chunk.splitlines(keepends=True) if b"\n" in chunk or b"\r" in chunk else [chunk]
             if begun + len(ends[0]) > 2 * LINE:
                 raise InputError(
                     f"{path}: line {line:,} has more than {2 * LINE >> 20} MiB",
-                    "leave long texts out of the label table",
+                    "leave texts of that length out of the table",
                 )
             begun = 0 if ends[-1].endswith((b"\n", b"\r")) else len(ends[-1]) + (begun if len(ends) == 1 else 0)
             line += chunk.count(b"\n")
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """Open a file to read what it holds, unpacked where it is packed by gzip."""
+    return cast(IO[bytes], (gzip.open if compression(path) == "gzip" else open)(path, "rb"))
+
+
+def open_text(path: str, **how: Any) -> IO[str]:
+    """Open the same as text (`io.TextIOWrapper`)."""
+    return io.TextIOWrapper(open_bytes(path), **{"encoding": "utf-8-sig", "newline": "", **how})
+
+
+def compression(path: str) -> str:
+    """How a file is packed, as DuckDB's `read_csv` calls it."""
+    with open(path, "rb") as stream:
+        return "gzip" if stream.read(2) == _GZIP else "none"
 
 
 def file_digest(path: str) -> Callable[[], str]:
@@ -205,7 +227,7 @@ def first_byte(head: bytes) -> bytes:
 
 def is_binary(head: bytes) -> bool:
     """Whether a file is certainly no text."""
-    return head.startswith((*_FOREIGN, b"\x1f\x8b")) or b"\0" in head
+    return head.startswith((*_FOREIGN, _GZIP)) or b"\0" in head
 
 
 def given(name: str) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, installed_by
 from streameval.labelling.duckdb_session import Connection, quote
@@ -20,10 +24,25 @@ _DRIVERS = {
 }
 SCHEMES = tuple(_DRIVERS)
 _DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed")
+_REFUSED = ("authentication failed", "does not exist", "no password supplied", "permission denied")
 
 
 def read(connection: Connection, source: Any) -> Opened:
-    """Stream the query's rows into a temporary table, which may spill to disk.
+    """Stream the query's rows into a temporary table, which may spill to disk; errors as of `answered`."""
+    with answered(source) as stream:
+        names = list(stream.schema.names)
+        connection.register("stream", stream)
+        aliases = ", ".join(quote(name) for name in distinct(names))
+        connection.execute(
+            f"CREATE TEMP TABLE se_given AS SELECT *, row_number() OVER () AS {ROW} FROM stream AS asked({aliases})"
+        )
+        connection.unregister("stream")
+    return Opened(masked_source(source.partition("#")[0]), None, tuple(names))
+
+
+@contextmanager
+def answered(source: str) -> Iterator[pa.RecordBatchReader]:
+    """Give the rows of the query as they come.
 
     Raises:
         InputError: A driver that is not installed, a file that is not there, a query that fails; a password with
@@ -38,20 +57,12 @@ def read(connection: Connection, source: Any) -> Opened:
     try:
         with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:
             cursor.execute(query)
-            stream = cursor.fetch_record_batch()
-            names = list(stream.schema.names)
-            connection.register("stream", stream)
-            aliases = ", ".join(quote(name) for name in distinct(names))
-            connection.execute(
-                f"CREATE TEMP TABLE se_given AS SELECT *, row_number() OVER () AS {ROW} FROM stream AS asked({aliases})"
-            )
-            connection.unregister("stream")
-    except driver.Error as error:
+            yield cursor.fetch_record_batch()
+    except (driver.Error, pa.ArrowException, OSError) as error:
         text = without_secrets(" ".join(str(error).split()), [address])[:300]
-        if any(sign in text.lower() for sign in _DOWN):
+        if any(sign in text.lower() for sign in _DOWN) and not any(sign in text.lower() for sign in _REFUSED):
             raise OutsideError(f"{shown}: {text}", "is the server up?") from None  # what it quotes is no one's to read
-        raise InputError(f"{shown}: {text}", "check the address and the query") from None
-    return Opened(shown, None, tuple(names))
+        raise InputError(f"{shown}: {text}", "check the address, the password and the query") from None
 
 
 def _refuse_odd_login(source: str) -> None:

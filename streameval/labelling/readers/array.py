@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.duckdb_session import Connection
-from streameval.labelling.readers import Opened, file_digest, first_byte
+from streameval.labelling.readers import Opened, file_digest, first_byte, open_text
 from streameval.labelling.readers.memory import register
 from streameval.labelling.tools import flatten
 
@@ -30,7 +30,7 @@ def read(connection: Connection, source: Any) -> Opened:
     rows = [row for record in _records(path) for row in flatten(record)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
-        raise InputError(f"{path}: the label table has no rows")
+        raise InputError(f"{path}: the table has no rows")
     table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in names})
     opened = register(connection, table, path)
     return Opened(path, file_digest(path), opened.columns)
@@ -39,26 +39,26 @@ def read(connection: Connection, source: Any) -> Opened:
 def _records(path: str) -> Iterator[dict[str, Any]]:
     """Decode one object after another, so that only one stands in memory beside the text."""
     try:
-        with open(path, encoding="utf-8-sig") as stream:
+        with open_text(path) as stream:
             text = stream.read()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}", "export the labels again") from error
+        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}", "export it again") from error
     decode, at, number = json.JSONDecoder().raw_decode, text.index("[") + 1, 0
     while (at := _past(text, at, _SPACE)) < len(text) and text[at] != "]":
         number += 1
         try:
             record, at = decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export the labels again") from error
+            raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export it again") from error
         if not isinstance(record, dict):
-            raise InputError(f"{path}: entry {number:,} is not an object", "a label table is an array of objects")
+            raise InputError(f"{path}: entry {number:,} is not an object", "a table is an array of objects")
         yield record
         at = _past(text, at, _SPACE)
         if text[at : at + 1] not in (",", "]"):
-            raise InputError(f"{path}: cut off after object {number:,}", "export the labels again")
+            raise InputError(f"{path}: cut off after object {number:,}", "export it again")
         at += text[at] == ","
     if text[at : at + 1] != "]":
-        raise InputError(f"{path}: cut off after object {number:,}", "export the labels again")
+        raise InputError(f"{path}: cut off after object {number:,}", "export it again")
 
 
 def _past(text: str, at: int, characters: str) -> int:

@@ -1,6 +1,6 @@
 """CSV and TSV: RFC 4180, with the delimiter of the first line.
 
-DuckDB's own guessing is switched off: a label table must not be read otherwise because of what people wrote into it.
+DuckDB's own guessing is switched off: a table must not be read otherwise because of what people wrote into it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ from streameval.labelling.readers import (
     Opened,
     Rejected,
     chunks,
+    compression,
     distinct,
     first_byte,
     is_binary,
     never_build,
     one_path,
+    open_bytes,
+    open_text,
 )
 from streameval.typing import Int64Array
 
@@ -58,7 +61,8 @@ def read(connection: Connection, source: Any) -> Opened:
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = true, skip = {lead}, "
         f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, max_line_size = {LINE}, "
-        f"buffer_size = {LINE}, ignore_errors = true, store_rejects = true)"
+        f"buffer_size = {LINE}, ignore_errors = true, store_rejects = true, "
+        f"compression = {literal(compression(path))})"
     )
     never_build(connection)
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
@@ -75,7 +79,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
     """Delimiter, column names, and how many lines stand before them: blank ones, and the `sep=;` of spreadsheets."""
     csv.field_size_limit(LINE)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
+        with open_text(path) as stream:
             lead, delimiter = 0, None
             for line in stream:
                 match = _SEPARATOR.fullmatch(line)
@@ -87,7 +91,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
             delimiter = delimiter or max(_DELIMITERS, key=line.count)
             names = next(csv.reader(itertools.chain([line], stream), delimiter=delimiter))
     except StopIteration:
-        raise InputError(f"{path}: the label table has no column names") from None
+        raise InputError(f"{path}: the table has no column names") from None
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
     except csv.Error as error:
@@ -98,7 +102,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
 def _several_ends(path: str) -> bool:
     """Whether line ends of several kinds are in a text, within cells or not."""
     kinds = [False] * 3
-    with open(path, "rb") as stream:
+    with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             chunk += stream.read(1) if chunk.endswith(b"\r") else b""
             both = chunk.count(b"\r\n")
@@ -115,7 +119,7 @@ def _refuse_mixed_rows(path: str, delimiter: str) -> None:
         last[0] = line
         return line
 
-    with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+    with open_text(path, errors="replace") as stream:
         reader = csv.reader(map(kept, stream), delimiter=delimiter)
         try:
             for _ in reader:
@@ -152,7 +156,7 @@ def _digest(path: str) -> Callable[[], str]:
 
 def _not_utf8(path: str) -> InputError:
     """Say on which line a text stops being UTF-8."""
-    with open(path, "rb") as stream:
+    with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):  # noqa: B007 - a file that ends amid a character ends on this line
             try:
                 line.decode()
@@ -176,7 +180,7 @@ class _Lines:
     @staticmethod
     def of(path: str, delimiter: str, lead: int, last: int) -> _Lines:
         begins, blank, line = [], [], lead + 1
-        with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+        with open_text(path, errors="replace") as stream:
             for _ in range(lead):
                 next(stream)
             reader = csv.reader(stream, delimiter=delimiter)

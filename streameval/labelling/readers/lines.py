@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -18,6 +18,7 @@ from streameval.labelling.readers import (
     Opened,
     Rejected,
     chunks,
+    compression,
     distinct,
     first_byte,
     never_build,
@@ -37,15 +38,10 @@ def accepts(source: Any, head: bytes | None) -> bool:
 def read(connection: Connection, source: Any) -> Opened:
     """Make the view; every key of any object is a column of text, nested values as JSON."""
     path = os.fspath(source)
-    reader = (
-        f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
-        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {LINE}, buffer_size = {LINE}, "
-        "ignore_errors = true, store_rejects = true)"
-    )
     never_build(connection)
     connection.execute(
         f"CREATE TEMP VIEW lines AS SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN line END AS"
-        f" object, line, row_number() OVER () AS {ROW} FROM {reader}"
+        f" object, line, row_number() OVER () AS {ROW} FROM {lines_of(path)}"
     )
     names = _names(connection, path)
     columns = ", ".join(
@@ -54,6 +50,15 @@ def read(connection: Connection, source: Any) -> Opened:
     )
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT {columns}, {ROW} FROM lines WHERE object IS NOT NULL")
     return Opened(path, _digest(path), tuple(names), lambda: _rejected(connection), lambda rows: rows)
+
+
+def lines_of(path: str) -> str:
+    """Lines of a text in a column `line`, as SQL."""
+    return (
+        f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
+        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {LINE}, buffer_size = {LINE}, "
+        f"ignore_errors = true, store_rejects = true, compression = {literal(compression(path))})"
+    )
 
 
 def _digest(path: str) -> Callable[[], str]:

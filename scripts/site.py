@@ -1,0 +1,101 @@
+"""Build the guides, the references and the report of the demo as a site (`scripts/site`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+HOME = Path(__file__).resolve().parents[1]
+PROJECT = {"benchmarks/README.md": "Benchmarks", "streameval/README.md": "The map", "CHANGELOG.md": "Changelog"}
+FILES = {  # what the pages show or need beside the text, by its place in the site
+    "streameval/guide/report.png": "streameval/guide/report.png",
+    "streameval/guide/digits.ipynb": "streameval/guide/digits.ipynb",
+    "benchmarks/figure1.svg": "benchmarks/figure1.svg",
+    "site.css": "scripts/site.css",
+    "iframe-worker.js": "scripts/iframe-worker.js",
+}
+REPORT = """# The report of the demo
+
+`streameval evaluate` writes such a report for every study. This one is of the demo: 1,613,706 ranked pairs of pictures.
+It can also be [read alone](demo/report.html).
+
+<iframe class="report" src="demo/report.html" title="The report of the demo"></iframe>
+"""
+
+
+def topics() -> list[str]:
+    """Files of the guides, in the order in which the README lists them; the functions follow the commands."""
+    listed = (HOME / "README.md").read_text(encoding="utf-8").partition("## Read on")[2]
+    return [*re.findall(r"\]\((streameval/guide/[\w-]+\.\w+)\)", listed), "streameval/guide/functions.md"]
+
+
+def pages() -> dict[str, str]:
+    """Text of every page by its path in the site, which is the path in the repository."""
+    texts = {path: (HOME / path).read_text(encoding="utf-8") for path in ("README.md", *topics(), *PROJECT)}
+    found = {path.replace(".ipynb", ".md"): notebook(text) if path.endswith(".ipynb") else text
+             for path, text in texts.items()}  # fmt: skip
+    found = {path: text.replace("digits.ipynb)", "digits.md)") for path, text in found.items()}
+    index = re.sub(r"^!\[.*\]\(.*report\.png\)$", r"[\g<0>](report.md)", found.pop("README.md"), flags=re.MULTILINE)
+    return {"index.md": index, "report.md": REPORT, **found}
+
+
+def notebook(text: str) -> str:
+    """Write a notebook's cells, and what they printed, as Markdown."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            drawn = "".join(output.get("data", {}).get("text/html", ""))
+            parts.append(f"<div>{drawn}</div>" if drawn else f"```text\n{''.join(output['text'])}```")
+    parts.insert(1, '<a href="digits.ipynb" download>This page as a notebook</a>')
+    return "\n\n".join(parts) + "\n"
+
+
+def settings(texts: dict[str, str]) -> str:
+    """Configuration of Zensical: `site.toml`, and every page under its title."""
+    titles = {path: text.partition("\n")[0].removeprefix("# ") for path, text in texts.items()}
+    titles |= PROJECT | {"index.md": "Overview"}
+
+    def linked(*paths: str) -> str:
+        return ", ".join(f"{{{json.dumps(titles[path])} = {json.dumps(path)}}}" for path in paths)
+
+    guides = [path for path in texts if path.startswith("streameval/guide/")]
+    sections = f"{{Guide = [{linked(*guides)}]}}, {{Project = [{linked(*PROJECT)}]}}"
+    kept = (HOME / "scripts" / "site.toml").read_text(encoding="utf-8")
+    return kept.replace("[project]\n", f"[project]\nnav = [{linked('index.md', 'report.md')}, {sections}]\n", 1)
+
+
+def build(folder: Path) -> None:
+    """Write the site into a folder, which is new or holds an earlier one."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / "search.js").exists():
+        sys.exit(f"{folder} holds something that is no site of ours. Hint: name a new folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".site-", dir=folder.parent) as temporary:
+        source = Path(temporary)
+        texts = pages()
+        for path, text in texts.items():
+            place = source / "docs" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        for place, path in FILES.items():
+            shutil.copy(HOME / path, source / "docs" / place)
+        demo = [sys.executable, "-m", "streameval", "demo", "streameval-demo", "--quiet"]
+        subprocess.run(demo, cwd=source, check=True, stdout=subprocess.DEVNULL)
+        (source / "docs" / "demo").mkdir()
+        shutil.copy(source / "streameval-demo" / "study" / "report.html", source / "docs" / "demo")
+        (source / "zensical.toml").write_text(settings(texts), encoding="utf-8")
+        generator = HOME / ".venv" / "site" / "bin" / "zensical"
+        subprocess.run([generator, "build", "--strict"], cwd=source, check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        (source / "site").rename(folder)
+    print(f"Open {folder / 'index.html'}")
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

@@ -1,0 +1,184 @@
+"""Text files: CSV and TSV with a head, JSON lines, an array of JSON; packed by gzip too; one, several, a folder."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.copies import Unread, is_text, paths_of, rows_at_once, trec
+from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
+from streameval.errors import InputError, NoRowsError
+from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.readers import Opened, file_digest, is_address, open_bytes, open_source
+from streameval.parquet.files import has_pattern, in_file_order
+from streameval.rows.options import RankingOptions
+from streameval.stores import is_remote
+from streameval.stores.temporary import temporary_folder
+from streameval.stores.transfer import copied
+from streameval.text.credentials import masked_source
+
+READS = "CSV, TSV, JSON, JSONL"
+_HEAD = 4096
+_TYPES = {"BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
+          "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us"), "VARCHAR": pa.string()}  # fmt: skip
+
+
+def accepts(source: Any) -> bool:
+    """Whether the first thing that it names is a text, or a folder of texts without a Parquet file."""
+    paths = paths_of(source)
+    return bool(paths) and not is_address(paths[0]) and _holds_text(paths[0]) and not trec.accepts(source)
+
+
+def _holds_text(path: str) -> bool:
+    if os.path.isdir(path):
+        return any(map(is_text, _below(path)))
+    if is_remote(path) or not os.path.isfile(path):
+        return (is_remote(path) or has_pattern(path)) and is_text(path)
+    return is_text(path) or _reads_as_text(path)
+
+
+def _reads_as_text(path: str) -> bool:
+    """Whether a file of another name begins as a text does, and has the fields of a table in its first line."""
+    try:
+        with open_bytes(path) as stream:
+            head = stream.read(_HEAD)
+        first = head.removeprefix(b"\xef\xbb\xbf").splitlines()[0].decode()
+    except (OSError, EOFError, IndexError, UnicodeDecodeError):
+        return False
+    return b"\0" not in head and not head.startswith(b"PAR1") and any(one in first for one in ",\t;|{[")
+
+
+def _below(folder: str) -> list[str]:
+    """Files of a folder, searched deeply, but for names that begin with `_` or `.`."""
+    found = (one.relative_to(folder) for one in Path(folder).rglob("*") if one.is_file())
+    return sorted(one.as_posix() for one in found if not any(part.startswith(("_", ".")) for part in one.parts))
+
+
+def _files(path: str, file_order: str | None) -> list[str]:
+    """Files that a path means, in the order that makes their rows the ranking."""
+    if os.path.isdir(path):
+        names = [one for one in _below(path) if is_text(one)]
+        return [os.path.join(path, one) for one in in_file_order(names, path, file_order)]
+    if not is_remote(path) and not os.path.exists(path):
+        matching = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
+        if not matching:
+            raise InputError(f"{path}: no file matches this pattern" if has_pattern(path) else f"{path}: no such file")
+        return in_file_order(matching, path, file_order)
+    return [path]
+
+
+@contextmanager
+def opened(source: Any, options: RankingOptions) -> Iterator[Texts]:
+    """Find the files; those of an object store are copied to this machine for a while."""
+    given = [file for path in paths_of(source) for file in _files(path, options.file_order)]
+    with ExitStack() as stack:
+        here = [stack.enter_context(copied(one)) for one in given]
+        spill = stack.enter_context(temporary_folder("streameval-work"))
+        for one in here:
+            if not os.path.isfile(one):
+                raise InputError(f"{one}: no such file")
+        places = [masked_source(one) if is_remote(one) else os.path.abspath(one) for one in given]
+        yield Texts(tuple(places), tuple(here), options, spill)
+
+
+class Texts(Unread):
+    """Text files, one after another: every column of all of them, each of one type."""
+
+    def __init__(self, places: tuple[str, ...], files: tuple[str, ...], options: RankingOptions, spill: Path) -> None:
+        self.places, self.options, self._files, self._spill = places, options, files, spill
+        self._states = [_state(one) for one in files]
+        self.content = content_of(files, options)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the first file's columns, in its order."""
+        return pa.schema([(name, _TYPES[kind]) for name, kind in self._found.chosen().items()])
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return self._found.rows
+
+    @cached_property
+    def _found(self) -> ColumnTypes:
+        """What the columns are: every row was looked at.
+
+        Raises:
+            InputError: Rows that are not of as many columns as the head has, files of other columns, no rows.
+        """
+        each = [self._surveyed(file) for file in self._files]
+        for file, one in zip(self._files, each, strict=True):
+            if one.fits.keys() != each[0].fits.keys():
+                odd = sorted(one.fits.keys() ^ each[0].fits.keys())
+                raise InputError(f"{file}: its columns are not those of {self._files[0]}: only one has '{odd[0]}'",
+                                 "give all files the same columns")  # fmt: skip
+        found = reduce(ColumnTypes.met, each)
+        if not found.rows:
+            raise NoRowsError(f"{self.name}: no rows", "a ranking needs at least one item")
+        return found
+
+    def _surveyed(self, file: str) -> ColumnTypes:
+        with self._open(file) as (connection, opened):
+            names = column_names(opened)
+            refuse_odd_head(opened, names)
+            _refuse_twice(opened, names)
+            if opened.digest is not None:
+                opened.digest()  # says where it is no UTF-8, or a line has no end
+            found = types_of(connection, opened, self.options.score, self.options.nan)
+            _refuse_rejected(opened)
+        return found
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read one file after another; an `InputError` where one was changed since it was looked at."""
+        types, schema = self._found.chosen(), self.schema
+        for file, state in zip(self._files, self._states, strict=True):
+            at_once = rows_at_once(8 * state[0] / max(1, self._found.rows) * len(self._files))
+            with self._open(file) as (connection, opened):
+                columns = typed(opened, types, self.options.score)
+                answer = connection.sql(f"SELECT {columns} FROM se_given")
+                for batch in in_batches(answer, at_once):
+                    named = batch.rename_columns(column_names(opened))
+                    yield named.select(schema.names).cast(schema)
+            if _state(file) != state:
+                raise InputError(f"{file}: changed while it was read", "run the command again when it is complete")
+
+    @contextmanager
+    def _open(self, file: str) -> Iterator[tuple[Connection, Opened]]:
+        memory = f"{max(256, int(self.options.memory * 500))}MB"
+        with connected(str(self._spill), memory) as connection, one_line_errors(file, "correct it there"):
+            yield connection, open_source(connection, file)
+
+
+def content_of(files: Sequence[str], options: RankingOptions) -> str:
+    """Hash of the bytes of some files, and of what makes a column a score."""
+    read = [file_digest(one)() for one in files]
+    return hashlib.sha256("\0".join([*read, options.score or ""]).encode()).hexdigest()
+
+
+def _state(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def _refuse_twice(opened: Opened, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{opened.name}: two columns are named '{twice}'", "give each a name of its own")
+
+
+def _refuse_rejected(opened: Opened) -> None:
+    """Refuse rows that cannot be split into columns: left out, they would move every rank below them."""
+    rejected = opened.rejected().table
+    if rejected.num_rows:
+        first = rejected.slice(0, 1).to_pylist()[0]
+        raise InputError(f"{opened.name}: {rejected.num_rows:,} rows are not of {len(opened.columns)} columns "
+                         f"(first: row {first['row']:,}: {' '.join(first['said'].split())[:100]})",
+                         "mend or remove them: a ranking has no rows that cannot be read")  # fmt: skip

@@ -1,0 +1,192 @@
+"""Write the rows of an `Unread` as Parquet parts: a folder that appears whole or not at all.
+
+Row groups end after the same rows whenever the same rows are read, whatever the batches and the memory, so that equal
+rows make equal files. Parts that are complete are kept where a run is interrupted: what reads the same again, as text
+files do, goes on behind them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.copies import Unread, kind_of, opened
+from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
+from streameval.process.system import sync
+from streameval.progress import Progress, Step, announce, silent
+from streameval.rows.options import RankingOptions
+from streameval.stores import atomic
+from streameval.stores.own_files import read_json
+from streameval.stores.partitioned import ahead, write_parts
+from streameval.stores.temporary import temporary_folder
+
+RECORD = "_source.json"
+_BEGUN = "_begun.json"
+_STEP = 4096  # rows: groups end at multiples of it
+_GROUP_ROWS = 1 << 17
+_GROUP_BYTES = 1 << 25
+
+
+def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
+    """Fill a folder with all rows, and say in `_source.json` what was read.
+
+    Args:
+        room: Not there, or what an interrupted run has left: of the same content, its complete parts are kept.
+
+    Raises:
+        InputError: What reading the source raises; a type that Parquet has no place for; no rows.
+        OutsideError: The disk is full.
+
+    Whatever ends it early, the folder is removed, unless complete parts are in it that a later run can use.
+    """
+    unread.check()
+    begun = _begun(room, unread.content)
+    try:
+        _fill(unread, room, begun, progress)
+    except BaseException as error:
+        of_the_disk = isinstance(error, OSError | pa.ArrowException)
+        if of_the_disk or isinstance(error, InputError) or not begun.may_go_on:
+            shutil.rmtree(room, ignore_errors=True)
+        if not of_the_disk:
+            raise
+        text = " ".join(str(getattr(error, "strerror", None) or error).split())[:200]
+        raise outside_trouble(error, room.parent) or InputError(f"{room}: cannot be written ({text})") from error
+
+
+@contextmanager
+def for_a_while(source: Any, options: RankingOptions, progress: Progress = silent) -> Iterator[Any]:
+    """Give what to open for a list: itself, or a copy among the system's temporary files, removed at the end."""
+    kind = kind_of(source)
+    if kind is None:
+        yield source
+        return
+    with temporary_folder("streameval-work") as folder, opened(source, kind, options) as unread:
+        write_copy(unread, folder / "list", progress)
+        yield str(folder / "list")
+
+
+def record_of(folder: Path) -> dict[str, Any] | None:
+    """What a copy was read from; None where there is none, or not all of it."""
+    try:
+        return read_json(folder / RECORD, "plan again")
+    except (FileNotFoundError, StudyError):
+        return None
+
+
+def put(room: Path, folder: Path) -> None:
+    """Move a copy to its place, whatever copy is there."""
+    if folder.exists():
+        old = folder.with_name(f".{folder.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        os.replace(folder, old)
+        os.replace(room, folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(room, folder)
+    sync(str(folder.parent))
+
+
+@dataclass
+class _Begun:
+    """What a run has written: complete parts, and their rows."""
+
+    content: str | None
+    parts: int = 0
+    rows: int = 0
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether a later run has use for it."""
+        return self.content is not None and self.parts > 0
+
+    def save(self, room: Path) -> None:
+        """Keep it for a run that goes on."""
+        if self.may_go_on:
+            atomic.write_all({room / _BEGUN: atomic.json_object(vars(self))})
+
+
+def _begun(room: Path, content: str | None) -> _Begun:
+    """What an earlier run has left of the same content; a folder without any is emptied."""
+    try:
+        kept = _Begun(**read_json(room / _BEGUN, "plan again"))
+        if content is not None and kept.content == content:
+            return kept
+    except (FileNotFoundError, StudyError, TypeError):
+        pass
+    shutil.rmtree(room, ignore_errors=True)
+    return _Begun(content)
+
+
+def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None:
+    atomic.make_folder(room)
+    before, written = begun.rows, begun.rows
+
+    def told(rows: int) -> None:
+        nonlocal written
+        written = before + rows
+        progress(written, unread.n_rows)
+
+    def finished(name: str) -> None:
+        sync(str(room / name))
+        begun.parts, begun.rows = begun.parts + 1, written
+        begun.save(room)
+
+    announce(progress, Step("read", unread.n_rows))
+    groups = _groups(_after(ahead(unread.batches()), before))
+    write_parts(room, unread.schema, groups, told, finished, begun.parts)
+    if not written:
+        raise NoRowsError(f"{unread.name}: no rows", "a ranking needs at least one item")
+    record = {"source": list(unread.places), "content": unread.content, "rows": written}
+    atomic.write_all({room / RECORD: atomic.json_object(record)})
+    (room / _BEGUN).unlink(missing_ok=True)
+
+
+def _after(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """Pass over the first rows."""
+    for batch in batches:
+        skipped = min(rows, batch.num_rows)
+        rows -= skipped
+        if skipped < batch.num_rows:
+            yield batch.slice(skipped)
+
+
+def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Join and cut batches into row groups."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        at = 0
+        while at < batch.num_rows:
+            piece = batch.slice(at, _STEP - rows % _STEP)
+            at += piece.num_rows
+            waiting.append(piece)
+            rows, size = rows + piece.num_rows, size + _bytes(piece)
+            if rows % _STEP == 0 and (rows >= _GROUP_ROWS or size >= _GROUP_BYTES):
+                yield pa.Table.from_batches(waiting).combine_chunks()
+                waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _bytes(batch: pa.RecordBatch) -> int:
+    """Bytes of the values alone: whether there is room for nulls depends on how rows came."""
+    return sum(_value_bytes(column) for column in batch.columns)
+
+
+def _value_bytes(column: pa.Array) -> int:
+    kind = column.type
+    if kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _value_bytes(column.flatten())
+    if pa.types.is_struct(kind):
+        return sum(map(_value_bytes, column.flatten()))
+    return len(column) * 8

@@ -1,0 +1,213 @@
+"""Lists that are the answer to a query, or rows that come once."""
+
+import json
+import sqlite3
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+
+ITEMS = 3_000
+TABLE = pa.table({"id": [f"{i:05d}" for i in range(ITEMS)], "conf": [(i * 7919 % ITEMS) / ITEMS for i in range(ITEMS)]})
+QUERY = "SELECT id AS \"item #\", conf FROM preds WHERE id <> '#' ORDER BY id"
+
+
+def refused(capsys, *arguments, status=2):
+    capsys.readouterr()
+    assert run([str(one) for one in arguments]) == status
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1, message
+    return message
+
+
+def duckdb_file(path, table=TABLE):
+    path.unlink(missing_ok=True)
+    with duckdb.connect(path) as connection:
+        connection.register("t", table)
+        connection.execute("CREATE TABLE preds AS SELECT * FROM t")
+    return f"duckdb:{path}"
+
+
+def sqlite_file(path, table=TABLE):
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+    path.unlink(missing_ok=True)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE preds (id TEXT, conf REAL)")
+        connection.executemany("INSERT INTO preds VALUES (?, ?)", zip(*table.to_pydict().values(), strict=True))
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+BASES = {"duckdb": duckdb_file, "sqlite": sqlite_file}
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_a_query_is_a_list_and_no_later_verb_asks_it(kind, tmp_path, capsys):
+    source, study = f"{BASES[kind](tmp_path / 'db')}#{QUERY};", tmp_path / "study"
+    command = ["plan", source, "--score", "conf", "--study", str(study), "--budget", "300"]
+    assert run(command) == 0
+    assert run(command) == 0  # asked again: the same rows
+    (tmp_path / "db").rename(tmp_path / "gone")
+    chosen = streameval.select(study).table
+    assert chosen.schema.field("item #").type in (pa.string(), pa.large_string())
+    best = [row["id"] for row in sorted(TABLE.to_pylist(), key=lambda row: -row["conf"])]
+    assert chosen.column("item #").to_pylist() == [best[rank - 1] for rank in chosen.column("rank").to_pylist()]
+    streameval.evaluate(study, labels=pa.table({"rank": chosen.column("rank"), "label": [1] * chosen.num_rows}))
+    copied = Study(study).plan().location["copied"]
+    assert copied == {"source": [source], "content": None, "rows": ITEMS}
+    assert json.loads((study / "manifests" / "plan.json").read_text())["read"]["source"] == [source]
+    assert run(["report", str(study)]) == 0
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind, tmp_path, capsys):
+    make, study = BASES[kind], tmp_path / "study"
+    command = ["plan", f"{make(tmp_path / 'db')}#{QUERY}", "--score", "conf", "--study", str(study), "--budget", "300"]
+    assert run(command) == 0
+    make(tmp_path / "db", TABLE.slice(1))
+    assert run(command) == 0  # nothing was made of it yet
+    assert "Replaces the earlier plan" in capsys.readouterr().out
+    streameval.select(study)
+    assert run(command) == 0
+    assert "as planned before" in capsys.readouterr().out
+    make(tmp_path / "db", TABLE.slice(2))
+    assert "gives other rows, or another order, than when" in refused(capsys, *command)
+    assert pq.read_table(study / "ranking").num_rows == ITEMS - 1
+    assert {path.name for path in study.glob(".ranking*")} == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "says"),
+    [
+        ("duckdb", "SELECT * FROM nothing", "Table with name nothing does not exist"),
+        ("duckdb", "SELECT nothing FROM preds", 'column "nothing" not found'),
+        ("duckdb", "SELECT * FROM preds WHERE id = 'none'", "no rows. Hint: a ranking needs at least one item"),
+        ("duckdb", "SELECT id, id, conf FROM preds", "two columns are named 'id'"),
+        ("duckdb", "SELECT id, conf AS cnf FROM preds", "there is no column 'conf'. Hint: did you mean 'cnf'?"),
+        ("duckdb", "SELECT id, conf::VARCHAR AS conf FROM preds", "score column 'conf' is string, not a number"),
+        ("duckdb", "SELECT *, INTERVAL 1 DAY AS i FROM preds", "column 'i' is month_day_nano_interval"),
+        ("duckdb", "SELECT *, error('at ' || id) FROM preds", "at 00000"),
+        ("duckdb", "DROP TABLE preds", "cannot be read"),
+        ("duckdb", "", "no query"),
+        ("sqlite", "SELECT * FROM unknown", "no such table: unknown"),
+        ("sqlite", "SELECT * FROM preds WHERE id = 'none'", "no rows"),
+    ],
+)
+def test_queries_that_give_no_list_are_one_line_and_leave_nothing(kind, query, says, tmp_path, capsys):
+    source = f"{BASES[kind](tmp_path / 'db')}#{query}"
+    assert says in refused(capsys, "plan", source, "--score", "conf", "--study", tmp_path / "s")
+    assert not (tmp_path / "s" / "ranking").exists()
+    assert not list((tmp_path / "s").glob(".r*"))
+
+
+def test_addresses_that_lead_nowhere_or_came_in_pieces(tmp_path, capsys):
+    where = ["--study", tmp_path / "s"]
+    assert "no such DuckDB file" in refused(capsys, "plan", f"duckdb:{tmp_path}/none#SELECT 1", *where)
+    assert "no such SQLite file" in refused(capsys, "plan", f"sqlite:///{tmp_path}/none#SELECT 1", *where)
+    pieces = f"duckdb:{tmp_path}/db#SELECT id FROM t".split()
+    assert "a query is a list by itself. Hint: quote it" in refused(capsys, "plan", *pieces, *where)
+    assert not (tmp_path / "s").exists()
+
+
+def test_postgresql_is_a_list_and_its_password_is_kept_nowhere(postgresql, tmp_path, capsys):
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    with dbapi.connect(postgresql, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS preds")
+        cursor.execute("CREATE TABLE preds AS SELECT lpad(i::text, 6, '0') AS id, (i * 7919 % 20000) / 20000.0::float8"
+                       " AS conf, (i / 3)::numeric AS price, now() AS at FROM generate_series(0, 19999) i")  # fmt: skip
+        cursor.execute("CREATE ROLE reader LOGIN PASSWORD 'tell-nobody'")
+        cursor.execute("GRANT SELECT ON preds TO reader")
+    base = postgresql.replace("postgres:@", "reader:tell-nobody@")
+    assert base != postgresql
+    query, study = "SELECT * FROM preds ORDER BY id", tmp_path / "study"
+    command = ["plan", f"{base}#{query}", "--score", "conf", "--study", str(study), "--budget", "300"]
+    assert run(command) == 0
+    assert run(["select", str(study)]) == 0
+    assert run(command) == 0
+    assert pq.read_table(study / "ranking").column("price")[5].as_py() == "1"
+    for path in study.rglob("*"):
+        assert path.is_dir() or b"tell-nobody" not in path.read_bytes()
+    assert Study(study).plan().location["copied"]["source"][0].endswith(f"#{query}")
+    where = ["--study", tmp_path / "s"]
+    assert "nothing_here" in refused(capsys, "plan", f"{base}#SELECT * FROM nothing_here", *where)
+    divided = f"{base}#SELECT 1 / (id::int - 15000) AS x FROM preds"
+    assert "division by zero" in refused(capsys, "plan", divided, *where)
+    nobody = base.replace("reader:tell-nobody", "nobody:tell-nobody")
+    message = refused(capsys, "plan", f"{nobody}#{query}", *where)
+    assert "tell-nobody" not in message
+    assert 'role "***" does not exist' in message
+    assert not (tmp_path / "s" / "ranking").exists()
+
+
+def test_a_server_that_is_not_there_is_worth_a_retry(tmp_path, capsys):
+    pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    address = "postgresql://me:secret@127.0.0.1:1/db#SELECT 1 AS x"
+    message = refused(capsys, "plan", address, "--study", tmp_path / "s", status=3)
+    assert "is the server up?" in message
+    assert "secret" not in message
+
+
+class Mine:
+    """A stranger's class that speaks the Arrow protocol."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+def makers(folder):
+    """What makes rows that come once, by kind."""
+    pq.write_table(TABLE, folder / "list.parquet")
+    dataset = pyarrow.dataset.dataset(folder / "list.parquet")
+    return {
+        "relation": lambda: duckdb.from_arrow(TABLE),
+        "reader": TABLE.to_reader,
+        "dataset": lambda: dataset,
+        "filtered dataset": lambda: dataset.filter(pyarrow.dataset.field("conf") >= 0),
+        "lazy frame": pl.from_arrow(TABLE).lazy,
+        "stranger": Mine,
+    }
+
+
+@pytest.mark.parametrize("kind", ["relation", "reader", "dataset", "filtered dataset", "lazy frame", "stranger"])
+def test_rows_that_come_once_are_kept_by_the_study(kind, tmp_path):
+    make, study = makers(tmp_path)[kind], tmp_path / "study"
+    plan = streameval.plan(make(), study, score="conf", budget=200, seed=1)
+    assert plan.location["copied"]["source"] == ["(a table in memory)"]
+    chosen = streameval.select(study).table
+    whole = streameval.plan(TABLE, tmp_path / "whole", score="conf", budget=200, seed=1)
+    of_table = streameval.select(tmp_path / "whole", ranking=TABLE).table
+    assert chosen.column("id").to_pylist() == of_table.column("id").to_pylist()
+    assert whole.ranks.tolist() == plan.ranks.tolist()
+    assert streameval.plan(make(), study, score="conf", budget=200, seed=1).plan_id == plan.plan_id
+    with pytest.raises(streameval.InputError, match="holds a copy of its ranking"):
+        streameval.select(study, ranking=make())
+    with pytest.raises(streameval.StudyError, match="the rows that were given: gives other rows"):
+        streameval.plan(TABLE.slice(1).to_reader(), study, score="conf", budget=200, seed=1)
+
+
+def test_rows_that_fail_on_the_way_are_one_line_and_leave_nothing(tmp_path):
+    def batches():
+        yield TABLE.to_batches()[0]
+        raise OSError("the line is dead")
+
+    reader = pa.RecordBatchReader.from_batches(TABLE.schema, batches())
+    with pytest.raises(streameval.InputError, match=r"^the rows that were given: .*the line is dead"):
+        streameval.plan(reader, tmp_path / "s")
+    assert not list((tmp_path / "s").glob("*.json"))
+    assert not (tmp_path / "s" / "ranking").exists()
+
+
+def test_rows_make_the_same_files_however_they_are_cut(tmp_path):
+    table = pa.table({"id": range(300_000), "text": [f"{i}" * (i % 50) for i in range(300_000)]})
+    prints = {
+        streameval.plan(table.to_reader(max_chunksize=size), tmp_path / str(size), budget=50).ranking["fingerprint"]
+        for size in (999, 4096, 300_000)
+    }
+    assert len(prints) == 1

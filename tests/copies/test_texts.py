@@ -1,0 +1,185 @@
+"""Lists in text files: a list in CSV goes the whole journey, and whatever cannot be read is one line."""
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+
+ITEMS = 2_000
+CONF = np.round(np.random.default_rng(3).permutation(ITEMS) / ITEMS, 4)
+ROWS = [(f"{i:05d}", f'said "{i}",\nand more', conf, i % 3 == 0, f"2026-01-{i % 28 + 1:02d}", 1 << 60, f"{i % 10}.50")
+        for i, conf in enumerate(CONF.tolist())]  # fmt: skip
+HEAD = ["id", "text", "conf", "good", "day", "big", "version"]
+KINDS = ["csv", "tsv", "csv.gz", "jsonl", "json", "odd name"]
+
+
+def write(path, rows=ROWS, head=HEAD):
+    """A list as the file's name says."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", newline="", encoding="utf-8") as file:
+        if ".json" in path.name:
+            objects = [json.dumps(dict(zip(head, row, strict=True))) for row in rows]
+            file.write("[" + ",".join(objects) + "]" if path.suffix == ".json" else "\n".join(objects))
+        else:
+            writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+            writer.writerows([head, *rows])
+    return path
+
+
+def refused(capsys, *arguments, status=2):
+    capsys.readouterr()
+    assert run([str(one) for one in arguments]) == status
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1, message
+    return message
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_list_in_a_text_file_goes_the_whole_journey(name, tmp_path, capsys):
+    source = write(tmp_path / (name if name == "odd name" else f"preds.{name}"))
+    study = tmp_path / "study"
+    assert run(["plan", str(source), "--score", "conf", "--study", str(study), "--budget", "300", "--seed", "5"]) == 0
+    assert f"The list was read into {study}/ranking" in capsys.readouterr().out
+    source.unlink()  # nothing reads it any more
+    study.rename(tmp_path / "elsewhere")
+    study = tmp_path / "elsewhere"
+    assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--columns", "id,text"]) == 0
+    with open(tmp_path / "tasks.csv", newline="") as file:
+        tasks = list(csv.DictReader(file))
+    with open(tmp_path / "labels.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, tasks[0])
+        writer.writeheader()
+        writer.writerows({**task, "label": int(int(task["id"]) % 3 == 0)} for task in tasks)
+    assert run(["evaluate", str(study), "--labels", str(tmp_path / "labels.csv")]) == 0
+    assert run(["cut", str(study), "50", "--out", str(tmp_path / "best"), "--order", "rank"]) == 0
+    best = pq.read_table(tmp_path / "best")
+    assert best.column("conf").to_pylist() == sorted(CONF.tolist(), reverse=True)[:50]
+    for verb in (["report"], ["show", "precision@100"], ["check", "precision@2000 > 0"]):
+        assert run([verb[0], str(study), *verb[1:]]) == 0
+
+
+@pytest.mark.parametrize("name", KINDS[:5])
+def test_columns_keep_every_value_as_it_is_written(name, tmp_path):
+    study = tmp_path / "study"
+    streameval.plan(write(tmp_path / f"preds.{name}"), study, budget=100, score="conf")
+    table = pq.read_table(study / "ranking")
+    kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
+    day = pa.date32()
+    assert kinds == {"id": pa.string(), "text": pa.string(), "conf": pa.float64(), "good": pa.bool_(), "day": day,
+                     "big": pa.int64(), "version": pa.string()}  # fmt: skip
+    written = [[str(one) for one in (*row[:2], float(row[2]), *row[3:])] for row in ROWS]
+    assert [[str(one) for one in row.values()] for row in table.to_pylist()] == written
+
+
+def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        write(folder / f"part_{part}.csv", ROWS[part * 600 : part * 600 + 600])
+    for number, source in enumerate([folder, folder / "part_*.csv"]):
+        study = tmp_path / f"study-{number}"
+        assert run(["plan", str(source), "--study", str(study), "--budget", "100"]) == 0
+        assert "by none of its columns conf: --score COLUMN would rank by it" in capsys.readouterr().out
+        assert pq.read_table(study / "ranking", columns=["id"]).column("id").to_pylist() == [r[0] for r in ROWS[:1800]]
+    write(folder / "part_10.csv", ROWS[:5])
+    assert "--file-order natural" in refused(capsys, "plan", folder, "--study", tmp_path / "s")
+    write(folder / "part_10.csv", [row[:3] for row in ROWS[:5]], HEAD[:3])
+    message = refused(capsys, "plan", folder, "--study", tmp_path / "s", "--file-order", "natural")
+    assert "part_10.csv: its columns are not those of" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "the table is empty (0 bytes)"),
+        ("id,conf\n", "no rows. Hint: a ranking needs at least one item"),
+        ("id,conf\n1,.5\n2,.4,9\n", "1 rows are not of 2 columns (first: row 2: TOO MANY COLUMNS"),
+        ("id,conf\n1,.5\n2\n", "1 rows are not of 2 columns (first: row 2: MISSING COLUMNS"),
+        ("id,conf\n1,.5\n\n2,high\n", "1 rows have a conf that is no number, such as 'high' (first: row 2, line 4)"),
+        ("id;conf\n1;0,5\n2;0,4\n", "such as '0,5' (first: row 1, line 2). Hint: write numbers with a point, as 0.95"),
+        ("id,conf\n1,.5\n2,\n3,NA\n", "2 rows have no conf (first: row 2, line 3). Hint: every item needs a score"),
+        ("id,cnf\n1,.5\n", "there is no column 'conf'. Hint: did you mean 'cnf'?"),
+        ("id,conf,id\n1,.5,2\n", "two columns are named 'id'"),
+        ("a,0.95\nb,0.94\n", "its first line holds '0.95', so it is no row of column names"),
+        ("id,conf\n1,caf\xe9\n".encode("latin-1"), "line 2 is not UTF-8"),
+        ("id,conf\n1,.5\n".encode("utf-16"), "this is a text in UTF-16"),
+        (b"\x28\xb5\x2f\xfd" + bytes(40), "this is a file packed by zstd"),
+        (gzip.compress(b"id,conf\n" + b"%d,1\n" * 9999 % tuple(range(9999)))[:9000], "cannot be read (Compressed file"),
+        (b"id,conf\n1," + b"x" * (33 << 20) + b"\n", "line 2 has more than 32 MiB"),
+        ('{"id": 1, "conf": .5}\n', "none of its lines is a JSON object"),
+        ('{"id": 1, "conf": 0.5}\nno\n', "1 rows are not of 2 columns (first: row 2: no JSON object: no)"),
+        ('[{"id": 1, "conf": 0.5}, {"id"', "object 2 is not JSON"),
+    ],
+)  # fmt: skip
+def test_texts_that_cannot_be_ranked_are_one_line_and_leave_nothing(text, says, tmp_path, capsys):
+    path = tmp_path / "preds.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    message = refused(capsys, "plan", path, "--score", "conf", "--study", tmp_path / "s")
+    assert says in message
+    assert str(path) in message
+    assert not (tmp_path / "s").exists()
+
+
+def test_missing_scores_may_come_last(tmp_path):
+    (tmp_path / "p.csv").write_text("id,conf\n" + "".join(f"{i},{i / 64}\n" for i in range(60)) + "x,\ny,NaN\n")
+    plan = streameval.plan(tmp_path / "p.csv", tmp_path / "s", score="conf", nan="last", budget=62)
+    assert plan.n_items == 62
+    chosen = streameval.select(tmp_path / "s").table
+    assert set(chosen.column("id").to_pylist()[-2:]) == {"x", "y"}
+
+
+def test_the_same_plan_again_reads_nothing_and_another_list_is_refused_once_something_was_made(tmp_path, capsys):
+    source, study = write(tmp_path / "p.csv"), tmp_path / "study"
+    command = ["plan", source, "--score", "conf", "--study", study, "--budget", "100"]
+    assert run([str(one) for one in command]) == 0
+    before = {path: path.stat().st_ino for path in (study / "ranking").iterdir()}
+    assert run([str(one) for one in command]) == 0
+    assert {path: path.stat().st_ino for path in (study / "ranking").iterdir()} == before
+    write(source, ROWS[:1500])  # nothing was made of the plan: the new list takes its place
+    capsys.readouterr()
+    assert run([str(one) for one in command]) == 0
+    assert "Replaces the earlier plan" in capsys.readouterr().out
+    assert streameval.select(study).table.column("id").to_pylist() < [ROWS[1500][0]]
+    write(source, ROWS[:1000])
+    assert "holds a plan of another list" in refused(capsys, *command)
+    assert pq.read_table(study / "ranking").num_rows == 1500
+
+
+def test_a_copy_that_was_changed_is_refused(tmp_path, capsys):
+    streameval.plan(write(tmp_path / "p.csv"), tmp_path / "s", score="conf", budget=100)
+    (part,) = (tmp_path / "s" / "ranking").glob("*.parquet")
+    pq.write_table(pq.read_table(part).slice(1), part)
+    assert "fingerprint" in refused(capsys, "select", tmp_path / "s")
+
+
+def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = write(tmp_path / "p.csv", [(*row[:3], int(row[3])) for row in ROWS], ["id", "text", "conf", "good"])
+    pq.write_table(pa.table({"conf": CONF, "good": [int(row[3]) for row in ROWS]}), tmp_path / "p.parquet")
+    of_text = streameval.exact(source, label="good", score="conf")
+    of_table = streameval.exact(tmp_path / "p.parquet", label="good", score="conf")
+    assert of_text.curve.precision_at(100) == of_table.curve.precision_at(100)
+    assert streameval.cost(source).n_items == ITEMS
+    assert streameval.simulate(source, label="good", score="conf", replicates=1).rows
+    before = set(tmp_path.iterdir())
+    for command in (["plan", "p.csv", "--study", "s"], ["exact", "p.csv", "--label", "good"]):
+        assert run([*command, "--score", "conf", "--dry-run"]) == 0
+    assert set(tmp_path.iterdir()) == before
+    assert "workers read Parquet files" in refused(capsys, "exact", "p.csv", "--label", "good", "--engine", "spark")
+
+
+def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, monkeypatch):
+    from streameval.copies import texts
+
+    source, states = write(tmp_path / "p.csv"), iter([(1, 1), (2, 2)])
+    monkeypatch.setattr(texts, "_state", lambda path: next(states))
+    message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
+    assert "p.csv: changed while it was read" in message
+    assert not (tmp_path / "s" / "ranking").exists()
