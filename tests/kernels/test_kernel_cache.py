@@ -154,7 +154,7 @@ def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path):
     """A file system that nobody can write to, and a user without a home."""
     cache, home = tmp_path / "cache", "/nonexistent"
     assert python(ANNOUNCED, cache).stdout == ONCE.format(kernel="draw.mix64") + "\n"
-    frozen = "mount --bind {0} {0} && mount -o remount,ro,bind {0} && exec {1} -c '{2}'"
+    frozen = 'mount --bind "{0}" "{0}" && mount -o remount,ro,bind "{0}" && exec "{1}" -c' + " '{2}'"
     script = frozen.format(cache, sys.executable, ANNOUNCED)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "HOME": home}
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]

@@ -13,6 +13,7 @@ VERBS = {one: made for one in streameval.__all__ if hasattr(made := getattr(stre
 GIVEN = {  # what each has to be given besides
     "plan": ("list", "study"), "grow": ("study",), "judge": ("study", "answers"), "adopt": ("list", "study", "labels"),
     "select": ("study",), "evaluate": ("study",), "exact": ("list",), "cost": (1_000,), "simulate": ("list",),
+    "scan_ranking": ("list",),
 }  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def refused(verb, *given, **named):
 
 def test_every_function_that_takes_options_is_tried():
     loose = {one for one in streameval.__all__ if inspect.isfunction(made := getattr(streameval, one))
-             and made.__module__.startswith("streameval.verbs.")
+             and made.__module__.startswith(("streameval.verbs.", "streameval.rankings.lazy_frame"))
              and any(own.kind is own.VAR_KEYWORD for own in inspect.signature(made).parameters.values())}  # fmt: skip
     assert loose == {*VERBS} == {*GIVEN}
 

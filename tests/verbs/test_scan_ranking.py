@@ -305,3 +305,10 @@ def test_a_frame_goes_to_another_process(stored):
     frame = streameval.scan_ranking(stored, score="conf")
     again = pickle.loads(pickle.dumps(frame))
     assert again.head(3).collect().equals(frame.head(3).collect())
+
+
+@pytest.mark.parametrize("kind", [pl.UInt8, pl.Int8, pl.Int16, pl.UInt64, pl.Int128])
+def test_ranks_may_be_given_in_types_that_n_does_not_fit_into(kind):
+    frame = streameval.scan_ranking(pa.table({"id": np.arange(70_000)}))
+    few = frame.filter(pl.col("rank").is_in(pl.Series([3, 20], dtype=kind).implode())).collect()
+    assert few["id"].to_list() == [2, 19]
