@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -17,14 +18,6 @@ from streameval.study import Study
 ITEMS = 3_000
 TABLE = pa.table({"id": [f"{i:05d}" for i in range(ITEMS)], "conf": [(i * 7919 % ITEMS) / ITEMS for i in range(ITEMS)]})
 QUERY = "SELECT id AS \"item #\", conf FROM preds WHERE id <> '#' ORDER BY id"
-
-
-def refused(capsys, *arguments, status=2):
-    capsys.readouterr()
-    assert run([str(one) for one in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1, message
-    return message
 
 
 def duckdb_file(path, table=TABLE):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -33,14 +34,6 @@ def write(path, rows=ROWS, head=HEAD):
             writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
             writer.writerows([head, *rows])
     return path
-
-
-def refused(capsys, *arguments, status=2):
-    capsys.readouterr()
-    assert run([str(one) for one in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1, message
-    return message
 
 
 @pytest.mark.parametrize("name", KINDS)

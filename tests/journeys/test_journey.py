@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -115,15 +116,6 @@ def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_pat
     other = ["0.2" if one == "0.1" else one for one in SMALL]
     assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *other]) == 2
     assert "epsilon 0.1 then, 0.2 now" in capsys.readouterr().err
-
-
-def refused(capsys, *arguments):
-    capsys.readouterr()
-    assert run([str(a) for a in arguments]) == 2
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1
-    assert "Traceback" not in message
-    return message
 
 
 def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
