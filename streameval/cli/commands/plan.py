@@ -144,11 +144,10 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-    given = dict(asked.given)
-    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, given)
+    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, dict(asked.given))
     options = asked.flags.options()
     with progress("rows", output) as bar, for_a_while(list(asked.ranking), options, bar) as source:
-        drawn = draw(source, chosen, options, given, bar)
+        drawn = draw(source, chosen, options, bar)
         made, opened = drawn.plan, drawn.ranking
         labels = made.table.num_rows
         forecast = opened.forecast(made.ranks, opened.columns())
