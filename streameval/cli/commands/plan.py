@@ -132,7 +132,7 @@ def _plan(asked: _ToPlan, output: Output) -> None:
     record(study, "plan", read, files, output)
     again = ", as planned before" if there else ""
     head = f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
-    lines = [head, *_replaced(replaced, made), *_copied(study, made), *_told(made), *left, _seed(made), *doubts(made)]
+    lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made), *doubts(made)]
     output.say(result, [*lines, next_stop(folder, made)])
 
 
@@ -179,11 +179,11 @@ def _replaced(before: Plan | None, made: Plan) -> list[str]:
     return [f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}."]
 
 
-def _copied(study: Path, made: Plan) -> list[str]:
+def _copied(study: Study, made: Plan) -> list[str]:
     """Where the list is, if it is no Parquet."""
     if "copied" not in made.location:
         return []
-    return [f"The list was read into {study / 'ranking'}, and every later command reads it there."]
+    return [f"The list was read into {study.list_copy}, and every later command reads it there."]
 
 
 def _seed(made: Plan) -> str:
