@@ -14,6 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.copies import texts
 from streameval.rows.options import RankingOptions
+from streameval.stores.local import LocalStore
 
 ITEMS = 2_000
 CONF = np.round(np.random.default_rng(3).permutation(ITEMS) / ITEMS, 4)
@@ -171,10 +172,8 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
 
 
 def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, monkeypatch):
-    from streameval.copies import texts
-
     source, states = write(tmp_path / "p.csv"), iter([(1, 1), (2, 2)])
-    monkeypatch.setattr(texts, "_state", lambda path: next(states))
+    monkeypatch.setattr(LocalStore, "state", lambda self, path: next(states))
     message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
     assert "p.csv: changed while it was read" in message
     assert not (tmp_path / "s" / "ranking").exists()
