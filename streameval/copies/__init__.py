@@ -42,11 +42,13 @@ class Unread(ABC):
         places: What finds it again, without what may be secret.
         options: What describes the ranking.
         content: Hash of what will be read, which is then the same, in the same order; None where only reading tells.
+        without_rows: Hint where there is no row.
     """
 
     places: tuple[str, ...]
     options: RankingOptions
     content: str | None
+    without_rows: str = "a ranking needs at least one item"
 
     @property
     def name(self) -> str:

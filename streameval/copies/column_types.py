@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.readers import ROW, Opened, distinct
+from streameval.text import those_with
 
 TEXT = "VARCHAR"
 _KINDS = ("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP")  # the first that fits is taken
@@ -133,7 +134,7 @@ def _refuse_scores(connection: Connection, opened: Opened, score: tuple[str, str
     if not count:
         return
     ((text,),) = connection.execute(f"SELECT left({column}, 40) FROM se_given WHERE {ROW} = {row}").fetchall()
-    where = f"{opened.name}: {count:,} rows have"
+    where = f"{opened.name}: {those_with(count, 'row')}"
     first = f"(first: row {row:,}{_line(opened, row)})"
     if not misfit:
         raise InputError(f"{where} no {name} {first}", "every item needs a score, or put these last with --nan=last")

@@ -60,6 +60,8 @@ class RowsOnce(Unread):
         self, places: tuple[str, ...], options: RankingOptions, reader: pa.RecordBatchReader, content: str | None = None
     ) -> None:
         self.places, self.options, self.content, self._reader = places, options, content, reader
+        if places == (IN_MEMORY,):
+            self.without_rows = "a reader gives its rows once: make a new one, if this was read before"
 
     @property
     def name(self) -> str:

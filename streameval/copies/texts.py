@@ -24,6 +24,7 @@ from streameval.stores import is_remote
 from streameval.stores.local import LOCAL
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
+from streameval.text import number_of
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -115,7 +116,7 @@ class Texts(Unread):
                                  "give all files the same columns")  # fmt: skip
         found = reduce(ColumnTypes.met, each)
         if not found.rows:
-            raise NoRowsError(f"{self.name}: no rows", "a ranking needs at least one item")
+            raise NoRowsError(f"{self.name}: no rows", self.without_rows)
         return found
 
     def _surveyed(self, file: str) -> ColumnTypes:
@@ -176,6 +177,6 @@ def _refuse_rejected(opened: Opened) -> None:
     rejected = opened.rejected().table
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]
-        raise InputError(f"{opened.name}: {rejected.num_rows:,} rows are not of {len(opened.columns)} columns "
+        raise InputError(f"{opened.name}: {number_of(rejected.num_rows, 'row')} cannot be read "
                          f"(first: row {first['row']:,}: {' '.join(first['said'].split())[:100]})",
                          "mend or remove them: a ranking has no rows that cannot be read")  # fmt: skip

@@ -99,8 +99,9 @@ def _split(connection: Connection, path: str, form: str) -> None:
         f"SELECT count(*), min(place) FROM {form} WHERE len(field) <> {_FIELDS[form]} OR {numbers}"
     ).fetchall()[0]
     if wrong:
-        raise InputError(f"{path}: {wrong:,} lines are not of {_FIELDS[form]} fields, with numbers where they belong "
-                         f"(first: line {line:,})", "mend or remove them")  # fmt: skip
+        are = "line is" if wrong == 1 else "lines are"
+        raise InputError(f"{path}: {wrong:,} {are} not of {_FIELDS[form]} fields, with numbers where they belong "
+                         f"(first: line {line:,})", "mend or remove what is wrong")  # fmt: skip
 
 
 def _refuse_two_judgements(connection: Connection, path: str) -> None:

@@ -143,7 +143,7 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
     groups = _groups(_after(ahead(unread.batches()), before))
     write_parts(room, unread.schema, groups, told, finished, begun.parts)
     if not written:
-        raise NoRowsError(f"{unread.name}: no rows", "a ranking needs at least one item")
+        raise NoRowsError(f"{unread.name}: no rows", unread.without_rows)
     record = {"source": list(unread.places), "content": unread.content, "rows": written}
     atomic.write_all({room / RECORD: atomic.json_object(record)})
     (room / _BEGUN).unlink(missing_ok=True)

@@ -102,10 +102,16 @@ class Study:
 
     @contextmanager
     def planning(self) -> Iterator[None]:
-        """As `changing`, where there may be no study yet: its folder is made."""
+        """As `changing`, where there may be no study: its folder is made, and removed if nothing comes to be in it."""
+        there = self.folder.exists()
         atomic.make_folder(self.folder)
         with self._locked():
-            yield
+            try:
+                yield
+            except BaseException:
+                if not there:
+                    locks.remove_empty(self.folder)
+                raise
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
