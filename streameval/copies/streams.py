@@ -29,7 +29,7 @@ def accepts(source: Any) -> bool:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Ask for the rows."""
     made = _reader_of(source) or (lambda: pa.RecordBatchReader.from_stream(source))
     yield RowsOnce((IN_MEMORY,), options, call_library(_NAME, made))

@@ -70,7 +70,7 @@ def _files(path: str, file_order: str | None) -> list[str]:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[Texts]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[Texts]:
     """Find the files; those of an object store are copied to this machine for a while."""
     given = [file for path in paths_of(source) for file in _files(path, options.file_order)]
     with ExitStack() as stack:

@@ -49,7 +49,7 @@ def _form(path: str) -> str | None:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Read the lines, and join the judgements to them."""
     (given,) = paths_of(source)
     path, _, judged = given.removeprefix(_SCHEME).partition("#")

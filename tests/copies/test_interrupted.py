@@ -100,7 +100,7 @@ import os, signal, sys
 from streameval.copies import write
 from streameval.stores import partitioned
 write._GROUP_ROWS, partitioned._PART_BYTES = write._STEP, 100_000
-at, put, fill = sys.argv[1], write.put, write._fill
+at, replace_copy, fill = sys.argv[1], write.replace_copy, write._fill
 
 def killed(*given):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -115,7 +115,7 @@ elif at == "record":
     write.atomic.json_object = killed
 else:
     import streameval.study.list_copy as list_copy
-    list_copy.put = killed if at == "before" else lambda *given: (put(*given), killed())
+    list_copy.replace_copy = killed if at == "before" else lambda *given: (replace_copy(*given), killed())
 from streameval.cli import run
 run(sys.argv[2:])
 """

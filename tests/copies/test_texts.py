@@ -191,7 +191,7 @@ def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_pat
         line = "{},{}\n" if name.endswith("csv") else '{{"id":{},"s":{}}}\n'
         file.writelines(line.format(i, i * 7919 % 100) for i in range(n))
     for _ in range(2):
-        with texts.opened(path, RankingOptions(score="s")) as unread:
+        with texts.open_list(path, RankingOptions(score="s")) as unread:
             ids = np.concatenate([batch.column("id").to_numpy() for batch in unread.batches()])
         assert np.array_equal(ids, np.arange(n))
 

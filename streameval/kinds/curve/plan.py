@@ -19,7 +19,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.list_copy import in_study, with_copy
+from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
@@ -53,7 +53,7 @@ def planned(
     before, how = planned_ids(folder), drawing(folder, method, seed, by, parameters)
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
-    drawn = draw(in_study(folder, ranking, options, progress), how, options, progress)
+    drawn = draw(materialize(folder, ranking, options, progress), how, options, progress)
     made = with_copy(drawn.plan, folder)
     with folder.planning():
         save_unless_planned(folder, before, made)
