@@ -16,9 +16,9 @@ from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.labelling.reading import read_votes
-from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import FIXED_SIZE
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import option, split, takes
 from streameval.questions.cutoffs import number

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
+from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge
 from streameval.labelling.votes import Votes
 from streameval.methods import Method, create, refuse_alpha_with_budget
-from streameval.options import option, own
+from streameval.options import own
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -24,21 +25,6 @@ from streameval.study.planning import fresh_seed, known_seed, planned_ids, plann
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
-
-
-@dataclass(frozen=True)
-class JudgeColumn:
-    """The judge that answers in a column of the list."""
-
-    judge: str | None = option(
-        None,
-        "Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong "
-        "anywhere: the better it is, the narrower the bounds.",
-    )
-    judge_classes: str | Sequence[float] | None = option(
-        None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."
-    )
-
 
 OPTIONS = (JudgeColumn, Reuse)
 
