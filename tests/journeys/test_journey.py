@@ -135,7 +135,7 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "1.5")
     assert "window is 0" in plan(folder, "--method", "paula", "--window", "0")
     assert "not a number or a date" in plan(folder, "--score", "item")
-    assert "without a score column" in plan(folder, "--ascending")
+    assert "--ascending is for a ranking by score, and no score is named" in plan(folder, "--ascending")
     assert "no column 'itm'" in plan(folder, "--score", "conf", "--key", "itm")
     assert "too little" in plan(folder, "--score", "conf", "--memory", "0.001")
     raw = (folder / "part-1.parquet").read_bytes()
