@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.readme import markdown, write_section
 from streameval.methods import create
-from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.types import Labels, Plan
 

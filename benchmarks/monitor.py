@@ -20,8 +20,8 @@ from benchmarks.readme import markdown, write_section
 from streameval.curve.runs import STAKES, Days
 from streameval.kernels.martingale import evidence
 from streameval.methods import create
-from streameval.methods.loguniform import LogUniform
 from streameval.methods.loguniform.design import Blocks
+from streameval.methods.loguniform.method import LogUniform
 
 N_ITEMS, CUTOFF, DAYS, DROP_ON = 20_000, 5_000, 365, 183
 DELTA = 0.05

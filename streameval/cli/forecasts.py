@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from streameval.text import number_of
+
 if TYPE_CHECKING:
     from streameval.parquet.account import Forecast
     from streameval.study.label_tables import LabelTable
@@ -41,12 +43,13 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
     lines = []
     read = facts["would_read"]
     if read["files"]:
-        lines.append(f"Would read {read['row_groups']:,} row groups of {read['files']:,} files: {_what(read)}.")
+        groups, files = number_of(read["row_groups"], "row group"), number_of(read["files"], "file")
+        lines.append(f"Would read {groups} of {files}: {_what(read)}.")
     if read["pages"] and read["whole_chunks"]:
         lines.append(f"{read['whole_chunks']:,} of these column chunks have no page index and are read whole.")
     for table in facts["labels"]:
         size = "a query" if table["bytes"] is None else f"{table['bytes'] / 1e6:,.1f} MB"
-        rows = "" if table["rows"] is None else f", {table['rows']:,} rows"
+        rows = "" if table["rows"] is None else f", {number_of(table['rows'], 'row')}"
         lines.append(f"Would read {table['source']} ({size}{rows}).")
     writes = facts["would_write"]
     return [*lines, f"Would write {', '.join(writes)}." if writes else "Would write nothing."]
@@ -55,5 +58,5 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
 def _what(read: dict[str, Any]) -> str:
     if read["rows_to_scan"]:
         return f"the scores of {read['rows_to_scan']:,} rows, {read['least_scans']} times or more, then the items"
-    pages = f"{read['pages']:,} pages" if read["pages"] else f"{read['whole_chunks']:,} column chunks"
+    pages = number_of(read["pages"], "page") if read["pages"] else number_of(read["whole_chunks"], "column chunk")
     return f"{pages}, {read['bytes'] / 1e6:,.1f} MB"

@@ -19,6 +19,14 @@ _PACKAGE = "streameval.check"
 _NO_XML = {0xFFFE: "\N{REPLACEMENT CHARACTER}", 0xFFFF: "\N{REPLACEMENT CHARACTER}"}
 
 
+def refuse_place(path: Path) -> None:
+    """Refuse a place where no file can be, before anything is read; folders are not made."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder", f"name a file, such as {path / 'check.md'}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent}: no such folder", "check the spelling, or make it first")
+
+
 def append_markdown(path: Path, title: str, rows: list[list[str]], sentence: str) -> None:
     """Add a table to a file; what stands there stays.
 

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from streameval.cli.options import AnyFlags, Flags, flag_type, in_panel, with_flags
 from streameval.cli.panels import JUDGE, STAGES, of_methods
-from streameval.methods import available
+from streameval.methods import declared
 
-METHODS = available()
+METHODS = declared()
 _PANELS = {
     **dict.fromkeys(("stages", "growing", "adaptive"), STAGES),
     **dict.fromkeys(("judge_sample", "judge_accuracy"), JUDGE),
@@ -53,10 +53,10 @@ def _defaults(declared: Mapping[str, Field[Any]]) -> str:
 def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
     """Give a class a flag for every parameter; where it is not given, each method takes its own default."""
     made, types = {}, {name: get_type_hints(method) for name, method in METHODS.items()}
-    for key, declared in owners().items():
-        hints = [types[name][key] for name in declared]
-        panel = _PANELS.get(key) or of_methods([*declared], [*METHODS])
-        made[key] = in_panel(flag_type(reduce(or_, [*hints, None])), panel), None, _help(declared)
+    for key, fields_of in owners().items():
+        hints = [types[name][key] for name in fields_of]
+        panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
+        made[key] = in_panel(flag_type(reduce(or_, [*hints, None])), panel), None, _help(fields_of)
     return Parameter(name="*")(with_flags(cls, made))
 
 

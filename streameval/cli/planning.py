@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.options import Flags, flags_of
 from streameval.cli.panels import JUDGE, MANY, REUSE
-from streameval.kinds.curve.plan import JudgeColumn
+from streameval.judges.options import JudgeColumn
+from streameval.labelling.options import ReuseOptions
 from streameval.queries.options import RankingsDraw
-from streameval.study.reuse import Reuse
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -20,7 +20,7 @@ class JudgeFlags(Flags):
     """The judge that answers in a column of the list."""
 
 
-@flags_of(Reuse, panel=REUSE)
+@flags_of(ReuseOptions, panel=REUSE)
 class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 

@@ -4,7 +4,7 @@ A kind of source is a file in this folder, found by name, with
 
 - `READS`: what it reads, for people;
 - `accepts(source)`: whether a source is of this kind; of at most one kind every source is;
-- `opened(source, options)`: a context that yields it as an `Unread`.
+- `open_list(source, options)`: a context that yields it as an `Unread`.
 
 What can be read where it lies (`streameval.rows`) is of none of these kinds. `write` writes the files.
 """
@@ -42,11 +42,13 @@ class Unread(ABC):
         places: What finds it again, without what may be secret.
         options: What describes the ranking.
         content: Hash of what will be read, which is then the same, in the same order; None where only reading tells.
+        without_rows: Hint where there is no row.
     """
 
     places: tuple[str, ...]
     options: RankingOptions
     content: str | None
+    without_rows: str = "a ranking needs at least one item"
 
     @property
     def name(self) -> str:
@@ -105,12 +107,12 @@ def kind_of(source: Any) -> ModuleType | None:
     return next((one for one in kinds if "accepts" in vars(one) and one.accepts(source)), None)
 
 
-def opened(source: Any, kind: ModuleType, options: RankingOptions) -> AbstractContextManager[Unread]:
+def open_list(source: Any, kind: ModuleType, options: RankingOptions) -> AbstractContextManager[Unread]:
     """Open a source of a kind; see `Unread`."""
     (source,) = source if isinstance(source, list | tuple) and len(source) == 1 else (source,)
     if options.where is not None:
         raise InputError("--where chooses Parquet files by partition", "choose rows in a query, or before")
-    found: AbstractContextManager[Unread] = kind.opened(source, options)
+    found: AbstractContextManager[Unread] = kind.open_list(source, options)
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.readers import ROW, Opened, distinct
+from streameval.text import those_with
 
 TEXT = "VARCHAR"
 _KINDS = ("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP")  # the first that fits is taken
@@ -66,8 +67,8 @@ def types_of(connection: Connection, opened: Opened, score: str | None, nan: str
         raise InputError(f"{opened.name}: there is no column '{score}'", did_you_mean(score, names))
     some = f"(SELECT * FROM se_given LIMIT {_SAMPLE})"
     asked: dict[str, tuple[str, ...]] = {name: _SCORES if name == score else _KINDS for name in names}
-    near = _fitting(connection, some, aliases, asked, score)
-    found = _fitting(connection, "se_given", aliases, {n: near.fits[n] or asked[n] for n in names}, score, near)
+    sampled = _fitting(connection, some, aliases, asked, score)
+    found = _fitting(connection, "se_given", aliases, {n: sampled.fits[n] or asked[n] for n in names}, score, sampled)
     if score is not None:
         _refuse_scores(connection, opened, (score, aliases[score]), found.fits[score] == (), nan)
     return found
@@ -75,13 +76,15 @@ def types_of(connection: Connection, opened: Opened, score: str | None, nan: str
 
 def _fitting(
     connection: Connection, rows: str, aliases: dict[str, str], asked: dict[str, tuple[str, ...]], score: str | None,
-    near: ColumnTypes | None = None,
+    sampled: ColumnTypes | None = None,
 ) -> ColumnTypes:  # fmt: skip
-    """Which types fit the values of some rows; of types that do not fit the nearest rows, none is tried again."""
-    tried = [(name, kind) for name, kinds in asked.items() for kind in kinds if near is None or near.fits[name] != ()]
-    misfits = [_misfits(quote(aliases[name]), kind, name == score) for name, kind in tried]
+    """Which types fit the values of some rows; of types that do not fit the sampled rows, none is tried again."""
+    tried = [
+        (name, kind) for name, kinds in asked.items() for kind in kinds if sampled is None or sampled.fits[name] != ()
+    ]
+    mismatches = [_mismatches(quote(aliases[name]), kind, name == score) for name, kind in tried]
     there = [f"count({_present(quote(alias), name == score)})" for name, alias in aliases.items()]
-    query = f"SELECT count(*), {', '.join([*there, *misfits])} FROM {rows}"
+    query = f"SELECT count(*), {', '.join([*there, *mismatches])} FROM {rows}"
     (count, *counts) = connection.execute(query).fetchall()[0]
     fits: dict[str, tuple[str, ...] | None] = {
         name: () if present else None for name, present in zip(aliases, counts, strict=False)
@@ -92,7 +95,7 @@ def _fitting(
     return ColumnTypes(fits, count)
 
 
-def _misfits(column: str, kind: str, is_score: bool) -> str:
+def _mismatches(column: str, kind: str, is_score: bool) -> str:
     """How many values a type would not keep, as SQL."""
     value = _present(column, is_score)
     if is_score and kind in ("DOUBLE", "TIMESTAMP"):
@@ -119,23 +122,23 @@ def typed(opened: Opened, types: dict[str, str], score: str | None) -> str:
     return ", ".join(column if kind == TEXT else f"try_cast({column} AS {kind})" for column, kind in columns)
 
 
-def _refuse_scores(connection: Connection, opened: Opened, score: tuple[str, str], misfit: bool, nan: str) -> None:
+def _refuse_scores(connection: Connection, opened: Opened, score: tuple[str, str], mismatch: bool, nan: str) -> None:
     """Refuse scores that are not there, or are no scores, with the first of them."""
     name, column = score[0], quote(score[1])
     value = _present(column, True)
-    wrong = f"{value} IS NOT NULL AND try_cast({value} AS DOUBLE) IS NULL" if misfit else f"{value} IS NULL"
-    if not misfit and nan == "last":
+    wrong = f"{value} IS NOT NULL AND try_cast({value} AS DOUBLE) IS NULL" if mismatch else f"{value} IS NULL"
+    if not mismatch and nan == "last":
         return
     count, row = connection.execute(f"SELECT count(*), min({ROW}) FROM se_given WHERE {wrong}").fetchall()[0]
-    if not count and misfit:
+    if not count and mismatch:
         raise InputError(f"{opened.name}: {name} holds whole numbers that are rounded beside fractions or beyond 2^64",
                          "write smaller ones, in the same order")  # fmt: skip
     if not count:
         return
     ((text,),) = connection.execute(f"SELECT left({column}, 40) FROM se_given WHERE {ROW} = {row}").fetchall()
-    where = f"{opened.name}: {count:,} rows have"
+    where = f"{opened.name}: {those_with(count, 'row')}"
     first = f"(first: row {row:,}{_line(opened, row)})"
-    if not misfit:
+    if not mismatch:
         raise InputError(f"{where} no {name} {first}", "every item needs a score, or put these last with --nan=last")
     hint = "write numbers with a point, as 0.95" if "," in (text or "") else "scores are numbers, dates or times"
     raise InputError(f"{where} a {name} that is no number, such as '{text}' {first}", hint)

@@ -26,7 +26,7 @@ def accepts(source: Any) -> bool:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Ask the query."""
     place = masked_source(source)
     with _answer(source, place.partition("#")[0], options) as reader:

@@ -29,7 +29,7 @@ def accepts(source: Any) -> bool:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Ask for the rows."""
     made = _reader_of(source) or (lambda: pa.RecordBatchReader.from_stream(source))
     yield RowsOnce((IN_MEMORY,), options, call_library(_NAME, made))
@@ -60,6 +60,8 @@ class RowsOnce(Unread):
         self, places: tuple[str, ...], options: RankingOptions, reader: pa.RecordBatchReader, content: str | None = None
     ) -> None:
         self.places, self.options, self.content, self._reader = places, options, content, reader
+        if places == (IN_MEMORY,):
+            self.without_rows = "a reader gives its rows once: make a new one, if this was read before"
 
     @property
     def name(self) -> str:

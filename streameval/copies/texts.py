@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,13 @@ from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
 from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
-from streameval.parquet.files import has_pattern, in_file_order
+from streameval.parquet.files import below, has_pattern, in_file_order, matching
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
+from streameval.stores.local import LOCAL
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
+from streameval.text import number_of
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -41,7 +42,7 @@ def accepts(source: Any) -> bool:
 
 def _holds_text(path: str) -> bool:
     if os.path.isdir(path):
-        return any(map(is_text, _below(path)))
+        return any(map(is_text, below(path)))
     if is_remote(path) or not os.path.isfile(path):
         return (is_remote(path) or has_pattern(path)) and is_text(path)
     return is_text(path) or _reads_as_text(path)
@@ -58,27 +59,18 @@ def _reads_as_text(path: str) -> bool:
     return b"\0" not in head and not head.startswith(b"PAR1") and any(one in first for one in ",\t;|{[")
 
 
-def _below(folder: str) -> list[str]:
-    """Files of a folder, searched deeply, but for names that begin with `_` or `.`."""
-    found = (one.relative_to(folder) for one in Path(folder).rglob("*") if one.is_file())
-    return sorted(one.as_posix() for one in found if not any(part.startswith(("_", ".")) for part in one.parts))
-
-
 def _files(path: str, file_order: str | None) -> list[str]:
     """Files that a path means, in the order that makes their rows the ranking."""
     if os.path.isdir(path):
-        names = [one for one in _below(path) if is_text(one)]
+        names = sorted(filter(is_text, below(path)))
         return [os.path.join(path, one) for one in in_file_order(names, path, file_order)]
-    if not is_remote(path) and not os.path.exists(path):
-        matching = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
-        if not matching:
-            raise InputError(f"{path}: no file matches this pattern" if has_pattern(path) else f"{path}: no such file")
-        return in_file_order(matching, path, file_order)
-    return [path]
+    if is_remote(path) or os.path.exists(path) or not has_pattern(path):
+        return [path]
+    return in_file_order(matching(path), path, file_order)
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[Texts]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[Texts]:
     """Find the files; those of an object store are copied to this machine for a while."""
     given = [file for path in paths_of(source) for file in _files(path, options.file_order)]
     with ExitStack() as stack:
@@ -96,7 +88,7 @@ class Texts(Unread):
 
     def __init__(self, places: tuple[str, ...], files: tuple[str, ...], options: RankingOptions, spill: Path) -> None:
         self.places, self.options, self._files, self._spill = places, options, files, spill
-        self._states = [_state(one) for one in files]
+        self._states = [LOCAL.state(one) for one in files]
         self.content = content_of(files, options)
 
     @property
@@ -124,7 +116,7 @@ class Texts(Unread):
                                  "give all files the same columns")  # fmt: skip
         found = reduce(ColumnTypes.met, each)
         if not found.rows:
-            raise NoRowsError(f"{self.name}: no rows", "a ranking needs at least one item")
+            raise NoRowsError(f"{self.name}: no rows", self.without_rows)
         return found
 
     def _surveyed(self, file: str) -> ColumnTypes:
@@ -151,7 +143,7 @@ class Texts(Unread):
                     last = _check_order(batch.column(batch.num_columns - 1).to_numpy(), last)
                     named = batch.rename_columns([*column_names(opened), ROW])
                     yield named.select(schema.names).cast(schema)
-            if _state(file) != state:
+            if LOCAL.state(file) != state:
                 raise InputError(f"{file}: changed while it was read", "run the command again when it is complete")
 
     @contextmanager
@@ -174,11 +166,6 @@ def content_of(files: Sequence[str], options: RankingOptions) -> str:
     return hashlib.sha256("\0".join([*read, options.score or ""]).encode()).hexdigest()
 
 
-def _state(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
-
-
 def _refuse_twice(opened: Opened, names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -190,6 +177,6 @@ def _refuse_rejected(opened: Opened) -> None:
     rejected = opened.rejected().table
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]
-        raise InputError(f"{opened.name}: {rejected.num_rows:,} rows are not of {len(opened.columns)} columns "
+        raise InputError(f"{opened.name}: {number_of(rejected.num_rows, 'row')} cannot be read "
                          f"(first: row {first['row']:,}: {' '.join(first['said'].split())[:100]})",
                          "mend or remove them: a ranking has no rows that cannot be read")  # fmt: skip

@@ -49,7 +49,7 @@ def _form(path: str) -> str | None:
 
 
 @contextmanager
-def opened(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
+def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Read the lines, and join the judgements to them."""
     (given,) = paths_of(source)
     path, _, judged = given.removeprefix(_SCHEME).partition("#")
@@ -99,8 +99,9 @@ def _split(connection: Connection, path: str, form: str) -> None:
         f"SELECT count(*), min(place) FROM {form} WHERE len(field) <> {_FIELDS[form]} OR {numbers}"
     ).fetchall()[0]
     if wrong:
-        raise InputError(f"{path}: {wrong:,} lines are not of {_FIELDS[form]} fields, with numbers where they belong "
-                         f"(first: line {line:,})", "mend or remove them")  # fmt: skip
+        are = "line is" if wrong == 1 else "lines are"
+        raise InputError(f"{path}: {wrong:,} {are} not of {_FIELDS[form]} fields, with numbers where they belong "
+                         f"(first: line {line:,})", "mend or remove what is wrong")  # fmt: skip
 
 
 def _refuse_two_judgements(connection: Connection, path: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.copies import Unread, kind_of, opened
+from streameval.copies import Unread, kind_of, open_list
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
@@ -68,7 +68,7 @@ def for_a_while(source: Any, options: RankingOptions, progress: Progress = silen
     if kind is None:
         yield source
         return
-    with temporary_folder("streameval-work") as folder, opened(source, kind, options) as unread:
+    with temporary_folder("streameval-work") as folder, open_list(source, kind, options) as unread:
         write_copy(unread, folder / "list", progress)
         yield str(folder / "list")
 
@@ -81,7 +81,7 @@ def record_of(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def put(room: Path, folder: Path) -> None:
+def replace_copy(room: Path, folder: Path) -> None:
     """Move a copy to its place, whatever copy is there."""
     if folder.exists():
         old = folder.with_name(f".{folder.name}.old")
@@ -129,7 +129,7 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
     atomic.make_folder(room)
     before, written = begun.rows, begun.rows
 
-    def told(rows: int) -> None:
+    def count_rows(rows: int) -> None:
         nonlocal written
         written = before + rows
         progress(written, unread.n_rows)
@@ -141,9 +141,9 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
 
     announce(progress, Step("read", unread.n_rows))
     groups = _groups(_after(ahead(unread.batches()), before))
-    write_parts(room, unread.schema, groups, told, finished, begun.parts)
+    write_parts(room, unread.schema, groups, count_rows, finished, begun.parts)
     if not written:
-        raise NoRowsError(f"{unread.name}: no rows", "a ranking needs at least one item")
+        raise NoRowsError(f"{unread.name}: no rows", unread.without_rows)
     record = {"source": list(unread.places), "content": unread.content, "rows": written}
     atomic.write_all({room / RECORD: atomic.json_object(record)})
     (room / _BEGUN).unlink(missing_ok=True)

@@ -106,11 +106,8 @@ def _linked(library: Any) -> None:
     library._finalized = True
 
 
-def ahead(made: Any, signature: str) -> bool:
-    """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
-    if numba.config.DISABLE_JIT:
-        return False
-    wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
+def made_ahead(made: Any, wanted: Any) -> bool:
+    """Compile one of numba's signatures of what `compiled` returned; returns False where it was there already."""
     if made._cache.holds(wanted, cpu_target.target_context.codegen()):
         return False
     with held():

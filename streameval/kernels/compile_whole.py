@@ -34,11 +34,8 @@ def part(linked: Callable[..., Any], options: KernelOptions) -> Any:
     return compiled(linked, linked, options, lambda: None)
 
 
-def ahead(made: Any, signature: str) -> bool:
-    """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
-    if numba.config.DISABLE_JIT:
-        return False
-    wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
+def made_ahead(made: Any, wanted: Any) -> bool:
+    """Compile one of numba's signatures of what `compiled` returned; returns False where it was there already."""
     with held():
         made.compile(wanted)
     return not made.stats.cache_hits

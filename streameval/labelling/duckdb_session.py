@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     Connection: TypeAlias = duckdb.DuckDBPyConnection
 else:
     Connection = Any  # who plans needs no database, and it takes long to import
+
+DAMAGED = "the file is cut short or damaged: get it again"
+_OF_THE_SYSTEM = re.compile(r'Did you mean "(pg_|sqlite_|duckdb_|pragma_|information_schema\.)')  # tables of no user
 
 
 @contextmanager
@@ -53,13 +57,15 @@ def one_line_errors(
 
     try:
         yield
-    except (duckdb.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{source}: cannot be read ({_first_line(error)})", DAMAGED) from error
+    except duckdb.Error as error:
         raise outside_trouble(error) or InputError(f"{source}: cannot be read ({_first_line(error)})", hint) from error
 
 
 def _first_line(error: BaseException) -> str:
     """DuckDB's message, without the query and the advice for its own interface."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not _OF_THE_SYSTEM.match(line)]
     kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
     return "; ".join(kept[:3])[:300] if kept else type(error).__name__
 

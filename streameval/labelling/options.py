@@ -149,3 +149,23 @@ class KnownPositives:
         "Column that names the item in --positives and in the list. Without it every row is a positive that is not "
         "among the items to label.",
     )
+
+
+@dataclass(frozen=True)
+class ReuseOptions:
+    """Drawing the same items in every version of a ranking, and which labels they bring."""
+
+    on: str | tuple[str, ...] | None = option(
+        None,
+        "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another "
+        "version draws nearly the same (needs --seed), and labels are joined by the first.",
+    )
+    reuse: Any = option(
+        None,
+        "Labels that items got for any earlier version, with --on and --seed; or its study, which knows both. With "
+        "--dry-run: how many labels are left to ask for.",
+    )
+    label: str | None = option(None, "Column with the label (default label).")
+    labels_unseen_by_model: Literal["yes", "no"] | None = option(
+        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+    )

@@ -2,29 +2,31 @@
 
 A method is one file in this folder with a frozen dataclass that inherits from `Method`: its fields are its parameters
 and carry their help, and a module-level `METHOD` names the class. It is found by name; nothing else has to be edited,
-and its parameters are flags of the command line. It knows no files.
+and its parameters are flags of the command line. It knows no files. A method that is a folder has `METHOD` in its
+file `method`, and in the folder itself `PARAMETERS`, the class with the fields: help texts load no more than that.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
-import numpy as np
-
-from streameval.curve import Curve
-from streameval.curve.estimated import YieldEstimate
-from streameval.curve.pooling import odds_of, pooled
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.options import check_type, option, plain
+from streameval.options import check_type, plain
 from streameval.text.options import flag
-from streameval.types import Claim, Labels, Plan
-from streameval.typing import FloatArray, Int64Array
+
+if TYPE_CHECKING:  # help texts name the parameters of methods, and need none of this
+    from streameval.curve import Curve
+    from streameval.curve.estimated import YieldEstimate
+    from streameval.types import Labels, Plan
+    from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
@@ -96,6 +98,10 @@ class Method(Protocol):
 
         A draw at random weighs each label by the inverse of its probability.
         """
+        import numpy as np
+
+        from streameval.curve.pooling import odds_of, pooled
+
         drawn = isinstance(self, DrawsAtRandom) and not plan.labels_seen_by_model
         odds = odds_of(cast(Any, self).weights(plan), labels.known) if drawn else np.zeros(plan.ranks.size)
         return pooled(plan.n_items if self.at is None else self.at, labels.rank, labels.label, odds)
@@ -184,12 +190,27 @@ def available() -> dict[str, type[Method]]:
     return {name: method for name, method in _all(tuple(__path__)).items() if method.planned}
 
 
+def declared() -> dict[str, type[Method]]:
+    """Parameters of every method that plans by name, in alphabetical order; nothing else of a folder is loaded."""
+    kinds = (getattr(module, "PARAMETERS", None) or getattr(module, "METHOD", None) for module in _modules(__path__))
+    return {kind.name: kind for kind in sorted(filter(None, kinds), key=lambda kind: kind.name) if kind.planned}
+
+
 @cache
 def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
     """Methods of some folders, which are looked through once: plans by slices make methods by the hundred."""
-    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(folders))
-    methods = {module.METHOD.name: module.METHOD for module in modules if hasattr(module, "METHOD")}
+    places = [f"{one.__name__}.method" if hasattr(one, "__path__") else one.__name__ for one in _modules(folders)]
+    methods = {method.name: method for method in (importlib.import_module(place).METHOD for place in places)}
     return dict(sorted(methods.items()))
+
+
+def _modules(folders: Iterable[str]) -> Iterator[ModuleType]:
+    """Files with a `METHOD`, and folders that have a file `method`."""
+    for folder in folders:
+        for info in pkgutil.iter_modules([folder]):
+            place = Path(folder, info.name, "method.py") if info.ispkg else Path(folder, f"{info.name}.py")
+            if place.exists() and b"\nMETHOD = " in place.read_bytes():
+                yield importlib.import_module(f"{__name__}.{info.name}")
 
 
 def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
@@ -225,6 +246,10 @@ def method_of(plan: Plan) -> Method:
 
 def grid_of(plan: Plan) -> Int64Array:
     """Ranks that the curve's table will show: the plan decides them, not the labels."""
+    import numpy as np
+
+    from streameval.types import Labels
+
     return method_of(plan).curve(plan, Labels.of(plan, np.full(plan.ranks.size, -1))).grid
 
 
@@ -240,43 +265,12 @@ def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, 
 
 def parameters_of_any() -> list[str]:
     """Names of the parameters of all methods."""
-    return [name for method in available().values() for name in parameter_names(method)]
+    return [name for method in declared().values() for name in parameter_names(method)]
 
 
 def parameter_names(method: type[Method]) -> list[str]:
     """Names of a method's parameters, in order."""
     return [field.name for field in fields(cast(Any, method)) if field.init]
-
-
-@dataclass(frozen=True)
-class Sampled(Method):
-    """What methods that draw ranks at random have in common: parameters, and what they are checked for."""
-
-    alpha: float = option(0.08, ALPHA)
-    confidence: float = option(0.95, "Probability of the claim.")
-    min_precision: float = option(0.5, "Precision that the list is expected to keep.")
-    budget: int | None = option(None, BUDGET)
-
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_confidence(self.confidence)
-        if not 0 < self.min_precision <= 1:
-            raise InputError(f"--min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
-
-    def claim_of(self, plan: Plan, labels: Labels) -> Claim:
-        """What the bounds promise: nothing is left to chance where every item is labelled."""
-        if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
-            return Claim("exact", 1.0, "nothing")
-        if plan.labels_seen_by_model:
-            return Claim("none", None, ASSUMES_THE_DRAW)
-        return Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
-
-    def contradicted(self, what: str) -> tuple[str, ...]:
-        """Say that bounds contradict themselves."""
-        return (f"{what}, which happens in fewer than {1 - self.confidence:.1%} of draws: check that these labels "
-                "belong to these ranks.",)  # fmt: skip
 
 
 def check_items(n_items: int) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from streameval.errors import InputError
-from streameval.methods import Method, Sampled, check_stages
+from streameval.methods import Method, check_stages
+from streameval.methods.sampled import Sampled
 from streameval.options import option
 from streameval.text.options import flag
-from streameval.types import Labels, Plan
+
+if TYPE_CHECKING:
+    from streameval.types import Labels, Plan
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.order_keys import LAST
 from streameval.order.scores import ScoreOrder
-from streameval.rows import ColumnBounds
 from streameval.typing import BoolArray, Int64Array, UInt64Array
+
+if TYPE_CHECKING:
+    from streameval.rows import ColumnBounds
 
 
 @dataclass(frozen=True)

@@ -113,13 +113,17 @@ def _objects(path: str, file_order: str | None) -> list[DataFile]:
     return _in_order(root, chosen, path, file_order)
 
 
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
+
+
 def _is_data(name: str) -> bool:
-    return name.lower().endswith(SUFFIXES) and not any(part.startswith(("_", ".")) for part in name.split("/"))
+    return _is_parquet(name) and not any(part.startswith(("_", ".")) for part in name.split("/"))
 
 
 def _folder(path: str, file_order: str | None) -> list[DataFile]:
     _refuse_table_formats(path)
-    return _named(path, sorted(_walk(path)), file_order)
+    return _named(path, sorted(filter(_is_parquet, below(path))), file_order)
 
 
 def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
@@ -140,10 +144,16 @@ def _in_order(path: str, names: list[str], where: str, file_order: str | None) -
     ]
 
 
-def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
+def matching(pattern: str) -> list[str]:
+    """List the files that a pattern means, sorted as texts; an `InputError` where there is none."""
     paths = sorted(p for p in glob.glob(pattern, recursive=True) if os.path.isfile(p))
     if not paths:
         raise InputError(f"{pattern}: no file matches this pattern")
+    return paths
+
+
+def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
+    paths = matching(pattern)
     root = os.path.dirname(_GLOB.split(pattern, maxsplit=1)[0])
     for folder in {os.path.dirname(p) for p in paths}:
         _refuse_table_formats(folder)
@@ -153,15 +163,16 @@ def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
     ]
 
 
-def _walk(folder: str, above: str = "") -> Iterator[str]:
+def below(folder: str, above: str = "") -> Iterator[str]:
+    """Name the files of a folder, searched deeply, but for what begins with `_` or `.`; refuses Delta and Iceberg."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(("_", ".")):
                 continue
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
-                yield from _walk(entry.path, f"{above}{entry.name}/")
-            elif entry.name.lower().endswith(SUFFIXES) and entry.is_file():
+                yield from below(entry.path, f"{above}{entry.name}/")
+            elif entry.is_file():
                 yield above + entry.name
 
 
@@ -191,7 +202,7 @@ def _is_table(folder: str, kind: str) -> InputError:
 
 def holds_parquet(path: str) -> bool:
     """Whether a local path is called as Parquet files are, or is a folder with one of them."""
-    return path.lower().endswith(SUFFIXES) or (os.path.isdir(path) and next(_walk(path), None) is not None)
+    return _is_parquet(path) or (os.path.isdir(path) and any(map(_is_parquet, below(path))))
 
 
 def has_pattern(path: str) -> bool:

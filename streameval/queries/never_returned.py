@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -32,10 +31,8 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     Where the table names its items, rows of grade 0 are passed over, so that a table of relevance judgements can be
     given as it is; without names they are refused (InputError), as is a table that cannot be used.
     """
-    given = rows.options.positives
-    given = os.fspath(given) if isinstance(given, os.PathLike) else given
     try:
-        with for_a_while(given, RankingOptions()) as source:
+        with for_a_while(rows.options.positives, RankingOptions()) as source:
             return _read_all(rows, open_ranking(source))
     except NoRowsError:  # every positive was returned
         return rows, []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,7 +92,7 @@ def read_pool(
                              did_you_mean(item, columns) if columns else "run `streameval select` first")  # fmt: skip
         kinds.append(pa.field(item, plain_type(selection.schema.field(item).type)))
     try:
-        with for_a_while(os.fspath(source) if isinstance(source, os.PathLike) else source, RankingOptions()) as place:
+        with for_a_while(source, RankingOptions()) as place:
             rows, table = _positives_of(open_ranking(place), kinds, drawn, label)
     except NoRowsError:
         return Pool(np.zeros(count, np.int64), complete, 0)

@@ -25,7 +25,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     """
     options = options or RankingOptions()
     if options.score is None and (options.ascending or options.key or options.nan != "refuse"):
-        raise InputError("an order by score was described without a score column", "name it with --score COL")
+        given = "--key" if options.key else "--ascending" if options.ascending else "--nan"
+        raise InputError(f"{given} is for a ranking by score, and no score is named", "name it with --score COL")
     rows = open_rows(source, options)
     if options.score is None:
         return Ranking(rows, options)

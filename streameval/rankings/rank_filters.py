@@ -42,9 +42,9 @@ def kept_ranks(condition: pl.Expr, n_items: int) -> Int64Array:
     """
     every = np.array([[1, n_items]])
     if len(_parts(condition, operator.and_)) > 1:
-        return reduce(lambda a, b: _both(a, kept_ranks(b, n_items), n_items), conjuncts(condition), every)
+        return reduce(lambda a, b: _intersection(a, kept_ranks(b, n_items), n_items), conjuncts(condition), every)
     if len(parts := _parts(condition, operator.or_)) > 1:
-        return _merged([kept_ranks(part, n_items) for part in parts])
+        return _union([kept_ranks(part, n_items) for part in parts])
     inputs = condition.meta.pop()[::-1]
     for recognised in (_compared, _listed, _between, _chosen, _never):
         if (runs := recognised(condition, inputs, n_items)) is not None:
@@ -81,7 +81,7 @@ def _compared(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Arr
     if len(inputs) != 2 or not _is_rank(inputs[0]):
         return None
     found = [name for name in _COMPARED if getattr(inputs[0], name)(inputs[1]).meta.eq(condition)]
-    return _side(found[0], inputs[1], n) if found else None
+    return _comparison_ranks(found[0], inputs[1], n) if found else None
 
 
 def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
@@ -94,7 +94,7 @@ def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
         return None
     values = given.explode().cast(pl.Int64, strict=False)  # N may not fit into their own type
     ranks = values.filter(values.is_between(1, n)).to_numpy()
-    return _merged([np.stack([ranks, ranks], 1)])
+    return _union([np.stack([ranks, ranks], 1)])
 
 
 def _between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
@@ -102,7 +102,7 @@ def _between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Arra
         return None
     for closed, (first, last) in _BETWEEN.items():
         if inputs[0].is_between(inputs[1], inputs[2], closed=closed).meta.eq(condition):
-            return _both(_side(first, inputs[1], n), _side(last, inputs[2], n), n)
+            return _intersection(_comparison_ranks(first, inputs[1], n), _comparison_ranks(last, inputs[2], n), n)
     return None
 
 
@@ -113,7 +113,7 @@ def _chosen(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
     if len(inputs) != 3 or not pl.when(inputs[2]).then(inputs[0]).otherwise(inputs[1]).meta.eq(condition):
         return None
     then, otherwise, when = (kept_ranks(one, n) for one in inputs)
-    return _merged([_both(when, then, n), otherwise])
+    return _union([_intersection(when, then, n), otherwise])
 
 
 def _never(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
@@ -129,13 +129,13 @@ def _is_rank(given: pl.Expr) -> bool:
     return any(given.meta.eq(one) for one in (rank, *(rank.cast(pl.Float64, strict=s) for s in (True, False))))
 
 
-def _side(name: str, given: pl.Expr, n: int) -> Int64Array:
+def _comparison_ranks(name: str, given: pl.Expr, n: int) -> Int64Array:
     """Ranks that a comparison with a number keeps; all where it is none."""
     value = _value(given)
     if value is None or len(value) != 1 or not value.dtype.is_numeric() or value.is_null()[0] or value.is_nan()[0]:
         return np.array([[1, n]])
     first, last = _COMPARED[name](min(max(value[0], 0), n + 1), n)
-    return _merged([np.array([[max(first, 1), min(last, n)]])])
+    return _union([np.array([[max(first, 1), min(last, n)]])])
 
 
 def _value(given: pl.Expr) -> pl.Series | None:
@@ -145,7 +145,7 @@ def _value(given: pl.Expr) -> pl.Series | None:
     return pl.select(given).to_series() if given.meta.is_literal(allow_aliasing=True) else None
 
 
-def _merged(several: Sequence[Int64Array]) -> Int64Array:
+def _union(several: Sequence[Int64Array]) -> Int64Array:
     """Runs of ranks that are in any of several; none of them has to be in order, and some may be empty."""
     runs = np.concatenate(several)
     runs = runs[runs[:, 0] <= runs[:, 1]]
@@ -155,10 +155,10 @@ def _merged(several: Sequence[Int64Array]) -> Int64Array:
     return np.stack([runs[new, 0], ends[np.append(new[1:] - 1, runs.shape[0] - 1)[: new.size]]], 1)
 
 
-def _both(a: Int64Array, b: Int64Array, n: int) -> Int64Array:
+def _intersection(a: Int64Array, b: Int64Array, n: int) -> Int64Array:
     """Ranks that are in both: those that are in the complement of neither."""
-    return _others(_merged([_others(a, n), _others(b, n)]), n)
+    return _complement(_union([_complement(a, n), _complement(b, n)]), n)
 
 
-def _others(runs: Int64Array, n: int) -> Int64Array:
-    return _merged([np.stack([np.append(1, runs[:, 1] + 1), np.append(runs[:, 0] - 1, n)], 1)])
+def _complement(runs: Int64Array, n: int) -> Int64Array:
+    return _union([np.stack([np.append(1, runs[:, 1] + 1), np.append(runs[:, 0] - 1, n)], 1)])

@@ -151,7 +151,9 @@ def half_width_sentence(found: Evaluation) -> str:
 def width_reached(half: Mapping[str, Any]) -> str:
     """How far the bounds are apart, at which rank."""
     if half["alpha"] >= 1 and "all_items" not in half:
-        return f"No positive is proven among the first {_items(half['rank'])}: precision there may be 0."
+        return (
+            f"No half-width: no positive is proven among the first {_items(half['rank'])}, so precision there may be 0."
+        )
     if "all_items" not in half:
         where = ", where it is widest" if half.get("widest", True) else ""
         return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
@@ -162,7 +164,7 @@ def width_reached(half: Mapping[str, Any]) -> str:
 
 
 def _silent(rank: int) -> str:
-    return f"The labels say nothing of the first {_items(rank)}: precision there may be anything from 0 to 100 %."
+    return f"No half-width: the labels say nothing of the first {_items(rank)}, so precision may be 0 to 100 % there."
 
 
 def _items(rank: int) -> str:

@@ -13,25 +13,29 @@ import os
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
-
-import numpy as np
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Protocol
 
 from streameval.errors import InputError
 from streameval.parquet.account import Fallback, Forecast
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
+
+if TYPE_CHECKING:  # help texts name the options of a list, and need none of this
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from streameval.typing import Int64Array
+
+    # decodes the wanted rows of a stretch whole, so many rows at a time
+    WholeReader = Callable[[int], Iterator[pa.Table]]
+    # least and largest value of each unit of a file, None where nothing is known; and their type
+    ColumnBounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
 
 _UNIT_ROWS = 1 << 20
-# decodes the wanted rows of a stretch whole, so many rows at a time
-WholeReader = Callable[[int], Iterator[pa.Table]]
-# least and largest value of each unit of a file, None where nothing is known; and their type
-ColumnBounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
 
 
 @dataclass(frozen=True)
@@ -156,10 +160,15 @@ class Rows(ABC):
 
     def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
         """Read consecutive rows, as a `RowRun` does."""
+        import numpy as np
+
         return self.take(np.arange(first, first + count), list(columns)).table
 
     def take_anywhere(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows at positions that differ, given in any order."""
+        import numpy as np
+        import pyarrow as pa
+
         order = np.argsort(positions, kind="stable")
         taken = self.take(positions[order], columns, progress)
         back = np.empty(order.size, np.int64)

@@ -22,7 +22,7 @@ from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.parts import Part
 from streameval.progress import Progress, silent
-from streameval.rows import ColumnBounds, Rows, Taken, WholeReader
+from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import row_groups
 from streameval.rows.units import Unit
@@ -32,6 +32,7 @@ from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
     from streameval.parquet.read_items import DecodedRows, ReadJob
+    from streameval.rows import ColumnBounds, WholeReader
 
 # row groups of one job at most, pages of one job at least (about), jobs whose pages are found ahead, and pages that
 # one thread reads sooner than two

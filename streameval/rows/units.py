@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+if TYPE_CHECKING:  # help texts name the options of a list, and need neither
+    import pyarrow as pa
 
-from streameval.typing import AnyArray, UInt64Array
+    from streameval.typing import AnyArray, UInt64Array
 
 
 class Unit(ABC):

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -80,13 +80,36 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     if key in mine:
         yield
         return
-    handle = _opened(folder)
+    handle = _held(folder)
     try:
-        _wait(handle, folder)
         mine.add(key)
         yield
     finally:
         mine.discard(key)
+        os.close(handle)
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder that holds nothing but its lock, which this process holds."""
+    with suppress(OSError):
+        if os.listdir(folder) == [NAME]:
+            os.unlink(folder / NAME)
+            os.rmdir(folder)
+
+
+def _held(folder: Path) -> int:
+    """Handle of the lock, once no other process holds it; whoever held it may have removed it with its folder."""
+    while True:
+        handle = _opened(folder)
+        try:
+            _wait(handle, folder)
+            if os.path.samestat(os.fstat(handle), os.stat(folder / NAME)):
+                return handle
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(handle)
+            raise
         os.close(handle)
 
 

@@ -39,7 +39,7 @@ from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
-from streameval.study.plan_files import difference, plan_files, read_plan, restores
+from streameval.study.plan_files import LIST_COPY, difference, plan_files, read_plan, restores
 from streameval.study.result_files import Evaluation, read_evaluation
 from streameval.study.results import EVALUATE
 from streameval.types import Plan
@@ -84,7 +84,7 @@ class Study:
     @property
     def list_copy(self) -> Path:
         """Where the list was copied to that could not be read where it lies."""
-        return self.folder / "ranking"
+        return self.folder / LIST_COPY
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -102,15 +102,21 @@ class Study:
 
     @contextmanager
     def planning(self) -> Iterator[None]:
-        """As `changing`, where there may be no study yet: its folder is made."""
+        """As `changing`, where there may be no study: its folder is made, and removed if nothing comes to be in it."""
+        there = self.folder.exists()
         atomic.make_folder(self.folder)
         with self._locked():
-            yield
+            try:
+                yield
+            except BaseException:
+                if not there:
+                    locks.remove_empty(self.folder)
+                raise
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with locks.one_at_a_time(self.folder):
-            for name in ("votes", "plans", "manifests", "scan", "ranking"):
+            for name in ("votes", "plans", "manifests", "scan", LIST_COPY):
                 refuse_elsewhere(self.folder / name, self.folder, "put a folder in its place")
             yield
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streameval.copies import Unread, kind_of, opened
-from streameval.copies.write import put, record_of, write_copy
+from streameval.copies import Unread, kind_of, open_list
+from streameval.copies.write import record_of, replace_copy, write_copy
 from streameval.errors import StudyError
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -23,7 +23,7 @@ from streameval.types import Plan
 _ELSEWHERE = "plan into another folder, or repeat the plan that is there"
 
 
-def in_study(folder: Study, ranking: Any, options: RankingOptions, progress: Progress = silent) -> Any:
+def materialize(folder: Study, ranking: Any, options: RankingOptions, progress: Progress = silent) -> Any:
     """Give what to open for a ranking: the ranking itself, or its copy in the study, which is made if it is not there.
 
     A query, and rows that come once, are read each time: only so is it known whether they are the same. While nothing
@@ -37,7 +37,7 @@ def in_study(folder: Study, ranking: Any, options: RankingOptions, progress: Pro
     if kind is None:
         return ranking
     place = Path(os.path.abspath(folder.list_copy))
-    with opened(ranking, kind, options) as unread:
+    with open_list(ranking, kind, options) as unread:
         there = record_of(place)
         if there is not None and unread.content is not None and there["content"] == unread.content:
             return str(place)
@@ -51,7 +51,7 @@ def in_study(folder: Study, ranking: Any, options: RankingOptions, progress: Pro
             if folder.is_begun:
                 _refuse_other(folder, unread, room)
             else:
-                put(room, place)
+                replace_copy(room, place)
     return str(place)
 
 

@@ -26,6 +26,7 @@ from streameval.study.formats import marked, read_header
 from streameval.text import short
 from streameval.types import Plan
 
+LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
 _NOTES = ("by", "per", "cutoffs")  # of a plan, that a message names
@@ -41,7 +42,7 @@ def read_plan(folder: Path) -> Plan:
         header = read_header(path, _RESTORE)
         values = {key: header[key] for key in _PLAN_KEYS}
         if "copied" in values["location"]:  # its list is in the study, wherever that lies by now
-            values["location"]["source"] = [os.path.abspath(folder / "ranking")]
+            values["location"]["source"] = [os.path.abspath(folder / LIST_COPY)]
         plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **values)
         _refuse_invented(plan)
     except FileNotFoundError as error:
@@ -121,7 +122,7 @@ def _refuse_invented(plan: Plan) -> None:
 
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
     """Both files of a plan; the JSON last, because it makes the study."""
-    copied = {"source": ["ranking"]} if "copied" in plan.location else {}
+    copied = {"source": [LIST_COPY]} if "copied" in plan.location else {}
     header = {
         "plan_id": plan.plan_id,
         **marked(plan.kind),

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.labelling.options import LabelColumns
+from streameval.labelling.options import LabelColumns, ReuseOptions
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, Method
 from streameval.methods.stages import refuse_stages
-from streameval.options import check_words, listed, option
+from streameval.options import check_words, listed
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
@@ -25,23 +24,8 @@ from streameval.types import Plan
 
 
 @dataclass(frozen=True)
-class Reuse:
-    """Drawing the same items in every version of a ranking, and which labels they bring."""
-
-    on: str | tuple[str, ...] | None = option(
-        None,
-        "loguniform: column, or columns a,b, that tell items apart. Their hash draws the items, so that another "
-        "version draws nearly the same (needs --seed), and labels are joined by the first.",
-    )
-    reuse: Any = option(
-        None,
-        "Labels that items got for any earlier version, with --on and --seed; or its study, which knows both. With "
-        "--dry-run: how many labels are left to ask for.",
-    )
-    label: str | None = option(None, "Column with the label (default label).")
-    labels_unseen_by_model: Literal["yes", "no"] | None = option(
-        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
-    )
+class Reuse(ReuseOptions):
+    """The same, with what is known of the study whose labels are reused."""
 
     def __post_init__(self) -> None:
         """Check what can be checked without the files."""

@@ -16,9 +16,9 @@ from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.labelling.reading import read_votes
-from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import FIXED_SIZE
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import option, split, takes
 from streameval.questions.cutoffs import number
@@ -27,7 +27,7 @@ from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
-from streameval.study.list_copy import in_study, with_copy
+from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.text import short
 from streameval.types import Plan
@@ -100,7 +100,7 @@ def adopt(
     method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
     folder = planned_study(study)
-    opened = open_ranking(in_study(folder, ranking, asked), asked)
+    opened = open_ranking(materialize(folder, ranking, asked), asked)
     listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, asked.memory))
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from streameval.judges.options import JudgeColumn
 from streameval.kinds import kind_for
-from streameval.kinds.curve.plan import JudgeColumn
 from streameval.methods import parameters_of_any
 from streameval.options import takes
 from streameval.progress import Progress, silent

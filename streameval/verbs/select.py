@@ -144,7 +144,8 @@ def select(
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
-    made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns), asked)
+    kept = f"; {table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
+    made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns, kept), asked)
     question = question_of(asked)
     if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
         return Selection(table, fetched, before is not None, made.left_out, source=source, key_columns=plan.key_columns)
@@ -238,9 +239,16 @@ def wanted_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | N
 
 
 def _shown(
-    plan: Plan, opened: Ranking, table: pa.Table, columns: str | Sequence[str] | None
+    plan: Plan, opened: Ranking, table: pa.Table, columns: str | Sequence[str] | None, kept: str = ""
 ) -> tuple[list[str], dict[str, str]]:
-    """Columns that tasks show, and those that they do not, with why; an `InputError` where nothing is left to show."""
+    """Columns that tasks show, and those that they do not, with why.
+
+    Args:
+        kept: Where the items are, to be told.
+
+    Raises:
+        InputError: Nothing is left to show.
+    """
     from streameval.study.shown_columns import ANSWER, shown_to_people
 
     named = listed(columns or ())
@@ -249,7 +257,7 @@ def _shown(
     names, left_out = shown_to_people(plan, asked, set(named), opened.rows.index_columns())
     tells = [name for name, why in left_out.items() if why != ANSWER]
     if tells and not names:
-        raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items",
+        raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items{kept}",
                          f"--columns={tells[0]} shows it all the same")  # fmt: skip
     return names, left_out
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import digits as demo
@@ -23,12 +24,6 @@ def said(capsys, *arguments):
     status = run([str(one) for one in arguments])
     out = capsys.readouterr()
     return status, out.out if status == 0 else out.err
-
-
-def refused(capsys, *arguments):
-    status, err = said(capsys, *arguments)
-    assert (status, err.count("\n")) == (2, 1), err
-    return err
 
 
 def test_the_default_method_is_the_one_whose_claim_holds(ranking, tmp_path, capsys):

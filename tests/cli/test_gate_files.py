@@ -2,10 +2,13 @@
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
+import junitparser
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 from small_studies import study_of
 
 import streameval
@@ -92,7 +95,6 @@ def test_where_nothing_can_be_told_every_test_is_skipped_and_says_why(one_rankin
 
 
 def test_a_reader_of_test_results_counts_the_same(exact):
-    junitparser = pytest.importorskip("junitparser", reason="comes with the extra [dev]")
     assert run(["check", exact, "precision@4 >= .75", "recall@4 > .8", "--out", "gate.xml"]) == 4
     (suite,) = junitparser.JUnitXml.fromfile("gate.xml")
     assert (suite.name, suite.tests, suite.failures, suite.skipped, suite.errors) == (exact, 2, 1, 0, 0)
@@ -132,3 +134,15 @@ def test_a_page_grows(exact, tmp_path):
     assert page.count("### exact: ") == 2
     assert "| precision@4 > 0.75 | 0.7500 | 0.7500 | fail |" in page
     assert "labels that may decide" not in page
+
+
+@pytest.mark.parametrize(("place", "says"), [
+    (".", ".: is a folder. Hint: name a file, such as check.md"),
+    ("made.xml", "made.xml: is a folder. Hint: name a file, such as made.xml/check.md"),
+    ("new/gate.xml", "new: no such folder. Hint: check the spelling, or make it first"),
+    ("new/page.md", "new: no such folder. Hint: check the spelling, or make it first"),
+])  # fmt: skip
+def test_a_place_where_no_file_can_be_is_refused_and_no_folder_made(exact, place, says, capsys):
+    Path("made.xml").mkdir()
+    assert says in refused(capsys, "check", exact, "precision@4 > .1", "--out", place)
+    assert not Path("new").exists()

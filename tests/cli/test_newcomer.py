@@ -40,8 +40,8 @@ MISTAKES = {
     "plan s3:// --study s": "there is no bucket",
     "plan list.parquet --study s --score nope": "nope",
     "plan list.parquet --study s --score text": "text",
-    "plan list.parquet --study s --key id": "without a score column",
-    "plan list.parquet --study s --ascending": "without a score column",
+    "plan list.parquet --study s --key id": "--key is for a ranking by score, and no score is named",
+    "plan list.parquet --study s --ascending": "--ascending is for a ranking by score, and",
     "plan list.parquet --study s --by nope": "nope",
     "plan list.parquet --study s --where 'id > 3'": "id",
     # what is asked of a plan

@@ -107,7 +107,7 @@ def test_the_journey_is_what_its_commands_name(here, step, export):
     out = step(command)
     assert "Half-width reached" in out
     out = step(after(out))
-    assert "/best (1 files)" in out
+    assert "/best (1 file)" in out
     assert sorted(path.name for path in (here / "best").iterdir())[-1] == "part-00000.parquet"
 
 

@@ -9,22 +9,16 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
+from streameval.errors import InputError
 from streameval.study import Study
 
 ITEMS = 3_000
 TABLE = pa.table({"id": [f"{i:05d}" for i in range(ITEMS)], "conf": [(i * 7919 % ITEMS) / ITEMS for i in range(ITEMS)]})
 QUERY = "SELECT id AS \"item #\", conf FROM preds WHERE id <> '#' ORDER BY id"
-
-
-def refused(capsys, *arguments, status=2):
-    capsys.readouterr()
-    assert run([str(one) for one in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1, message
-    return message
 
 
 def duckdb_file(path, table=TABLE):
@@ -86,7 +80,7 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
 @pytest.mark.parametrize(
     ("kind", "query", "says"),
     [
-        ("duckdb", "SELECT * FROM nothing", "Table with name nothing does not exist"),
+        ("duckdb", "SELECT * FROM nothing", "Table with name nothing does not exist!). Hint"),
         ("duckdb", "SELECT nothing FROM preds", 'column "nothing" not found'),
         ("duckdb", "SELECT * FROM preds WHERE id = 'none'", "no rows. Hint: a ranking needs at least one item"),
         ("duckdb", "SELECT id, id, conf FROM preds", "two columns are named 'id'"),
@@ -95,7 +89,8 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
         ("duckdb", "SELECT *, INTERVAL 1 DAY AS i FROM preds", "column 'i' is month_day_nano_interval"),
         ("duckdb", "SELECT *, error('at ' || id) FROM preds", "at 00000"),
         ("duckdb", "DROP TABLE preds", "cannot be read"),
-        ("duckdb", "", "no query"),
+        ("duckdb", "SELECT * FROM pred", 'Did you mean "preds"?'),
+        ("duckdb", "", "no query. Hint: write it behind a #, such as 'duckdb:"),
         ("sqlite", "SELECT * FROM unknown", "no such table: unknown"),
         ("sqlite", "SELECT * FROM preds WHERE id = 'none'", "no rows"),
     ],
@@ -103,8 +98,21 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
 def test_queries_that_give_no_list_are_one_line_and_leave_nothing(kind, query, says, tmp_path, capsys):
     source = f"{BASES[kind](tmp_path / 'db')}#{query}"
     assert says in refused(capsys, "plan", source, "--score", "conf", "--study", tmp_path / "s")
-    assert not (tmp_path / "s" / "ranking").exists()
-    assert not list((tmp_path / "s").glob(".r*"))
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_list_without_a_query_is_shown_one_that_suits_any_table(tmp_path, capsys):
+    source = duckdb_file(tmp_path / "db")
+    for command in (["plan", source, "--study", tmp_path / "s"], ["exact", source, "--label", "good"]):
+        assert f"no query. Hint: write it behind a #, such as '{source}#SELECT * FROM t'" in refused(capsys, *command)
+
+
+def test_a_reader_that_was_read_already_may_be_why_no_row_comes(tmp_path):
+    reader = TABLE.to_reader()
+    streameval.plan(reader, tmp_path / "s", score="conf", budget=200)
+    with pytest.raises(InputError, match=r"no rows\. Hint: a reader gives its rows once: make a new one, if this was"):
+        streameval.plan(reader, tmp_path / "t", score="conf", budget=200)
+    assert not (tmp_path / "t").exists()
 
 
 def test_addresses_that_lead_nowhere_or_came_in_pieces(tmp_path, capsys):
@@ -143,7 +151,7 @@ def test_postgresql_is_a_list_and_its_password_is_kept_nowhere(postgresql, tmp_p
     message = refused(capsys, "plan", f"{nobody}#{query}", *where)
     assert "tell-nobody" not in message
     assert 'role "***" does not exist' in message
-    assert not (tmp_path / "s" / "ranking").exists()
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_server_that_is_not_there_is_worth_a_retry(tmp_path, capsys):

@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
 from streameval.copies import texts
 from streameval.rows.options import RankingOptions
+from streameval.stores.local import LocalStore
 
 ITEMS = 2_000
 CONF = np.round(np.random.default_rng(3).permutation(ITEMS) / ITEMS, 4)
@@ -33,14 +35,6 @@ def write(path, rows=ROWS, head=HEAD):
             writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
             writer.writerows([head, *rows])
     return path
-
-
-def refused(capsys, *arguments, status=2):
-    capsys.readouterr()
-    assert run([str(one) for one in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1, message
-    return message
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -102,9 +96,9 @@ def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
     [
         ("", "the table is empty (0 bytes)"),
         ("id,conf\n", "no rows. Hint: a ranking needs at least one item"),
-        ("id,conf\n1,.5\n2,.4,9\n", "1 rows are not of 2 columns (first: row 2: TOO MANY COLUMNS"),
-        ("id,conf\n1,.5\n2\n", "1 rows are not of 2 columns (first: row 2: MISSING COLUMNS"),
-        ("id,conf\n1,.5\n\n2,high\n", "1 rows have a conf that is no number, such as 'high' (first: row 2, line 4)"),
+        ("id,conf\n1,.5\n2,.4,9\n", "1 row cannot be read (first: row 2: TOO MANY COLUMNS"),
+        ("id,conf\n1,.5\n2\n", "1 row cannot be read (first: row 2: MISSING COLUMNS"),
+        ("id,conf\n1,.5\n\n2,high\n", "1 row has a conf that is no number, such as 'high' (first: row 2, line 4)"),
         ("id;conf\n1;0,5\n2;0,4\n", "such as '0,5' (first: row 1, line 2). Hint: write numbers with a point, as 0.95"),
         ("id,conf\n1,.5\n2,\n3,NA\n", "2 rows have no conf (first: row 2, line 3). Hint: every item needs a score"),
         ("id,cnf\n1,.5\n", "there is no column 'conf'. Hint: did you mean 'cnf'?"),
@@ -113,10 +107,10 @@ def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
         ("id,conf\n1,caf\xe9\n".encode("latin-1"), "line 2 is not UTF-8"),
         ("id,conf\n1,.5\n".encode("utf-16"), "this is a text in UTF-16"),
         (b"\x28\xb5\x2f\xfd" + bytes(40), "this is a file packed by zstd"),
-        (gzip.compress(b"id,conf\n" + b"%d,1\n" * 9999 % tuple(range(9999)))[:9000], "cannot be read (Compressed file"),
+        (gzip.compress(b"id,conf\n" + b"%d,1\n" * 9999 % tuple(range(9999)))[:9000], "Hint: the file is cut short"),
         (b"id,conf\n1," + b"x" * (33 << 20) + b"\n", "line 2 has more than 32 MiB"),
         ('{"id": 1, "conf": .5}\n', "none of its lines is a JSON object"),
-        ('{"id": 1, "conf": 0.5}\nno\n', "1 rows are not of 2 columns (first: row 2: no JSON object: no)"),
+        ('{"id": 1, "conf": 0.5}\nno\n', "1 row cannot be read (first: row 2: no JSON object: no). Hint: mend"),
         ('[{"id": 1, "conf": 0.5}, {"id"', "object 2 is not JSON"),
     ],
 )  # fmt: skip
@@ -178,10 +172,8 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
 
 
 def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, monkeypatch):
-    from streameval.copies import texts
-
     source, states = write(tmp_path / "p.csv"), iter([(1, 1), (2, 2)])
-    monkeypatch.setattr(texts, "_state", lambda path: next(states))
+    monkeypatch.setattr(LocalStore, "state", lambda self, path: next(states))
     message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
     assert "p.csv: changed while it was read" in message
     assert not (tmp_path / "s" / "ranking").exists()
@@ -199,7 +191,7 @@ def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_pat
         line = "{},{}\n" if name.endswith("csv") else '{{"id":{},"s":{}}}\n'
         file.writelines(line.format(i, i * 7919 % 100) for i in range(n))
     for _ in range(2):
-        with texts.opened(path, RankingOptions(score="s")) as unread:
+        with texts.open_list(path, RankingOptions(score="s")) as unread:
             ids = np.concatenate([batch.column("id").to_numpy() for batch in unread.batches()])
         assert np.array_equal(ids, np.arange(n))
 

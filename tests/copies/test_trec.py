@@ -49,7 +49,7 @@ def test_a_run_by_itself_is_planned_and_its_names_stay_texts(files, tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("001 Q0 doc 1 0.5\n", "1 lines are not of 6 fields, with numbers where they belong (first: line 361)"),
+        ("001 Q0 doc 1 0.5\n", "1 line is not of 6 fields, with numbers where they belong (first: line 361)"),
         ("001 Q0 doc 1 high bm25\n", "(first: line 361)"),
     ],
 )

@@ -116,6 +116,22 @@ def test_help_imports_nothing_heavy():
     assert out.stdout.strip() == "set()"
 
 
+def test_help_of_a_verb_imports_no_more():
+    """What its flags are made of is declared beside the code that needs these libraries."""
+    verbs = sorted({one.stem for one in (ROOT / "cli" / "commands").glob("[a-z]*.py")} - {"adopt", "grow"})
+    code = f"""
+import sys
+from streameval.cli import app
+for verb in {verbs}:
+    app([verb, "--help"], result_action="return_value")
+print({{'numpy', 'pyarrow', 'numba', 'polars', 'duckdb'}} & set(sys.modules))
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "plan" in verbs
+    assert "All methods" in out
+    assert out.splitlines()[-1] == "set()"
+
+
 def test_no_verb_imports_another():
     lent = {(a, b) for a, others in GRAPH.items() for b in others if {room_of(a), room_of(b)} == {"verbs"}}
     assert lent == set()

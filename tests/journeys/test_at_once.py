@@ -88,6 +88,23 @@ def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
     other.communicate("\n")
 
 
+def test_a_lock_that_was_removed_with_its_folder_meanwhile_is_made_anew(tmp_path, monkeypatch):
+    asked, lock = [], locks.lock
+
+    def removed_first(handle):
+        if not asked:
+            locks.remove_empty(tmp_path / "s")
+            (tmp_path / "s").mkdir()
+        asked.append(handle)
+        return lock(handle)
+
+    (tmp_path / "s").mkdir()
+    monkeypatch.setattr(locks, "lock", removed_first)
+    with locks.one_at_a_time(tmp_path / "s"):
+        assert len(asked) == 2
+        assert os.path.samestat(os.fstat(asked[-1]), (tmp_path / "s" / locks.NAME).stat())
+
+
 def test_a_place_that_another_cut_filled_meanwhile_is_named(tmp_path):
     best = tmp_path / "best"
 

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -117,15 +118,6 @@ def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_pat
     assert "epsilon 0.1 then, 0.2 now" in capsys.readouterr().err
 
 
-def refused(capsys, *arguments):
-    capsys.readouterr()
-    assert run([str(a) for a in arguments]) == 2
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1
-    assert "Traceback" not in message
-    return message
-
-
 def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     folder, _, _ = ranking
     study = tmp_path / "s"
@@ -143,7 +135,7 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "1.5")
     assert "window is 0" in plan(folder, "--method", "paula", "--window", "0")
     assert "not a number or a date" in plan(folder, "--score", "item")
-    assert "without a score column" in plan(folder, "--ascending")
+    assert "--ascending is for a ranking by score, and no score is named" in plan(folder, "--ascending")
     assert "no column 'itm'" in plan(folder, "--score", "conf", "--key", "itm")
     assert "too little" in plan(folder, "--score", "conf", "--memory", "0.001")
     raw = (folder / "part-1.parquet").read_bytes()

@@ -1,6 +1,7 @@
 """Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
 
 import ast
+import gzip
 import json
 import os
 import sqlite3
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from label_tables import small_study
 from places import TESTS
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -209,6 +211,14 @@ def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
         error = capsys.readouterr().err
         assert message in error
         assert len(error.strip().splitlines()) == 1
+
+
+def test_a_packed_table_that_was_cut_is_to_be_got_again(study, tmp_path, capsys):
+    packed = gzip.compress(b"rank,label\n" + b"".join(b"%d,%d\n" % (i, i * i % 7 < 3) for i in range(9999)))
+    for size in (len(packed) // 2, 40):  # amid its rows, and in what is read to know what it is
+        (tmp_path / "cut.csv.gz").write_bytes(packed[:size])
+        said = refused(capsys, "evaluate", study, "--labels", tmp_path / "cut.csv.gz")
+        assert "Hint: the file is cut short or damaged: get it again" in said
 
 
 def test_lines_are_those_of_the_file_though_cells_hold_line_breaks(plan, tmp_path):

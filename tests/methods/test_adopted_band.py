@@ -9,10 +9,11 @@ from binomial import binomial_tail
 from pivotal import pivotal
 
 from streameval.kernels.sequential_band import sequential_sums
-from streameval.methods.adopted import Adopted, checks
+from streameval.methods.adopted import checks
 from streameval.methods.adopted.band import points
 from streameval.methods.adopted.checks import number_drawn, of_ends, of_strata, of_weights
 from streameval.methods.adopted.fixed_size import FixedSize
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.types import Labels
 

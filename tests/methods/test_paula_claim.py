@@ -11,7 +11,7 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.methods import create
-from streameval.methods.paula import ASSUMES_A2
+from streameval.methods.paula.method import ASSUMES_A2
 from streameval.study import Study
 from streameval.types import Labels
 

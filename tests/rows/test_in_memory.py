@@ -45,7 +45,7 @@ def test_what_describes_the_ranking_goes_by_keywords_or_at_once(tmp_path, call):
     made = [call(tmp_path / "one", score="a", key="id"), call(tmp_path / "two", options=options),
             call(tmp_path / "three", options=RankingOptions(score="a"), key="id")]  # fmt: skip
     assert len({repr(one) for one in made}) == 1
-    with pytest.raises(InputError, match="an order by score was described without a score column"):
+    with pytest.raises(InputError, match="key is for a ranking by score, and no score is named"):
         call(tmp_path / "study", key="id")
     with pytest.raises(InputError, match="no column 'b'"):
         call(tmp_path / "study", score="b")

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -54,15 +55,6 @@ def everything(folder):
     tables = (plan.table, study.selection(plan), study.thresholds(plan), found.label_table, found.issues,
               found.curve_table, found.curve.envelope.table, found.metrics)  # fmt: skip
     return repr((plan.header(), plan.location, found.summary, votes, [table.to_pydict() for table in tables]))
-
-
-def refused(capsys, *arguments, status=2):
-    capsys.readouterr()
-    assert run([str(one) for one in arguments]) == status
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "Traceback" not in error
-    return error
 
 
 def said(folder, before):

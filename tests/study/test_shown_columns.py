@@ -131,6 +131,7 @@ def test_an_export_that_would_show_nothing_is_refused(tmp_path, capsys):
     assert run(["select", study, "--export", str(tasks)]) == 2
     said = capsys.readouterr().err
     assert "nothing is left to show: padded would tell people the ranks" in said
+    assert "selection.parquet. Hint: --columns padded" in said
     assert "--columns padded" in said
     assert not tasks.exists()
     assert run(["select", study, "--export", str(tasks), "--columns", "padded"]) == 0

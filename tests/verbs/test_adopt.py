@@ -11,7 +11,7 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Strata
 from streameval.types import Labels
 

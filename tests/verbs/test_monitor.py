@@ -19,8 +19,8 @@ from streameval.cli import run
 from streameval.curve.runs import STAKES, share_of
 from streameval.errors import StreamevalError
 from streameval.methods import create
-from streameval.methods.loguniform import LogUniform
 from streameval.methods.loguniform.design import Blocks
+from streameval.methods.loguniform.method import LogUniform
 from streameval.types import Labels
 
 

@@ -40,6 +40,8 @@ def check(
     from streameval.cli import gate_files
     from streameval.verbs.check import check as verb
 
+    if out is not None:
+        gate_files.refuse_place(out)
     checks = verb(study, conditions, about=about)
     outcome = checks.outcome
     forecast = any(one.decides for one in checks)

@@ -10,6 +10,7 @@ from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
+from streameval.text import number_of
 
 if TYPE_CHECKING:
     from streameval.study.cut_files import Cut
@@ -58,8 +59,8 @@ def cut(
             facts |= _written(result, out, order, output)
         told |= facts
     if out is not None:
-        again = ", as before" if facts["already_there"] else f" ({len(facts['files'])} files)"
-        lines += ["", f"{facts['rows']:,} items in {facts['out']}{again}"]
+        again = ", as before" if facts["already_there"] else f" ({number_of(len(facts['files']), 'file')})"
+        lines += ["", f"{number_of(facts['rows'], 'item')} in {facts['out']}{again}"]
     output.say(facts, lines)
 
 

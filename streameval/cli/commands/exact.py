@@ -12,6 +12,7 @@ from streameval.cli.options import EngineFlags, SeveralNames, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
+from streameval.text import number_of
 
 _TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the log
 
@@ -106,7 +107,7 @@ def _rehearse(
     writes = [str(out / name) for name in names] if out else []
     facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,
                       forecast_labels([] if labels is None else [labels]))  # fmt: skip
-    output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
+    output.say(facts, [f"Would evaluate {number_of(n_items, 'item')}.", *lines_of(facts)])
 
 
 def _whole(text: str) -> int:

@@ -9,6 +9,7 @@ from streameval.cli.options import Flags, flags_of
 from streameval.cli.output import Output
 from streameval.cli.panels import LABELS
 from streameval.labelling.options import AnswerColumns
+from streameval.text import number_of
 
 
 @flags_of(AnswerColumns, panel=LABELS)
@@ -33,7 +34,7 @@ def judge(study: Path, /, *answers: str, columns: AnswerFlags = AnswerFlags(), o
     counts = counts_of(plan)
     items, missing = sum(counts.values()), counts.get("no answer", 0)
     summary = ", ".join(f"{name}: {number:,}" for name, number in counts.items() if number)
-    lines = [f"The judge's answers are frozen ({items:,} items; {summary})."]
+    lines = [f"The judge's answers are frozen ({number_of(items, 'item')}; {summary})."]
     if missing:
         lines.append(f"{missing / items:.1%} of the items have no answer: they stay a class of their own for good.")
     following = f"streameval select {shlex.quote(str(study))} --export tasks.csv"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from streameval.cli.output import Output, columns
-from streameval.text import short
+from streameval.text import number_of, short
 
 if TYPE_CHECKING:
     from streameval.study.progress import LabellingProgress
@@ -39,8 +39,8 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
         output.say(
             {"study": str(study), "forgotten": dropped},
             [
-                *(f"{rows:,} rows of {source} do not count any more." if rows else f"{source} is forgotten already."
-                  for source, rows in dropped.items()),
+                *(f"No longer counted: {number_of(rows, 'row')} of {source}." if rows
+                  else f"{source} is forgotten already." for source, rows in dropped.items()),
                 f"Next: streameval evaluate {shlex.quote(str(study))}",
             ],
         )  # fmt: skip

@@ -132,7 +132,7 @@ def _plan(asked: _ToPlan, output: Output) -> None:
     record(study, "plan", read, files, output)
     again = ", as planned before" if there else ""
     head = f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
-    lines = [head, *_replaced(replaced, made), *_copied(study, made), *_told(made), *left, _seed(made), *doubts(made)]
+    lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made), *doubts(made)]
     output.say(result, [*lines, next_stop(folder, made)])
 
 
@@ -144,11 +144,10 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-    given = dict(asked.given)
-    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, given)
+    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, dict(asked.given))
     options = asked.flags.options()
     with progress("rows", output) as bar, for_a_while(list(asked.ranking), options, bar) as source:
-        drawn = draw(source, chosen, options, given, bar)
+        drawn = draw(source, chosen, options, bar)
         made, opened = drawn.plan, drawn.ranking
         labels = made.table.num_rows
         forecast = opened.forecast(made.ranks, opened.columns())
@@ -180,11 +179,11 @@ def _replaced(before: Plan | None, made: Plan) -> list[str]:
     return [f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}."]
 
 
-def _copied(study: Path, made: Plan) -> list[str]:
+def _copied(study: Study, made: Plan) -> list[str]:
     """Where the list is, if it is no Parquet."""
     if "copied" not in made.location:
         return []
-    return [f"The list was read into {study / 'ranking'}, and every later command reads it there."]
+    return [f"The list was read into {study.list_copy}, and every later command reads it there."]
 
 
 def _seed(made: Plan) -> str:

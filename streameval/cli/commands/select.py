@@ -14,6 +14,7 @@ from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import TASKS
 from streameval.labelling.options import TaskOptions
+from streameval.text import number_of, those_with
 
 if TYPE_CHECKING:
     from streameval.verbs.select import Selection
@@ -66,7 +67,7 @@ def select(
     if batch.dry_run:
         plan, what = forecast(study, columns=columns)
         foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
-        output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
+        output.say(foreseen, [f"{number_of(plan.table.num_rows, 'item')} would be fetched.", *lines_of(foreseen)])
         return
     for_judge = awaits_judge(Study(study).plan())
     with stage("select", output) as told:
@@ -83,7 +84,7 @@ def select(
     written = [kept, *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     fate = "fetched before are used again from" if made.already else "fetched into"
-    lines = [f"{made.table.num_rows:,} items {fate} {kept}"]
+    lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"]
     if made.fetched.tied_ranks:
         lines.append(
             f"{made.fetched.tied_ranks:,} of them share their score with another item: tied items stand in a fixed, "
@@ -97,7 +98,7 @@ def select(
             f"`{key}` repeats for {made.fetched.equal_keys:,} tied items: the stored order decides between them."
         )
     if made.fetched.missing_scores:
-        lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
+        lines.append(f"{those_with(made.fetched.missing_scores, 'item')} no score: ranked last.")
     lines += _to_people(study, made, export, for_judge)
     output.say({"study": str(study), "export": str(export) if made.files else None, **facts}, lines)
 
@@ -165,4 +166,8 @@ def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
 
 
 def _exported(tasks: int, files: Sequence[Path]) -> str:
-    return f"{tasks:,} tasks in " + ", ".join(str(path) for path in files[:3]) + (" …" if len(files) > 3 else "")
+    return (
+        f"{number_of(tasks, 'task')} in "
+        + ", ".join(str(path) for path in files[:3])
+        + (" …" if len(files) > 3 else "")
+    )

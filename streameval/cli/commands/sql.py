@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
+from streameval.text import number_of
 
 # of a macro that is a scalar and a table, the scalar
 _LISTING = """
@@ -77,7 +78,7 @@ def sql(
         rows.print_csv(table)
     elif out is not None:
         rows.write(table, out, existing(overwrite))
-        output.say({"rows": table.num_rows, "out": str(out)}, [f"{table.num_rows:,} rows: {out}"])
+        output.say({"rows": table.num_rows, "out": str(out)}, [f"{number_of(table.num_rows, 'row')}: {out}"])
     elif output.json:
         output.say({"rows": rows.as_json(table)}, [])
     elif asked.strip():

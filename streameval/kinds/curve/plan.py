@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
+from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge
 from streameval.labelling.votes import Votes
 from streameval.methods import Method, create, refuse_alpha_with_budget
-from streameval.options import option, own
+from streameval.options import own
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.list_copy import in_study, with_copy
+from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
-
-
-@dataclass(frozen=True)
-class JudgeColumn:
-    """The judge that answers in a column of the list."""
-
-    judge: str | None = option(
-        None,
-        "Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong "
-        "anywhere: the better it is, the narrower the bounds.",
-    )
-    judge_classes: str | Sequence[float] | None = option(
-        None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."
-    )
-
 
 OPTIONS = (JudgeColumn, Reuse)
 
@@ -53,9 +39,7 @@ def planned(
     before, how = planned_ids(folder), drawing(folder, method, seed, by, parameters)
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
-    refuse_alpha_with_budget(parameters)
-    create(how.method, parameters)  # refused before a list is read
-    drawn = draw(in_study(folder, ranking, options, progress), how, options, parameters, progress)
+    drawn = draw(materialize(folder, ranking, options, progress), how, options, progress)
     made = with_copy(drawn.plan, folder)
     with folder.planning():
         save_unless_planned(folder, before, made)
@@ -74,7 +58,7 @@ class Drawing:
         reuse: How items are drawn by their key; None where ranks are.
     """
 
-    method: str
+    method: Method
     seed: int
     by: str | None = None
     judge: Judge | None = None
@@ -91,7 +75,7 @@ class Drawing:
 
 
 def drawing(study: Study, method: str, seed: int | None, by: str | None, parameters: dict[str, Any]) -> Drawing:
-    """Take what chooses the ranks out of the parameters that were given, and find its seed."""
+    """Make what chooses the ranks of the parameters that were given, and find its seed; reads no list."""
     column, reuse = own(JudgeColumn, parameters), own(Reuse, parameters)
     sample = parameters.get("judge_sample") is not None
     if sample and column.judge is not None:
@@ -104,7 +88,8 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     judge = None if name is None else Judge.of(name, column.judge_classes)
     fixed_seed, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
     chosen = keyed.seed(fixed_seed) if keyed is not None else fresh_seed() if fixed_seed is None else fixed_seed
-    return Drawing(method, chosen, by, judge, keyed)
+    refuse_alpha_with_budget(parameters)
+    return Drawing(create(method, parameters), chosen, by, judge, keyed)
 
 
 @dataclass(frozen=True)
@@ -116,26 +101,18 @@ class Drawn:
     votes: Votes | None = None
 
 
-def draw(
-    ranking: Any,
-    how: Drawing,
-    options: RankingOptions,
-    parameters: dict[str, Any],
-    progress: Progress = silent,
-) -> Drawn:
+def draw(ranking: Any, how: Drawing, options: RankingOptions, progress: Progress = silent) -> Drawn:
     """Choose ranks and write nothing; errors as in `plan`."""
-    refuse_alpha_with_budget(parameters)
-    chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     _refuse_nulls(opened)
     if how.reuse is not None:
-        made, votes = drawn_by_key(opened, chosen, how.reuse, how.seed, options.memory, progress)
+        made, votes = drawn_by_key(opened, how.method, how.reuse, how.seed, options.memory, progress)
         return Drawn(made, opened, votes)
     if how.by is not None:
         from streameval.slices.plan import draw_by_slices
 
-        return Drawn(draw_by_slices(opened, how.by, chosen, how.seed, progress), opened)
-    return Drawn(_by_rank(opened, chosen, how, progress), opened)
+        return Drawn(draw_by_slices(opened, how.by, how.method, how.seed, progress), opened)
+    return Drawn(_by_rank(opened, how, progress), opened)
 
 
 def _refuse_nulls(opened: Ranking) -> None:
@@ -149,12 +126,12 @@ def _refuse_nulls(opened: Ranking) -> None:
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 
-def _by_rank(opened: Ranking, chosen: Method, how: Drawing, progress: Progress) -> Plan:
+def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:
     """Draw ranks, and look up what a judge says of them."""
-    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
+    drawn = replace(how.method.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
     if how.judge is None:
         return drawn
-    if chosen.judge_sample:
+    if how.method.judge_sample:
         return asked(drawn, how.judge)
     from streameval.slices.judge import judged
 

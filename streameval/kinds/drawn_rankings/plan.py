@@ -13,7 +13,7 @@ from streameval.queries.options import RankingsDraw
 from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
-from streameval.study.list_copy import in_study, with_copy
+from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
 
@@ -40,7 +40,7 @@ def planned(
     folder = planned_study(study)
     before, fixed_seed = planned_ids(folder), known_seed(folder, seed)
     chosen = fresh_seed() if fixed_seed is None else fixed_seed
-    source = in_study(folder, ranking, asked, progress)
+    source = materialize(folder, ranking, asked, progress)
     opened = open_ranking(source, asked)
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():

@@ -20,6 +20,7 @@ import importlib
 import io
 import os
 import pkgutil
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -29,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, literal, quote, unique_names
+from streameval.labelling.duckdb_session import DAMAGED, Connection, literal, quote, unique_names
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -153,7 +154,7 @@ def split_query(source: str) -> tuple[str, str]:
     address, _, query = source.partition("#")
     shown = masked_source(address)
     if not query.strip():
-        raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT rank, label FROM t'")
+        raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT * FROM t'")
     return address, query.strip().rstrip(";")
 
 
@@ -166,9 +167,10 @@ def _head(source: Any) -> bytes | None:
     try:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path[:200]!s}: the table cannot be read ({reason})") from error
+        hint = DAMAGED if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) else None
+        raise InputError(f"{path[:200]!s}: the table cannot be read ({reason})", hint) from error
     if not head:
         raise InputError(f"{path}: the table is empty (0 bytes)")
     return head

@@ -9,8 +9,8 @@ import numpy as np
 
 from streameval.kernels.draw import draw_strata
 from streameval.methods import check_items
-from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.band import THIN
+from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Strata
 from streameval.types import Labels
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.methods.grid import geometric_grid, least_head, parse_epsilon
+from streameval.methods.epsilon import least_head, parse_epsilon
+from streameval.methods.grid import geometric_grid
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from streameval.curve import Curve
-from streameval.methods import Sampled
 from streameval.methods.checks.monotonicity import warnings
+from streameval.methods.sampled import Sampled
 from streameval.types import Promise
 
 _HELPS = 0.98  # a half-width that is less narrow than this is no help

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.methods.grid import geometric_grid, least_head
+from streameval.methods.epsilon import least_head
+from streameval.methods.grid import geometric_grid
 from streameval.typing import Int64Array
 
-DEFAULT_EPSILON = "0.03"
 _STEPS = 10_000  # ε is sought among the multiples of 1/10,000
 _NEIGHBOURS = 24
 

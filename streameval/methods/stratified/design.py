@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.methods.grid import geometric_grid, parse_epsilon
+from streameval.methods.epsilon import parse_epsilon
+from streameval.methods.grid import geometric_grid
 from streameval.typing import Int64Array
 
-DEFAULT_EPSILON = "0.03"
 CANDIDATES = tuple(f"{x:.4f}" for x in np.geomspace(0.002, 1.0, 40))  # ε tried for a budget
 _HEAD_LABELS = 102  # r̃ = ⌈102/ε⌉: the head of PAULA with Δ = 100, so that the two can be compared
 _OVERSHOOT = 1e-6  # probability allowed for a draw over the budget, paid from δ

@@ -110,7 +110,7 @@ def test_where_no_positive_is_proven_no_half_is_forecast(capsys):
     half = found.summary["half_width"]
     low, _, high = found.curve.precision_at(half["rank"])
     assert (low, half["alpha"], half["labels_for_half"]) == (0, 1, None)
-    line = f"No positive is proven among the first {half['rank']:,} items: precision there may be 0"
+    line = f"No half-width: no positive is proven among the first {half['rank']:,} items, so precision there may be 0"
     assert f"{line}, and is at most {high:.2%}." in told
     assert "Half-width reached" not in told
     assert "Half of it would take" not in told
@@ -127,7 +127,7 @@ def test_where_labels_say_nothing_it_is_said_plainly():
     assert tuple(found.curve.precision_at(half["rank"]))[::2] == (0, 1)
     items = "item" if half["rank"] == 1 else f"{half['rank']:,} items"
     said = half_width_sentence(found)
-    assert said.startswith(f"The labels say nothing of the first {items}: precision there may be anything from 0 to 1")
+    assert said.startswith(f"No half-width: the labels say nothing of the first {items}, so precision may be 0")
     assert "1 items" not in said
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 from streameval.cli import run
 
@@ -24,15 +25,6 @@ def home(tmp_path, monkeypatch):
                   "float": [1.0, float("nan"), None, float("nan")] + [2.0] * 76, "half": [None] + [1] * 79}),
         "runs.parquet",
     )  # fmt: skip
-
-
-def refused(capsys, *arguments):
-    """What a refused command says, in one line."""
-    capsys.readouterr()
-    assert run([*arguments]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    return said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,22 @@
+"""What is asked of a judge who answers for every item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streameval.options import option
+
+
+@dataclass(frozen=True)
+class JudgeColumn:
+    """The judge that answers in a column of the list."""
+
+    judge: str | None = option(
+        None,
+        "Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong "
+        "anywhere: the better it is, the narrower the bounds.",
+    )
+    judge_classes: str | Sequence[float] | None = option(
+        None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."
+    )
