@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -142,7 +141,7 @@ class Plan(Tabular):
         known = {"slice_counts": self.marks, "judge_counts": self.judge_counts, "judge_sample": self.judge_sample}
         return {name: table for name, table in known.items() if table is not None}
 
-    @cached_property
+    @property
     def plan_id(self) -> str:
         """Sixteen hex digits, no number, that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
