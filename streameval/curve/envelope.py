@@ -9,6 +9,7 @@ four running minima and maxima, and carried back. No assumption enters, and the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +54,7 @@ class Envelope:
         upper = np.minimum(self.upper[after], self.upper[here] + (wanted - self.rank[here]))
         return lower, upper
 
-    @property
+    @cached_property
     def kinks(self) -> Int64Array:
         """Ranks at which bounds on Y, taken relative to the rank or to each other, can be widest.
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
-from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
@@ -82,7 +82,7 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
     Raises:
         InputError: A source that cannot be read, lacks a column, or has no number there.
     """
-    with connected() as connection:
+    with tables_of_ours() as connection:
         opened = open_source(connection, source)
         there = {name.lower(): name for name in opened.columns}
         for name in names:

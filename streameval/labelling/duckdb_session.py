@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import itertools
+import os
 import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -36,16 +38,39 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
     import duckdb
 
     with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
-        # is off, and DuckDB refuses the very word.
-        if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
-            connection.execute("SET enable_progress_bar = false")
+        _settle(connection)
         if spill is not None:
             connection.execute(f"SET temp_directory = {literal(spill)}")
         if memory is not None:
             connection.execute(f"SET memory_limit = '{memory}'")
         yield connection
+
+
+@contextmanager
+def tables_of_ours() -> Iterator[Connection]:
+    """As `connected`, for queries over tables in memory: every block has its own temporary tables and views.
+
+    To open a database takes longer than most of these queries do, so that a process opens one for all of them.
+    """
+    with _database_of(os.getpid()).cursor() as connection:
+        _settle(connection)
+        yield connection
+
+
+@functools.cache
+def _database_of(process: int) -> Connection:
+    """The database of a process; a child of it must not use its parent's, whose threads it does not have."""
+    import duckdb
+
+    return duckdb.connect()
+
+
+def _settle(connection: Connection) -> None:
+    connection.execute("SET TimeZone = 'UTC'")
+    # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
+    # is off, and DuckDB refuses the very word.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")
 
 
 @contextmanager

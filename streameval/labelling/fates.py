@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import tables_of_ours
 from streameval.labelling.preference import places
 from streameval.labelling.rules import VoteRule
 from streameval.labelling.votes import SCHEMA
@@ -56,7 +56,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
             counts. Those not named come last.
         extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """
-    with connected() as connection:
+    with tables_of_ours() as connection:
         connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
         connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
         connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import tables_of_ours
 from streameval.types import Labels
 
 KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
@@ -66,7 +66,7 @@ def untimed(rows: pa.Table) -> pa.Table:
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
     """Rows about one rank without an annotator: doubled from the second on where they agree, else contradictory."""
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
-    with connected() as connection:
+    with tables_of_ours() as connection:
         connection.register("votes", votes)
         troubled = connection.sql(
             """SELECT * EXCLUDE (many, apart, nth), CASE WHEN apart THEN 'contradictory' ELSE 'doubled' END AS kind

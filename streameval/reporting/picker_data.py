@@ -50,7 +50,7 @@ def pack_all(curves: Mapping[str, Curve]) -> Packed:
 def zipped(value: Any) -> str:
     """Write JSON, zipped, in base 64: small, and nothing in it is markup."""
     plain = json.dumps(value, separators=(",", ":")).encode()
-    return base64.b64encode(gzip.compress(plain, compresslevel=9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(plain, compresslevel=7, mtime=0)).decode()
 
 
 def pack(curve: Curve, most: int) -> dict[str, Any]:

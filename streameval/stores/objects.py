@@ -31,6 +31,8 @@ _KEPT_TAILS = 1 << 26
 _KEPT_HANDLES = 4096
 # a request takes as long as a megabyte or so; but of what is read, a tenth at most may be unwanted
 _GAP, _UNWANTED = 1 << 20, 0.1
+# as a quarter of a megabyte where so many are wanted that they wait for each other: that much is always read over
+_NEAR_GAP, _AT_ONCE = 1 << 18, 16
 _HOLD_GAP = 1 << 16
 _PIECE = 1 << 24  # larger reads are several requests at once
 _STEP = 1 << 22
@@ -83,7 +85,7 @@ class ObjectFile:
             self._step(*wanted[0])
         held = {span: self._held.find(span) for span in wanted}
         missing = [span for span, block in held.items() if block is None]
-        fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else HeldRanges()
+        fresh = self._get(_requests(missing)) if missing else HeldRanges()
         blocks = [fresh.find(span) if held[span] is None else held[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
@@ -134,6 +136,12 @@ class ObjectFile:
             return body
 
         return with_retries(self._found.path, get)
+
+
+def _requests(ranges: Sequence[Range]) -> list[Range]:
+    """What is asked for, to have some ranges."""
+    few = join_sparingly(ranges, _GAP, _UNWANTED)
+    return few if len(few) <= _AT_ONCE else join_sparingly(join(ranges, _NEAR_GAP), _GAP, _UNWANTED)
 
 
 class ObjectStore:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.copies.write import for_a_while
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
 from streameval.notebook import Tabular
@@ -82,6 +81,8 @@ def cost(
 
 
 def _counted(ranking: Any, options: RankingOptions) -> int:
+    from streameval.copies.write import for_a_while
+
     with for_a_while(ranking, options) as source:
         return open_ranking(source, options).n_items
 

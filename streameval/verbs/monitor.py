@@ -184,9 +184,9 @@ def _refuse_out_of_order(rows: Sequence[Mapping[str, Any]], new: DayStudy) -> No
 
 def _refuse_again(rows: Sequence[Mapping[str, Any]], new: DayStudy) -> None:
     """Refuse a study, or a draw, that the history has: the same evidence would count twice."""
-    seed = new.seed
+    seed, ids = new.seed, new.plan.study_ids
     for row in rows:
-        if row["plan_id"] in new.plan.study_ids:
+        if row["plan_id"] in ids:
             raise StudyError(
                 f"{new.folder}: its plan is the one that the history has for {row['day']}",
                 "a study counts once; every day is planned anew, without --seed",

@@ -124,13 +124,12 @@ def test_a_window_fetch_reads_little_more_than_its_pages(lake, big):
 
 @pytest.fixture
 def scattered(tmp_path):
-    """400,000 items in one file, pages of 1,000 rows, and ranks of which no two are worth one request."""
-    folder = tmp_path / "scattered"
+    """3,200,000 items in one file, pages of 4,000 rows, and ranks of which no two are worth one request."""
+    folder, pages = tmp_path / "scattered", {"write_page_index": True, "max_rows_per_page": 4_000}
     folder.mkdir()
-    table = pa.table({"id": np.arange(400_000), "noise": np.random.default_rng(1).random(400_000)})
-    pq.write_table(table, folder / "0.parquet", row_group_size=20_000, max_rows_per_page=1_000,
-                   write_page_index=True, use_dictionary=False, compression="none")  # fmt: skip
-    return folder, np.arange(1, 400_001, 5_000)
+    table = pa.table({"id": np.arange(3_200_000)})
+    pq.write_table(table, folder / "0.parquet", 160_000, use_dictionary=False, compression="none", **pages)
+    return folder, np.arange(1, 3_200_001, 40_000)
 
 
 def test_many_small_requests_are_in_flight_at_once(lake, scattered):
@@ -143,6 +142,20 @@ def test_many_small_requests_are_in_flight_at_once(lake, scattered):
     assert found.table.column("id").to_pylist() == (ranks - 1).tolist()
     assert found.pages_read == ranks.size
     assert lake.gate.most >= 60
+
+
+def test_many_near_ranges_come_in_few_requests_and_few_ranges_in_few_bytes(lake, tmp_path):
+    """Of 8 kB, 72 kB apart: fifteen are in flight at once as they are, and a hundred would wait for each other."""
+    content = np.random.default_rng(1).bytes(8_000_000)
+    (tmp_path / "file").write_bytes(content)
+    upload(client(lake), tmp_path, "lake/apart")
+    for many, requests in ((15, 15), (100, 1)):
+        lake.reset()
+        ranges = [(80_000 * i, 8_000) for i in range(many)]
+        with stores.store_of("s3://lake/apart/file").open("s3://lake/apart/file") as file:
+            assert file.read(ranges) == [content[at : at + size] for at, size in ranges]
+            assert len(lake.gets) == requests
+            assert file.bytes_read == lake.n_bytes
 
 
 def test_requests_are_in_flight_at_once_whatever_the_client(scattered, monkeypatch, tmp_path):

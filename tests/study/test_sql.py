@@ -145,9 +145,9 @@ def test_exhausted_memory_is_no_reason_to_store_a_column_as_text():
     from streameval.study.database.writer import storable
 
     table = pa.table({"price": pa.array([1, None], pa.decimal128(9, 2))})
-    assert storable(Trouble("Not implemented Error: no such type"), table).column(0).to_pylist() == ["1.00", None]
+    assert storable(Trouble("Not implemented Error: no such type"), table, {}).column(0).to_pylist() == ["1.00", None]
     with pytest.raises(OutsideError, match="Out of Memory"):
-        storable(Trouble("Out of Memory Error: could not allocate block"), table)
+        storable(Trouble("Out of Memory Error: could not allocate block"), table, {})
 
 
 def test_macros_take_columns_of_any_name_and_many_rows(study):

@@ -22,6 +22,7 @@ REACH = 0.6  # near the head is where relative errors first reach this part of t
 RATIO = 1.5  # of neighbouring mu
 LOG_ODDS = 13.8  # the best mu is √13.8 over the standard error, for a mixture of 40 at δ = .05
 GROWTH = math.sqrt(2)  # of the density from one look to the next: half-widths fall by a sixth
+_RUN = 32  # blocks of one size that are laid out together; fewer of them go one by one
 LAST_BATCH = 0.75  # share of δ for all batches of tasks together: the last costs 4 % more labels than without others
 
 
@@ -82,15 +83,29 @@ def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) ->
     head, growth = max(1, int(first_c - before)), max(BLOCK_LABELS / first_c, 1 / MAX_FOLD_BLOCKS)
     folds = math.log1p(n_items / (first_c + 1))
     guess = np.empty(int(min(n_items, 64 + 2 * first_c + 1.5 * folds / min(growth, 0.5))), np.int64)
-    with interpreted(guess.size // 6):
-        count = fill_blocks(int(n_items), head, before, growth, guess)
+    small = _small_blocks(int(n_items), head, before, growth)
+    with interpreted(max(0, guess.size // 6 - small.size)):
+        count = fill_blocks(int(n_items), int(small[-1]), before, growth, guess)
         if count > guess.size:
             guess = np.empty(count, np.int64)
-            fill_blocks(int(n_items), head, before, growth, guess)
-    ends = guess[:count].copy()
+            fill_blocks(int(n_items), int(small[-1]), before, growth, guess)
+    ends = np.concatenate([small[:-1], guess[:count]])
     rate = np.minimum(1.0, (first_c if c is None else c) / (middle(ends) + before))
     rate[0] = 1.0
     return Blocks(ends, rate)
+
+
+def _small_blocks(n_items: int, head: int, before: float, growth: float) -> Int64Array:
+    """Ends of the first blocks, as long as many of one size follow each other; the rule is that of `fill_blocks`."""
+    rank = min(head, n_items)
+    ends = [np.array([rank])]
+    while rank < n_items and (step := max(1, int((rank + before) * growth))) * growth * _RUN <= 1:
+        ranks = rank + step * np.arange(1 + min(n_items - rank, int(((step + 1) / growth - before - rank) / step) + 2))
+        alike = np.maximum(1, ((ranks + before) * growth).astype(np.int64)) == step
+        ranks = ranks[1 : 1 + (int(np.argmin(alike)) or alike.size)]
+        ends.append(ranks[ranks < n_items])
+        rank = int(min(ranks[-1], n_items))
+    return np.concatenate([*ends, [n_items]] if rank == n_items > head else ends)
 
 
 def offset(c: float | FloatArray) -> FloatArray:

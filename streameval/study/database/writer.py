@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,12 +50,14 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     (identity,) = tables["provenance"].column("evaluation_id").to_pylist()
 
     def write(path: str) -> None:
+        known = dict[pa.DataType, bool]()
         with new_database(path) as connection:
             for name, table in tables.items():
                 rows = table
                 if name in READ and "evaluation_id" not in table.column_names:
                     rows = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
-                _add(connection, name, rows, caution if name in BOUNDS else "")
+                stored = storable(connection, rows, known)
+                _add(connection, (name, rows.column_names), stored, caution if name in BOUNDS else "")
             for statement in macro_statements(tables, caution):
                 connection.execute(statement)
 
@@ -107,24 +109,32 @@ def _kind(curve: pa.Table) -> str:
     return "double" if kind == pa.float64() else "float"
 
 
-def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
-    stored = storable(connection, table)
+def _add(
+    connection: duckdb.DuckDBPyConnection, names: tuple[str, Sequence[str]], stored: pa.Table, caution: str
+) -> None:
+    """Add a table, with comments on its columns, which the files may call otherwise."""
+    table_name, in_files = names
     connection.register("se_given", stored)
     connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
     connection.unregister("se_given")
     connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}")
-    for old, new in zip(table.column_names, stored.column_names, strict=True):
+    for old, new in zip(in_files, stored.column_names, strict=True):
         bound = caution if old.endswith(("lower", "upper")) else ""
         comment = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
         connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
 
 
-def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
-    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
+def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, bool]) -> pa.Table:
+    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
+
+    Args:
+        known: Types that were tried, and whether they are stored; those of this table are added.
+    """
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
     values = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
-    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(column.type for column in values)}
-    columns = [column if stored[column.type] else _as_text(column) for column in values]
+    for kind in dict.fromkeys(column.type for column in values):
+        known[kind] = known[kind] if kind in known else _stores(connection, kind)
+    columns = [column if known[column.type] else _as_text(column) for column in values]
     return pa.table(columns, names=names)
 
 
