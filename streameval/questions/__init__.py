@@ -1,10 +1,11 @@
-"""The language of questions: METRIC[@CUTOFF[,CUTOFF…]], with nothing, a condition or a width behind it.
+"""The language of questions: METRIC[@CUTOFF[,CUTOFF…]], with nothing, a condition or a width behind it; or a cut.
 
 ::
 
     precision@10000    recall@precision:0.9    average_precision     a measure
     precision@score:0.7 >= 0.9                                       a condition: >=, >, <= or <
     precision@1e4,1e6 within .03    positives within 5%              a width, absolute or relative
+    cut precision 0.9                                                the deepest rank that has it
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from decimal import Decimal
 from typing import Literal, cast
 
 from streameval.errors import InputError
-from streameval.questions.cutoffs import Cutoff, number, parse, plain, refused
+from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refused
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
 MEASURE = "METRIC[@CUTOFF], such as precision@10000, recall@precision:0.9, precision@score:0.7 or average_precision"
 CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "average_precision > 0.8"'
+CUT = "cut"
+_CUT = "cut precision NUMBER, such as cut precision 0.9"
 _METRIC = re.compile(r"\s*([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\s*", re.IGNORECASE | re.ASCII)
+_PRECISION = re.compile(r"\s*precision\b", re.IGNORECASE)
 _CUTOFFS = re.compile(r"@(.*?)(?=[<>=]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
 _DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
 
@@ -68,11 +72,13 @@ class Question:
     """A measure, with nothing, a condition or a width.
 
     Attributes:
-        metric: Its name, in lower case.
+        metric: Its name, in lower case; "cut" where the deepest rank of a precision is asked for, its one cutoff.
         cutoffs: None of a metric of the whole list.
 
     >>> print(Question.of("Precision @ 1e4,1e6 within 3%"))
     precision@10000, 1,000,000 within 3%
+    >>> print(Question.of("cut precision 90%"), Question.of("cut precision .9").measure)
+    cut precision 0.9 rank@precision:0.9
     >>> Question.of("recall@precision:.9 > 50%").demand
     Condition(operator='>', value=Decimal('0.50'))
     """
@@ -95,19 +101,23 @@ class Question:
         if metric is None:
             raise refused(text, 0, "the name of a metric is missing", MEASURE)
         at = metric.end()
+        if metric[1].lower() == CUT:
+            return Question(CUT, (_of_cut(text, at),))
         cutoffs: tuple[Cutoff, ...] = ()
         if given := _CUTOFFS.match(text, at):
             cutoffs, at = tuple(parse(text, given.start(1), given.end(1))), given.end()
         return Question(metric[1].lower(), cutoffs, _demand(text, at) if text[at:].strip() else None)
 
     def __str__(self) -> str:
+        if self.metric == CUT:
+            return f"{CUT} {str(self.cutoffs[0]).replace(':', ' ')}"
         at = f"@{', '.join(map(str, self.cutoffs))}" if self.cutoffs else ""
         return f"{self.metric}{at}" + ("" if self.demand is None else f" {self.demand}")
 
     @property
     def measure(self) -> Question:
-        """The same without what is demanded."""
-        return replace(self, demand=None)
+        """The same without what is demanded; of a cut, its rank."""
+        return replace(self, metric="rank" if self.metric == CUT else self.metric, demand=None)
 
     @property
     def cutoff(self) -> Cutoff | None:
@@ -132,18 +142,18 @@ Asked = str | Question | Sequence[str | Question]
 
 
 def measures(asked: Asked) -> Iterator[Question]:
-    """Read measures, one for each cutoff; an `InputError` where there is a condition or a width."""
+    """Read measures, one for each cutoff; an `InputError` where there is a condition a width or a cut."""
     for question in _read(asked):
         if isinstance(question.demand, Condition):
             raise InputError(f"{question} is a condition", f"`streameval check` holds it against a study; {MEASURE}")
-        _refuse_width(question)
+        _refuse_planned(question)
         yield from question.each()
 
 
 def conditions(asked: Asked) -> Iterator[Question]:
-    """Read conditions, one for each cutoff; an `InputError` where there is none, or a width."""
+    """Read conditions, one for each cutoff; an `InputError` where there is none, a width or a cut."""
     for question in _read(asked):
-        _refuse_width(question)
+        _refuse_planned(question)
         if question.demand is None:
             text = str(question)
             raise refused(text, len(text), ">=, >, <= or < and a number are missing", CONDITION)
@@ -154,12 +164,21 @@ def _read(asked: Asked) -> list[Question]:
     return [Question.of(one) for one in ([asked] if isinstance(asked, str | Question) else asked)]
 
 
-def _refuse_width(question: Question) -> None:
-    if isinstance(question.demand, Width):
+def _refuse_planned(question: Question) -> None:
+    """Refuse what is only asked before labels are drawn for it."""
+    if isinstance(question.demand, Width) or question.metric == CUT:
+        what = "where to cut" if question.metric == CUT else "how wide bounds may be"
         raise InputError(
-            f"{question}: how wide bounds may be is no question about labels that are there",
-            f"ask for {question.measure}",
+            f"{question}: {what} is no question about labels that are there", f"ask for {question.measure}"
         )
+
+
+def _of_cut(text: str, at: int) -> Cutoff:
+    """The precision of a cut."""
+    given = _PRECISION.match(text, at)
+    if given is None:
+        raise refused(text, at, "here precision and a number are to stand", _CUT)
+    return Cutoff("precision", read_share(text, given.end(), "precision", text[given.end() :].strip()))
 
 
 def _demand(text: str, at: int) -> Condition | Width:

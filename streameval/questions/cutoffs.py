@@ -147,7 +147,7 @@ def _one(text: str, start: int, end: int) -> Cutoff:
     if best := re.fullmatch(r"max_f(\d{1,6}(?:\.\d{1,12})?)", kind, re.ASCII):
         return Cutoff("max_f", Decimal(best[1]))
     if kind.endswith("%"):
-        return Cutoff("share", _share(text, start, "a share of the list", kind))
+        return Cutoff("share", read_share(text, start, "a share of the list", kind))
     rank = number(kind)
     if rank is None or rank != rank.to_integral_value():
         raise refused(text, start, FORM)
@@ -161,15 +161,15 @@ def _one(text: str, start: int, end: int) -> Cutoff:
 def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
     """Read a cutoff at a score, a precision or a recall."""
     if kind in ("precision", "recall"):
-        return Cutoff("precision" if kind == "precision" else "recall", _share(text, start, kind, value))
+        return Cutoff("precision" if kind == "precision" else "recall", read_share(text, start, kind, value))
     if kind != "score" or not re.fullmatch(r"[^\s,<>=]+", value):
         raise refused(text, start, FORM, None if kind == "score" else closest(kind, _VALUED))
     score = number(value)
     return Cutoff("score", value if score is None else _trimmed(f"{score:f}"))
 
 
-def _share(text: str, start: int, what: str, written: str) -> Decimal:
-    """A part of 1, as a decimal or a percentage."""
+def read_share(text: str, start: int, what: str, written: str) -> Decimal:
+    """Read a part of 1, as a decimal or a percentage; an `InputError` says what it is to be."""
     value = number(written.removesuffix("%"))
     if value is None:
         raise refused(text, start, f"{what} is '{written}', not a number")

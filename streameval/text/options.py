@@ -9,15 +9,16 @@ _NAMED = re.compile(
     r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
     r"(?:=(?P<word>[^\s,;:)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
 )
+_AS_FLAG = {"questions": "for"}  # a word of Python's own cannot be a keyword
 
 
 def flag(name: str) -> str:
     """Name an option as the command line does.
 
-    >>> flag("judge_sample")
-    '--judge-sample'
+    >>> flag("judge_sample"), flag("questions")
+    ('--judge-sample', '--for')
     """
-    return f"--{name.replace('_', '-')}"
+    return f"--{_AS_FLAG.get(name, name).replace('_', '-')}"
 
 
 def with_flags(text: str) -> str:
@@ -42,7 +43,7 @@ def _keyword(found: re.Match[str]) -> str:
     value = found["word"] or found["value"]
     if found["command"]:
         return found[0]
-    name = found["name"].replace("-", "_")
+    name = next((one for one, as_flag in _AS_FLAG.items() if as_flag == found["name"]), found["name"].replace("-", "_"))
     if value is None:
         return name
     return f"{name}={value}" if re.fullmatch(r"[A-Z]+|\d+(\.\d+)?(e-?\d+)?|'.*'", value) else f"{name}={value!r}"

@@ -24,8 +24,9 @@ demands = st.one_of(
     st.builds(Width, finite.map(abs).filter(bool), st.just("difference")),
     st.builds(Width, decimals, st.just("value")),
 )
-names = st.from_regex(r"[a-z][a-z0-9_]{0,9}(\.[0-9])?", fullmatch=True)
-questions = st.builds(Question, names, st.lists(cutoffs, max_size=3).map(tuple), demands)
+names = st.from_regex(r"[a-z][a-z0-9_]{0,9}(\.[0-9])?", fullmatch=True).filter(lambda name: name != "cut")
+cuts = st.builds(lambda precision: Question("cut", (Cutoff("precision", precision),)), decimals)
+questions = st.builds(Question, names, st.lists(cutoffs, max_size=3).map(tuple), demands) | cuts
 
 
 @given(questions)
@@ -78,6 +79,8 @@ def test_commas_separate_thousands_where_all_groups_are_of_three_digits(text, ra
         ("yield@1000000>=900,000", "yield@1,000,000 >= 900000"),
         ("score@10 >= -1e-3", "score@10 >= -0.001"),
         ("precision@score:2026-01-31", "precision@score:2026-01-31"),
+        ("Cut  PRECISION .9", "cut precision 0.9"),
+        ("cut precision 97.50%", "cut precision 0.975"),
     ],
 )
 def test_spellings_of_one_question_are_one_value(text, same):
@@ -111,6 +114,14 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("precision@4 >=", "a number is missing (at column 15)."),
         ("precision 4", "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width (at col"),
         ("precision@4 within 0", "a width is above 0"),
+        ("cut", "here precision and a number are to stand (at column 4). Hint: cut precision NUMBER, such as"),
+        ("cut recall .9", "here precision and a number are to stand (at column 5)."),
+        ("cut@precision:.9", "here precision and a number are to stand (at column 4)."),
+        ("cut precision", "precision is '', not a number (at column 14)."),
+        ("cut precision >= .9", "precision is '>= .9', not a number (at column 15)."),
+        ("cut precision .9 within 3%", "precision is '.9 within 3%', not a number (at column 15)."),
+        ("cut precision 1.5", "precision is 1.5, outside (0, 1] (at column 15)."),
+        ("cut precision 0", "precision is 0, outside (0, 1] (at column 15)."),
         (">= .5", "the name of a metric is missing (at column 1)."),
         ("", "the name of a metric is missing (at column 1)."),
     ],
@@ -122,7 +133,7 @@ def test_what_cannot_be_read_is_pointed_at(text, said):
     assert "\n" not in str(refused.value)
 
 
-def test_verbs_take_measures_or_conditions_and_refuse_widths():
+def test_verbs_take_measures_or_conditions_and_refuse_widths_and_cuts():
     assert [*map(str, measures("precision@10, 100"))] == ["precision@10", "precision@100"]
     assert [*map(str, conditions(["precision@10, 100 > .5", "map >= .3"]))] == [
         "precision@10 > 0.5", "precision@100 > 0.5", "map >= 0.3"]  # fmt: skip
@@ -131,6 +142,12 @@ def test_verbs_take_measures_or_conditions_and_refuse_widths():
         (conditions, "map", "(at column 4)"),
         (measures, "precision@10 within .1", "how wide bounds may be"),
         (conditions, "precision@10 within .1", "how wide bounds may be"),
+        (measures, "cut precision .9", "no question about labels that are there. Hint: ask for rank@precision:0.9"),
+        (
+            conditions,
+            "cut precision .9",
+            "where to cut is no question about labels that are there. Hint: ask for rank@",
+        ),
     ):
         with pytest.raises(InputError) as refused:
             list(read(text))
