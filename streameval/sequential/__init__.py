@@ -1,0 +1,239 @@
+"""Sequential tests of a list: one question is asked, and labelling stops when it is answered.
+
+A design answers one kind of question from labels that are drawn in rounds. It is one file here with a module-level
+`DESIGN`, a class that inherits from `QuestionDesign`, and is found by name. Designs are pure: they know no files, and
+see items only as ranks. What they promise holds whatever the list is, whenever the labels are looked at, and whatever
+decides to go on or to stop; the docstring of each says with what probability.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.questions import Question
+from streameval.typing import Int8Array, Int64Array
+
+AnswerStatus = Literal["pass", "fail", "open"]
+EarlierEvidence = Callable[[int, int, int], float]
+PATH = pa.schema(
+    {
+        "question": pa.string(),
+        "side": pa.string(),  # "pass" or "fail"
+        "labels": pa.int64(),  # how many have counted so far, from 0
+        "evidence": pa.float64(),  # natural logarithm
+        "needed": pa.float64(),  # of the evidence that decides
+    }
+)
+
+
+@dataclass(frozen=True)
+class KnownItems:
+    """Items that were labelled, or skipped, before a question was planned; their labels are frozen with the plan.
+
+    Attributes:
+        rank: int64, strictly increasing, 1-based.
+        label: int8, 1 positive, 0 negative, -1 skipped: the worst case of every claim.
+    """
+
+    rank: Int64Array
+    label: Int8Array
+
+    @staticmethod
+    def nothing() -> KnownItems:
+        """No item."""
+        return KnownItems(np.empty(0, np.int64), np.empty(0, np.int8))
+
+
+@dataclass(frozen=True)
+class QuestionSetting:
+    """What a design is planned for.
+
+    Attributes:
+        n_items: Items in the ranking.
+        ranks: Rank of every cutoff of the questions, as it is written.
+        known: What is known already.
+        confidence: Decimal text in (0, 1): an answer is wrong with probability 1 - confidence at most.
+        zone: Decimal text: where the measure is that little below what is demanded, either answer is right.
+        expect: Decimal text: the precision that is expected; it only changes how many labels are needed.
+        seed: Of the draw; never one that drew from this ranking before.
+        misses: Positives known to be missing from the ranking: recall counts them.
+        estimates: Of the measures of some questions, by question as it prints: for forecasts alone.
+        evidence (callable(rank, label, least)): ln of the evidence that fewer than `least` of the first `rank` items
+            have that label, of one martingale over all ranks (`sequential.adjuster`). None where only what is known
+            counts; no label decides which.
+    """
+
+    n_items: int
+    ranks: Mapping[str, int]
+    known: KnownItems
+    confidence: str
+    zone: str | None = None
+    expect: str | None = None
+    seed: int = 0
+    misses: int = 0
+    estimates: Mapping[str, float] = field(default_factory=dict)
+    evidence: EarlierEvidence | None = None
+
+
+@dataclass(frozen=True)
+class DrawnItems:
+    """What was drawn, the record of it: never made again from the seed.
+
+    Attributes:
+        table: Items that were asked for: `rank` int64, strictly increasing; `round` int32, from 1; then columns of the
+            design (`order` float64: place in the order of the draw).
+        ahead: Items that were drawn and are not asked for yet: `rank` int64, then the design's columns.
+        state: JSON-ready: what else the design has to remember of its draws; stakes and rates, as they were when a
+            round was drawn.
+    """
+
+    table: pa.Table
+    ahead: pa.Table
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were asked for."""
+        return max(self.table.column("round").to_pylist(), default=0)
+
+
+@dataclass(frozen=True)
+class LabelForecast:
+    """How many more labels may decide; a forecast from the labels so far, never a claim.
+
+    Attributes:
+        median, nine_in_ten: None where it cannot be said, or where it is more than `most`.
+        most: At most so many more, whatever they say; None where nothing short of all items is sure to.
+    """
+
+    median: int | None
+    nine_in_ten: int | None
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How deep a cut may be proven with more labels; a forecast, never a claim.
+
+    Attributes:
+        labels: So many more.
+        rank: That may be proven then.
+    """
+
+    labels: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is known of one question.
+
+    Attributes:
+        question: As it prints.
+        outcome: Of a condition; of a width or a cut, "pass" once everything planned is answered.
+        lower, estimate, upper: Proven bounds on the measure, and its estimate; NaN where nothing is known.
+        labels, positives: How many labels counted until it was decided, or so far.
+        claim: Probability with which the line alone may be wrong.
+    """
+
+    question: str
+    outcome: AnswerStatus
+    lower: float
+    estimate: float
+    upper: float
+    labels: int
+    positives: int
+    claim: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What labels say.
+
+    Attributes:
+        outcome: "fail" where one question fails, "pass" where all pass, else "open".
+        lines: One for each question (and cutoff).
+        path: Columns of `PATH`; no rows where a design has no evidence to show.
+        more: Labels that may decide what is open.
+        reach: Of a cut, which can always go deeper: what twice the labels may prove.
+    """
+
+    outcome: AnswerStatus
+    lines: tuple[Line, ...]
+    path: pa.Table
+    more: LabelForecast
+    reach: Reach | None = None
+
+
+class QuestionDesign:
+    """How one kind of question is asked and answered.
+
+    Labels are int8 arrays in the order of the rows of `DrawnItems.table`: 1 positive, 0 negative, -1 no label (not
+    answered yet, skipped, undecided), which counts as what is worst for each claim.
+    """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def takes(cls, question: Question) -> bool:
+        """Whether the design answers such a question."""
+        raise NotImplementedError
+
+    @classmethod
+    def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> QuestionDesign:
+        """Fix the question, and all that a claim depends on, before anything is drawn; an `InputError` says why not."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> QuestionDesign:
+        """Read what `facts` gave."""
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """All of the design but `known`, JSON-ready; with `design`, its name."""
+        raise NotImplementedError
+
+    def expected(self) -> Sequence[tuple[str, LabelForecast]]:
+        """Labels that it takes, each with the case that it is for ("if it is 0.95"), before anything is drawn."""
+        raise NotImplementedError
+
+    def start(self) -> DrawnItems:
+        """Draw nothing yet."""
+        raise NotImplementedError
+
+    def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
+        """Draw one more round; `drawn` itself where the question is answered, or nothing is left to ask.
+
+        Args:
+            size: Items in the round; None leaves it to the design.
+            seed: Of the study: each round draws with `numpy.random.default_rng([seed, round])`.
+        """
+        raise NotImplementedError
+
+    def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
+        """Say what the labels so far prove."""
+        raise NotImplementedError
+
+
+def designs() -> dict[str, type[QuestionDesign]]:
+    """Every design by name."""
+    modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    return {one.DESIGN.name: one.DESIGN for one in modules if hasattr(one, "DESIGN")}
+
+
+def read_design(facts: Mapping[str, Any], known: KnownItems) -> QuestionDesign:
+    """Read a design from what its `facts` gave; a `KeyError` where there is none such."""
+    return designs()[facts["design"]].of(facts, known)
+
+
+def joint_outcome(lines: Sequence[Line]) -> AnswerStatus:
+    """One question that fails makes all fail; all have to pass."""
+    outcomes = {line.outcome for line in lines}
+    return "fail" if "fail" in outcomes else "open" if "open" in outcomes else "pass"

@@ -1,0 +1,246 @@
+"""One condition on a precision, as two sides of a sequential test: one proves that it holds, one that it does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.questions import Condition, Question
+from streameval.sequential import AnswerStatus, EarlierEvidence, Line, QuestionSetting
+from streameval.sequential.adjuster import log_needed
+from streameval.sequential.closed import End, closed, rule
+from streameval.sequential.deciding import Deciding, Rule
+from streameval.sequential.evidence import EProcess
+from streameval.typing import FloatArray, Int8Array, Int64Array
+
+FEW = 50  # items that are all asked
+_HORIZON = 100_000  # labels that a forecast looks ahead
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What labels of one condition come to.
+
+    Attributes:
+        outcome: Of the side that was reached first.
+        stopped: Labels until then, or so far.
+        passing, failing (float64 arrays, shape (labels + 1,)): ln E after 0, 1, 2... labels.
+    """
+
+    outcome: AnswerStatus
+    stopped: int
+    passing: FloatArray
+    failing: FloatArray
+
+
+@dataclass(frozen=True)
+class ConditionTest:
+    """Enough of the first `rank` items are wins: positives, or negatives where precision may be too high.
+
+    A pass is wrong with probability `deltas[0]` at most, a fail with `deltas[1]`: each is the theorem of `evidence`, on
+    the items that are not known, in the order of the draw. Only one of them can be wrong. A missing label is a loss for
+    the pass and a win for the fail. With a zone it is the theorem of `closed`, and the whole rule is run with all
+    missing labels as losses, and as wins: a missing label might hide that the other side came first.
+
+    Attributes:
+        question: As it prints.
+        counted: Label of a win: 1 for >= and >, 0 for <= and <.
+        needed: Fewest wins that a pass claims; that a fail claims are not there. They differ by the zone.
+        known: Wins, losses and skipped items among the first `rank` that are known already.
+        levels: ln E that passes, that fails.
+        earlier: ln of the evidence for either that was there before, 0 where it is less (`sequential.adjuster`); None
+            where only what is known counts.
+        expected: Share of wins that is expected, for forecasts.
+    """
+
+    question: str
+    rank: int
+    counted: int
+    needed: tuple[int, int]
+    known: tuple[int, int, int]
+    passing: EProcess
+    failing: EProcess
+    levels: tuple[float, float]
+    deltas: tuple[float, float]
+    expected: float
+    end: End | None = None
+    earlier: tuple[float, float] | None = None
+
+    @staticmethod
+    def planned(question: Question, setting: QuestionSetting, together: int) -> ConditionTest:
+        """Plan a condition that is one of so many; an `InputError` where it cannot be asked."""
+        rank, demand = setting.ranks[str(question.cutoff)], cast(Condition, question.demand)
+        counted = int(demand.operator in (">=", ">"))
+        threshold = _share(demand.value, counted)
+        expect = None if setting.expect is None else _share(setting.expect, counted)
+        needed = _needed(question, rank, threshold, Fraction(setting.zone or 0))
+        inside = setting.known.label[: np.searchsorted(setting.known.rank, rank, "right")]
+        wins, losses, skipped = (int((inside == label).sum()) for label in (counted, 1 - counted, -1))
+        items, most, fewest = rank - inside.size, needed[0] - 1 - wins, needed[1] - wins - skipped
+        delta = 1 - Fraction(setting.confidence)
+        deltas = float(delta), float(delta / together)
+        levels, end, earlier = (-math.log(deltas[0]), -math.log(deltas[1])), None, None
+        passing, failing = EProcess(items, most), EProcess(items, items - fewest)
+        if items > FEW and passing.most >= 0 and failing.most >= 0:
+            likely = [] if expect is None else [min(max(round(expect * rank) - wins, 0), items)]
+            if setting.zone:
+                likely.insert(0, (most + fewest) // 2)
+            passing = EProcess.planned(items, most, likely)
+            failing = EProcess.planned(items, failing.most, [items - one for one in likely])
+            if setting.zone:
+                if fewest - most < 2:
+                    raise InputError(f"{question}: no precision lies inside a zone of {setting.zone}", "widen it")
+                levels, end = closed(passing, failing, deltas)
+            elif setting.evidence:
+                earlier = _earlier(setting.evidence, rank, counted, needed)
+                levels = log_needed(levels[0], earlier[0]), log_needed(levels[1], earlier[1])
+        expected = float((1 + threshold) / 2 if expect is None else expect)
+        if (estimate := setting.estimates.get(str(question))) is not None:
+            expected = estimate if counted else 1 - estimate
+        known = wins, losses, skipped
+        return ConditionTest(
+            str(question), rank, counted, needed, known, passing, failing, levels, deltas, expected, end, earlier
+        )
+
+    @staticmethod
+    def of(facts: Mapping[str, Any]) -> ConditionTest:
+        """Read what `facts` gave."""
+        sides = {
+            name: EProcess(one["items"], one["most"], tuple(one["alternatives"]), tuple(one["weights"]))
+            for name, one in ((name, facts[name]) for name in ("passing", "failing"))
+        }
+        pairs = {name: tuple(facts[name]) for name in ("needed", "known", "levels", "deltas", "earlier") if facts[name]}
+        return ConditionTest(**{**facts, **sides, **pairs, "end": End(**facts["end"]) if facts["end"] else None})
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, JSON-ready."""
+        return asdict(self)
+
+    @property
+    def items(self) -> int:
+        """Items that can be asked."""
+        return self.passing.items
+
+    @property
+    def cap(self) -> int:
+        """Most labels that it asks."""
+        return self.end.labels if self.end else self.items
+
+    @property
+    def sure(self) -> int | None:
+        """Labels that decide whatever they say; None where nothing short of all is sure to."""
+        return self.cap if self.end or self.exact else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether only counts decide."""
+        return not (self.passing.alternatives or self.failing.alternatives)
+
+    def rule(self, last: int) -> Rule:
+        """Bounds on the wins among the first 0..last labels, or up to the end."""
+        return rule(self.passing, self.failing, self.levels, min(last, self.cap), self.end)
+
+    def read(self, labels: Int8Array) -> Reading:
+        """Read the labels of the first items in the order of the draw."""
+        labels = labels[: self.cap]
+        n, wins, missing = np.arange(labels.size + 1), _counts(labels == self.counted), _counts(labels == -1)
+        bounds = self.rule(labels.size)
+        passes, fails = _first(wins >= bounds.up), _first(wins + missing <= bounds.down)
+        if self.end:
+            passes = passes if passes <= _first(wins <= bounds.down) else n.size
+            fails = fails if fails < _first(wins + missing >= bounds.up) else n.size
+        stopped = min(passes, fails)
+        outcome: AnswerStatus = "open" if stopped == n.size else "pass" if passes <= fails else "fail"
+        return Reading(
+            self._counted_for(labels) or outcome,
+            min(stopped, labels.size),
+            self.passing.log_evidence(wins, n - wins),
+            self.failing.log_evidence(n - wins - missing, wins + missing),
+        )
+
+    def _counted_for(self, labels: Int8Array) -> AnswerStatus | None:
+        """What the labels count to, whatever those that are not there say: a fact goes before any test."""
+        if self.known[0] + int((labels == self.counted).sum()) >= self.needed[1]:
+            return "pass"
+        most = self.rank - self.known[1] - int((labels == 1 - self.counted).sum())
+        return "fail" if most < self.needed[0] else None
+
+    def line(self, labels: Int8Array, reading: Reading) -> Line:
+        """What is known: what a side that was reached claims, and what was counted proves."""
+        low = self.known[0] + int((labels == self.counted).sum())
+        high = self.rank - self.known[1] - int((labels == 1 - self.counted).sum())
+        if reading.outcome == "pass":
+            low = max(low, min(self.needed[0], high))
+        elif reading.outcome == "fail":
+            high = min(high, max(self.needed[1] - 1, low))
+        counting = labels if self.exact else labels[: reading.stopped]
+        wins, answered = int((counting == self.counted).sum()), int((counting >= 0).sum())
+        rest = self.items + self.known[2]
+        share = wins / answered if answered else math.nan if rest else 0.0
+        estimate = self.known[0] + share * rest
+        counts = [low, min(max(estimate, low), high), high]
+        positive = counts if self.counted else [self.rank - one for one in reversed(counts)]
+        lower, middle, upper = (one / self.rank for one in positive)
+        positives = wins if self.counted else answered - wins
+        claim = 0.0 if self.exact or reading.outcome == "open" else self.deltas[reading.outcome == "fail"]
+        return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim)
+
+    def before(self, share: float) -> Deciding:
+        """When it decides if that share of the first `rank` items are wins, skipped ones aside."""
+        wins = min(max(round(share * self.rank) - self.known[0], 0), self.items)
+        return self.rule(_HORIZON).of_wins(wins)
+
+    def after(self, labels: Int8Array, last: int = 0) -> Deciding:
+        """When it may decide after these labels, those that are missing never coming, with at most `last` in all."""
+        n, wins, answered = labels.size, int((labels == self.counted).sum()), int((labels >= 0).sum())
+        if wins * self.rank < self.needed[1] * answered:
+            wins += n - answered
+        return self.rule(last or max(_HORIZON, 11 * n)).after(n, wins)
+
+    def until(self, labels: int, deciding: Deciding, share: float) -> int | None:
+        """Labels by which it is decided with that probability, after those there are; None where it cannot be said."""
+        number = deciding.quantile(share)
+        if number and self.exact:
+            return self.items
+        return max(number, labels + 1) if number and labels else number
+
+
+def _earlier(evidence: EarlierEvidence, rank: int, counted: int, needed: tuple[int, int]) -> tuple[float, float]:
+    """ln of the evidence for a pass, and for a fail, that was there before; 0 where it is less."""
+    losses, wins = evidence(rank, 1 - counted, rank - needed[0] + 1), evidence(rank, counted, needed[1])
+    return max(0.0, losses), max(0.0, wins)
+
+
+def _share(precision: Decimal | str, counted: int) -> Fraction:
+    """The share of wins, exactly."""
+    return Fraction(precision) if counted else 1 - Fraction(precision)
+
+
+def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) -> tuple[int, int]:
+    """Fewest wins in the first `rank` that a threshold asks for, a zone below it and at it."""
+    strict = cast(Condition, question.demand).operator in (">", "<")
+
+    def least(share: Fraction) -> int:
+        return math.floor(share * rank) + 1 if strict else math.ceil(share * rank)
+
+    if not 1 <= least(threshold) <= rank:
+        raise InputError(f"{question} is {'true' if least(threshold) < 1 else 'false'} of every list")
+    if zone < 0 or least(threshold - zone) < 1:
+        raise InputError(f"{question}: the zone is outside 0..{float(threshold)}")
+    return least(threshold - zone), least(threshold)
+
+
+def _counts(which: Any) -> Int64Array:
+    return np.concatenate([[0], np.cumsum(which)])
+
+
+def _first(reached: Any) -> int:
+    """Index of the first that is reached, or how many there are."""
+    return int(np.argmax(np.append(reached, True)))

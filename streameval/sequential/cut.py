@@ -1,0 +1,225 @@
+"""Where to cut: the deepest rank that is proven to have a precision, from as many labels as one cares to give.
+
+A pilot says where the precision may fall too low. From there, well above, ranks are claimed one after another, each by
+the items among its first k in one random order. Labels are asked for where they prove the next ranks; nothing that
+decides what to ask for, or when to stop, can make a claim false.
+
+It is the deepest rank that was proven, not the deepest that has the precision: a list may fall below and rise again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.questions import CUT, Question
+from streameval.sequential import (
+    PATH,
+    Answer,
+    DrawnItems,
+    KnownItems,
+    LabelForecast,
+    Line,
+    QuestionDesign,
+    QuestionSetting,
+    Reach,
+    pilot,
+)
+from streameval.sequential.density import Density
+from streameval.sequential.fixed_sequence import FixedSequence
+from streameval.sequential.pool import DrawnOrder
+from streameval.sequential.rounds import NOTHING, ahead, asked, unplaced
+from streameval.sequential.spline import Curves, fitted
+from streameval.sequential.start import FIRST, SHARES, Start, is_hopeless, sequence_of
+from streameval.typing import Int8Array, Int64Array
+
+_ROUND, _PART = 100, 0.15  # items in a round: so many, or that part of the labels so far
+_FURTHER = 0.3  # of the labels so far: what the deepest rank that a round aims at may take
+_HEAD = 0.2  # chance that the cut is above the first rank of a sequence, from which on all above it is labelled
+
+
+@dataclass(frozen=True)
+class DeepestCut(QuestionDesign):
+    """The deepest rank that is proven to have a precision: a false one is ever claimed with probability δ at most.
+
+    That holds for every list and for all claims on the way together. A missing label is a negative; what is known, the
+    pilot and earlier draws included, counts as it was when the draw began. Where all of the first k items have labels,
+    that they have the precision is a fact, and claimed as well.
+
+    Attributes:
+        question: As it prints.
+        precision: As decimal text.
+    """
+
+    n_items: int
+    question: str
+    precision: str
+    known: KnownItems
+    confidence: str
+
+    name = "cut"
+
+    @classmethod
+    def takes(cls, question: Question) -> bool:
+        """Whether it asks where to cut."""
+        return question.metric == CUT
+
+    @classmethod
+    def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> DeepestCut:
+        """Fix the precision; an `InputError` where several are asked for, or a zone or an expectation is given."""
+        if len(questions) > 1:
+            raise InputError(
+                f"{questions[1]}: a plan asks where to cut once, and nothing besides", "plan another study"
+            )
+        if setting.zone is not None or setting.expect is not None:
+            raise InputError(f"{questions[0]}: a cut has no zone, and no precision is expected of it")
+        return cls._asked(str(questions[0]), setting.n_items, setting.confidence, setting.known)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> DeepestCut:
+        """Read what `facts` gave."""
+        return cls._asked(facts["question"], facts["items"], facts["confidence"], known)
+
+    @classmethod
+    def _asked(cls, question: str, n_items: int, confidence: str, known: KnownItems) -> DeepestCut:
+        cutoff = Question.of(question).cutoff
+        return cls(n_items, question, str(cutoff.value if cutoff else ""), known, confidence)
+
+    def facts(self) -> dict[str, Any]:
+        """The question."""
+        own = {"items": self.n_items, "question": self.question, "confidence": self.confidence}
+        return {"design": self.name, **own}
+
+    def expected(self) -> list[tuple[str, LabelForecast]]:
+        """Labels of a pilot: what follows depends on the list, and is forecast after it."""
+        labels = pilot.expected_size(self.n_items) if pilot.wanted(self.known) else 0
+        first = f"about {labels:,} labels tell where the cut may be" if labels else "the labels there are tell where"
+        case = f"{first}; how deep it is proven depends on the list, and on how many more you give"
+        return [(case, LabelForecast(None, None))]
+
+    def start(self) -> DrawnItems:
+        """Draw nothing yet."""
+        return NOTHING
+
+    def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
+        """Ask for the pilot; for the head of the list, where the cut may lie in it; then for what proves more ranks.
+
+        A round has a seventh of the labels so far, and 100 items at least, where `size` is None.
+        """
+        known, start = self._known(drawn, labels), Start.of(drawn.state)
+        rng = np.random.default_rng([seed, drawn.rounds + 1])
+        curves = fitted(known, self.n_items, rng)
+        first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known, curves, rng)
+        if start is None and first.num_rows:
+            return asked(replace(drawn, ahead=first), size)
+        if start is None or self._is_given_up(start, drawn, labels, curves):
+            ranks = sequence_of(curves, lambda ranks: self._claims(ranks, known).possible, self.n_items, self._target)
+            start = Start.begun(0 if start is None else start.number + 1, drawn, labels, ranks)
+            begun = replace(drawn, ahead=first.slice(0, 0))
+        else:
+            begun = drawn
+        more = self._round(start, begun, labels, curves, (size or self._size(known), rng))
+        return more if more.table.num_rows > drawn.table.num_rows else drawn
+
+    def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
+        """The deepest rank that is proven, and what twice the labels may prove."""
+        known = self._known(drawn, labels)
+        curves = fitted(known, self.n_items, np.random.default_rng(0))
+        start, front, reach, path = Start.of(drawn.state), self._exact(known), None, PATH.empty_table()
+        counted = int((known.label >= 0).sum())
+        if start is not None:
+            sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+            proven = sequence.proven(pool)
+            front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
+            shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
+            further = _density(start, sequence).reach(shares, counted)
+            reach = Reach(counted, max(front, int(sequence.ranks[further - 1]) if further else 0))
+            path = self._path(sequence, max(0, proven - 1), pool)
+        done = front == self.n_items or known.rank.size == self.n_items
+        estimate = max(front, float(np.median(curves.deepest(self._target))))
+        line = Line(
+            self.question, "pass" if done else "open", front, estimate, self.n_items, counted,
+            int((known.label == 1).sum()), self._claim)  # fmt: skip
+        return Answer(line.outcome, (line,), path, LabelForecast(0, 0, 0) if done else LabelForecast(None, None), reach)
+
+    @property
+    def _target(self) -> float:
+        return float(self.precision)
+
+    @property
+    def _claim(self) -> float:
+        return float(1 - Fraction(self.confidence))
+
+    def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
+        """What is known, with all that was asked for."""
+        return pilot.joined(self.known, drawn.table["rank"].to_numpy(), labels)
+
+    def _size(self, known: KnownItems) -> int:
+        return max(_ROUND, math.ceil(_PART * int((known.label >= 0).sum())))
+
+    def _exact(self, known: KnownItems) -> int:
+        """The deepest rank above which all items have labels, and which has the precision: no probability in it."""
+        ranks = known.rank[known.label >= 0]
+        whole = ranks[: int(np.argmin(np.append(ranks == np.arange(1, ranks.size + 1), False)))]
+        positives = np.cumsum(known.label[known.label >= 0][: whole.size] == 1).tolist()
+        target = Fraction(self.precision)
+        return next((k for k in range(whole.size, 0, -1) if positives[k - 1] >= target * k), 0)
+
+    def _first(self, drawn: DrawnItems, known: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
+        """What is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
+        items = unplaced(np.empty(0, np.int64))
+        if not drawn.rounds and pilot.wanted(known):
+            items = pilot.draw(self.n_items, known, rng)
+        last = min(FIRST, self.n_items)
+        if not items.rank.size and (curves.deepest(self._target) < last).mean() > _HEAD:
+            items = unplaced(np.setdiff1d(np.arange(1, last + 1), known.rank))
+        return ahead(drawn, items).ahead
+
+    def _claims(self, ranks: Int64Array, known: KnownItems) -> FixedSequence:
+        return FixedSequence(ranks, known, self.precision, self._claim)
+
+    def _sequence(self, start: Start, drawn: DrawnItems) -> FixedSequence:
+        return start.sequence(drawn, self.known, self.precision, self._claim)
+
+    def _is_given_up(self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves) -> bool:
+        """Whether nothing is proven, and hardly anything will be: then another sequence is begun, in another order."""
+        if start.number + 1 == len(SHARES) or not is_hopeless(curves, int(start.ranks[0]), self._target):
+            return False
+        return self._sequence(start, drawn).proven(start.pool(drawn, labels)) == 0
+
+    def _round(
+        self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves, how: tuple[int, np.random.Generator]
+    ) -> DrawnItems:
+        """Draw what the next ranks need, and ask for a round of it."""
+        size, rng = how
+        sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+        proven = sequence.proven(pool)
+        if proven == start.ranks.size:
+            return drawn
+        density = _density(start, sequence)
+        shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
+        further = max(float(size), _FURTHER * labels.size)
+        wanted = density.wanted(shares, proven, size, further)
+        pool = pool.raised_to(wanted, sequence.known, rng)
+        return start.asking(drawn, pool, wanted, density.items, size)
+
+    def _path(self, sequence: FixedSequence, at: int, pool: DrawnOrder) -> pa.Table:
+        """Evidence of one rank."""
+        evidence = sequence.path(at, pool)
+        columns = {"question": [self.question] * evidence.size, "side": ["pass"] * evidence.size}
+        numbers = {"labels": np.arange(evidence.size), "needed": np.full(evidence.size, sequence.needed)}
+        return pa.table({**columns, **numbers, "evidence": evidence}).select(PATH.names).cast(PATH)
+
+
+def _density(start: Start, sequence: FixedSequence) -> Density:
+    return Density(start.ranks, np.diff(sequence.unknown, prepend=0), start.density)
+
+
+DESIGN = DeepestCut

@@ -1,0 +1,214 @@
+"""Gates: conditions on precision at one or several ranks, which all have to hold.
+
+With d = 1 - confidence: the outcome is ever wrong with probability at most d, whatever the list is, however often it is
+looked at, and whatever decides when to stop. If one condition is false, a wrong pass takes that one to pass, which is
+tested at d. If all hold, a wrong fail takes one of the m to fail, each tested at d/m. Only one of the two can be wrong:
+the list is fixed. The lines of single conditions hold with d each, not together.
+
+All conditions are tested in one random order: the items among the first k are uniformly permuted for every k at once,
+so that a label counts for every condition in whose beginning of the order it lies, and no d is split for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.questions import Condition, Question
+from streameval.sequential import (
+    PATH,
+    Answer,
+    DrawnItems,
+    KnownItems,
+    LabelForecast,
+    QuestionDesign,
+    QuestionSetting,
+    joint_outcome,
+)
+from streameval.sequential.condition import ConditionTest, Reading
+from streameval.sequential.deciding import Deciding
+from streameval.sequential.pool import EMPTY, DrawnOrder, shared_levels
+from streameval.typing import Int8Array, Int64Array
+
+FIRST, LEAST, LARGEST = 50, 50, 200  # items in a round
+
+
+@dataclass(frozen=True)
+class Gate(QuestionDesign):
+    """Conditions on precision, all of which have to hold."""
+
+    name: ClassVar[str] = "gate"
+    tests: tuple[ConditionTest, ...]
+    known: KnownItems
+
+    @classmethod
+    def takes(cls, question: Question) -> bool:
+        """Whether it is a condition on precision at cutoffs."""
+        return question.metric == "precision" and bool(question.cutoffs) and isinstance(question.demand, Condition)
+
+    @classmethod
+    def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> Gate:
+        """Fix thresholds, alternatives and levels; an `InputError` where a number is out of its range."""
+        if not 0 < Fraction(setting.confidence) < 1:
+            raise InputError(f"confidence {setting.confidence} is outside (0, 1)")
+        if setting.expect is not None and not 0 <= Fraction(setting.expect) <= 1:
+            raise InputError(f"an expected precision of {setting.expect} is outside 0..1")
+        each = [one for question in questions for one in question.each()]
+        for one in each:
+            rank = setting.ranks[str(one.cutoff)]
+            if not 1 <= rank <= setting.n_items:
+                raise InputError(f"{one}: rank {rank:,} is outside 1..{setting.n_items:,}")
+        return cls(tuple(ConditionTest.planned(one, setting, len(each)) for one in each), setting.known)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Gate:
+        """Read what `facts` gave."""
+        return cls(tuple(ConditionTest.of(one) for one in facts["tests"]), known)
+
+    def facts(self) -> dict[str, Any]:
+        """All but `known`, JSON-ready."""
+        return {"design": self.name, "tests": [one.facts() for one in self.tests]}
+
+    def expected(self) -> Sequence[tuple[str, LabelForecast]]:
+        """Labels at the expected precision, or halfway from the threshold to the best; and where it takes most."""
+        return [
+            self._case([one.expected for one in self.tests], "halfway from its threshold to the best"),
+            self._case([sum(one.needed) / 2 / one.rank for one in self.tests], "at its threshold"),
+        ]
+
+    def start(self) -> DrawnItems:
+        """Draw nothing yet."""
+        return DrawnItems(EMPTY, EMPTY.drop_columns("round"), {"levels": [0.0] * len(self._items)})
+
+    def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
+        """Draw one more round: those that come next in the order, for each condition that is open.
+
+        The first has 50 for each, later ones half of what may decide, within 50 and 200; where there is an end, never
+        more than lead to it. At 50 items or fewer all are asked at once. With a size, so many in all.
+        """
+        pool = self._pool(drawn, labels)
+        numbers: dict[int, int] = {}
+        for one, mine in self._open(pool):
+            number = min(one.cap, mine.size + (_round(one, mine) if size is None else size))
+            if number > mine.size:
+                numbers[one.rank] = max(number, numbers.get(one.rank, 0))
+        if not numbers:
+            return drawn
+        rng = np.random.default_rng([seed, drawn.rounds + 1])
+        pool = pool.drawn_to(numbers, self._items, self.known, rng)
+        return pool.asking(pool.next(numbers)[:size], drawn.rounds + 1)
+
+    def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
+        """Say what the labels so far prove."""
+        pool = self._pool(drawn, labels)
+        lines, path = [], []
+        for one in self.tests:
+            mine = _labels(pool, one)
+            reading = one.read(mine)
+            lines.append(one.line(mine, reading))
+            path.append(_path(one, reading))
+        return Answer(joint_outcome(lines), tuple(lines), pa.concat_tables(path), self._more(pool))
+
+    @property
+    def _items(self) -> dict[int, int]:
+        """Items that can be asked among the first k, for every k of a condition, by k."""
+        return {one.rank: one.items for one in sorted(self.tests, key=lambda one: one.rank)}
+
+    def _pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
+        return DrawnOrder.of(drawn, labels, list(self._items))
+
+    def _open(self, pool: DrawnOrder) -> list[tuple[ConditionTest, Int8Array]]:
+        """Conditions that are open, with the labels of each; none where one fails."""
+        each = [(one, _labels(pool, one)) for one in self.tests]
+        outcomes = [one.read(labels).outcome for one, labels in each]
+        if "fail" in outcomes:
+            return []
+        return [one for one, outcome in zip(each, outcomes, strict=True) if outcome == "open"]
+
+    def _case(self, shares: list[float], where: str) -> tuple[str, LabelForecast]:
+        """Labels if so large shares are wins."""
+        each = [(one, 0, one.before(share)) for one, share in zip(self.tests, shares, strict=True)]
+        values = {f"{p if one.counted else 1 - p:.6g}" for one, p in zip(self.tests, shares, strict=True)}
+        return f"if it is {values.pop()}" if len(values) == 1 else f"if each is {where}", self._forecast(each)
+
+    def _more(self, pool: DrawnOrder) -> LabelForecast:
+        """Labels that may decide what is open.
+
+        Missing labels of the last round are still to come; earlier ones count as what is worst for the likelier side.
+        """
+        coming = (pool.round == pool.round.max(initial=0)) & (pool.label < 0)
+        seen = [(one, mine[~coming[_at(pool, one)]]) for one, mine in self._open(pool)]
+        return self._forecast([(one, mine.size, one.after(mine)) for one, mine in seen if mine.size < one.cap])
+
+    def _forecast(self, each: Sequence[tuple[ConditionTest, int, Deciding]]) -> LabelForecast:
+        """Labels to come, as if each condition had to be answered, beside those that there are of each."""
+
+        def further(share: float) -> int | None:
+            return self._asked([(one, one.until(labels, deciding, share)) for one, labels, deciding in each])
+
+        done = self._asked([(one, labels) for one, labels, _ in each]) or 0
+        median, nine = (None if number is None else number - done for number in (further(0.5), further(0.9)))
+        return LabelForecast(median, nine, self._most([(one, labels) for one, labels, _ in each]))
+
+    def _most(self, each: Sequence[tuple[ConditionTest, int]]) -> int | None:
+        """Labels to come at most, if no rank shares any: those to the ends, and no more than there are items."""
+        rest: dict[int, int] = {}
+        for one, labels in each:
+            if one.sure is None:
+                return None
+            rest[one.rank] = max(one.sure - labels, rest.get(one.rank, 0))
+        done = {one.rank: labels for one, labels in each}
+        most = 0
+        for rank in sorted(rest):
+            most = min(most + rest[rank], self._items[rank] - done[rank])
+        return most
+
+    def _asked(self, labels: Sequence[tuple[ConditionTest, int | None]]) -> int | None:
+        """Items that are asked for so many labels of each condition, about: nested ranks share them."""
+        wanted: dict[int, int] = {}
+        for one, number in labels:
+            if number is None:
+                return None
+            wanted[one.rank] = max(number, wanted.get(one.rank, 0))
+        width = np.diff([0, *self._items.values()])
+        return round(float(width @ shared_levels(np.array(list(self._items)), wanted, self._items)))
+
+
+def _at(pool: DrawnOrder, one: ConditionTest) -> Int64Array:
+    """Where the items are that were asked for one condition."""
+    return pool.asked(one.rank)[: one.cap]
+
+
+def _labels(pool: DrawnOrder, one: ConditionTest) -> Int8Array:
+    return pool.label[_at(pool, one)]
+
+
+def _round(one: ConditionTest, labels: Int8Array) -> int:
+    """Items in the next round of one condition."""
+    if one.exact:
+        return one.items
+    if not labels.size:
+        return FIRST
+    likely = one.after(labels, labels.size + 2 * LARGEST).quantile(0.5)  # None: half of the rest is more
+    return LARGEST if likely is None else min(max((likely - labels.size) // 2, LEAST), LARGEST)
+
+
+def _path(one: ConditionTest, reading: Reading) -> pa.Table:
+    """Both sides of one condition, as `PATH`."""
+    sides = [("pass", reading.passing, one.levels[0]), ("fail", reading.failing, one.levels[1])]
+    tables = [
+        pa.table(
+            [[one.question] * log.size, [side] * log.size, np.arange(log.size), log, [needed] * log.size], schema=PATH
+        )
+        for side, log, needed in sides
+    ]
+    return pa.concat_tables(tables)
+
+
+DESIGN = Gate

@@ -1,0 +1,218 @@
+"""Conditions on recall, F1 and other metrics of a fixed cutoff that are linear in the labels, and on all positives.
+
+Items are drawn one at a time, from blocks of ranks at rates that follow all labels so far. The claim "head·Y + tail·T ≥
+least" is false exactly if bad items (negatives where a positive counts for it, positives where one counts against it)
+have some mass β or more together; `kernels.block_evidence` gives evidence against that, and with the roles exchanged
+against the claim itself. Rates and stakes are written down when a round is drawn and never computed again; an item
+without a label counts as bad on both sides. So each of the two sides is ever reached falsely with probability δ at
+most, whenever one looks and whatever decides to go on; and as the list is fixed, only one of the two can be false: a
+status is wrong with probability δ at most. Of m claims that all have to hold, the whole passes falsely only if a false
+one passes, with probability δ; "fails" is shared out, δ/m for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve.at_cutoff import METRICS, Cutoffs
+from streameval.errors import InputError
+from streameval.kernels.block_evidence import evidence
+from streameval.questions import Condition, Question
+from streameval.sequential import (
+    PATH,
+    Answer,
+    DrawnItems,
+    KnownItems,
+    LabelForecast,
+    Line,
+    QuestionDesign,
+    QuestionSetting,
+    joint_outcome,
+)
+from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, totals
+from streameval.sequential.claims import FORMS, LinearClaim, claim_of
+from streameval.sequential.growth import Rates, forecast
+from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, nothing_drawn, with_round
+from streameval.typing import FloatArray, Int8Array, Int64Array
+
+_SPREAD, _SPREAD_AT_FIRST = 0.03, 0.25  # of a round, evenly over all blocks
+_FIRST, _LEAST, _MOST = 50, 50, 200  # labels in a round
+
+
+@dataclass(frozen=True)
+class Linear(QuestionDesign):
+    """Conditions on metrics of `claims.FORMS`, all of which have to hold.
+
+    Attributes:
+        questions: One for each condition and cutoff.
+        ranks, claims: Its cutoff (the length of the list of a metric without one), and what it says in whole numbers.
+        setting: What it was planned for.
+        blocks: Of the list.
+    """
+
+    questions: tuple[Question, ...]
+    ranks: tuple[int, ...]
+    claims: tuple[LinearClaim, ...]
+    setting: QuestionSetting
+    blocks: RankBlocks
+
+    name: ClassVar[str] = "linear"
+
+    @classmethod
+    def takes(cls, question: Question) -> bool:
+        """Conditions on these metrics, at cutoffs whose rank is fixed."""
+        fixed = all(cutoff.kind in ("rank", "share", "score") for cutoff in question.cutoffs)
+        fits = (question.metric == "positives") != bool(question.cutoffs)
+        return question.metric in FORMS and isinstance(question.demand, Condition) and fixed and fits
+
+    @classmethod
+    def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> Linear:
+        """Fix claims and blocks; an `InputError` where a number is impossible, or there is a zone or an expectation."""
+        if setting.zone is not None or setting.expect is not None:
+            raise InputError("only a condition on precision@K has a zone or an expected precision", "leave it out")
+        each = tuple(one for question in questions for one in question.each())
+        ranks = tuple(setting.ranks[str(one.cutoff)] if one.cutoff else setting.n_items for one in each)
+        claims = [claim_of(one, rank, setting.n_items, setting.misses) for one, rank in zip(each, ranks, strict=True)]
+        return cls(each, ranks, tuple(claims), setting, RankBlocks.of_list(setting.n_items, ranks))
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Linear:
+        """Read what `facts` gave."""
+        setting = QuestionSetting(facts["n_items"], {}, known, facts["confidence"], misses=facts["misses"])
+        questions, claims = map(Question.of, facts["questions"]), (LinearClaim(*claim) for claim in facts["claims"])
+        return cls(tuple(questions), tuple(facts["ranks"]), tuple(claims), setting, RankBlocks.read(facts["blocks"]))
+
+    def facts(self) -> dict[str, Any]:
+        """What was planned."""
+        return {
+            "design": self.name,
+            "questions": [str(one) for one in self.questions],
+            "ranks": [*self.ranks],
+            "claims": [[one.head, one.tail, one.least] for one in self.claims],
+            "n_items": self.setting.n_items,
+            "misses": self.setting.misses,
+            "confidence": self.setting.confidence,
+            "blocks": self.blocks.rows(),
+        }
+
+    def expected(self) -> Sequence[tuple[str, LabelForecast]]:
+        """Nothing before labels: the shape of the list decides."""
+        return [("it depends on the list, and the first round tells more", LabelForecast(None, None))]
+
+    def start(self) -> DrawnItems:
+        """Draw nothing yet."""
+        return nothing_drawn(rounds=[])
+
+    def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
+        """Draw one more round: at rates for the claims that are open, with stakes from all labels so far."""
+        standings = self._standings(drawn, labels)
+        open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
+        if not open_ or any(one.outcome == "fail" for one in standings):
+            return drawn
+        rates = self._rates(drawn, labels, open_)
+        if not rates.rates.any():
+            return drawn
+        tally = self._tally(drawn, labels)
+        stakes = rates.stakes([bet for one in standings for bet in one.bets], int(tally.labels.sum()))
+        taken = np.sort(np.concatenate([self.setting.known.rank, drawn.table.column("rank").to_numpy()]))
+        size = size or self._size(drawn, rates, [standings[at] for at in open_])
+        rng = np.random.default_rng([seed, drawn.rounds + 1])
+        rank, block = draw(self.blocks, taken, rates.rates, size, rng)
+        place = drawn.table.num_rows + 1 + np.arange(rank.size)
+        return with_round(drawn, rank, block, place, rounds=[*drawn.state["rounds"], stakes])
+
+    def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
+        """Say what the labels so far prove: of each claim the side that was reached first, if one was."""
+        standings = self._standings(drawn, labels)
+        course = Course.of(drawn.table, labels)
+        found = totals(self.blocks, self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        lines = tuple(self._line(at, one, course, found) for at, one in enumerate(standings))
+        open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
+        more = LabelForecast(0, 0, 0)
+        if open_:
+            more = _forecast(self._rates(drawn, labels, open_), [standings[at] for at in open_])
+        paths = [standing.path(str(one)) for one, standing in zip(self.questions, standings, strict=True)]
+        return Answer(joint_outcome(lines), lines, pa.concat_tables([PATH.empty_table(), *paths]), more)
+
+    @cached_property
+    def _sides(self) -> list[tuple[ClaimSide, ClaimSide]]:
+        """Pass and fail of each claim."""
+        delta = 1 - Fraction(self.setting.confidence)
+        needed = -math.log(delta), -math.log(delta / len(self.claims))
+        each = zip(self.claims, self.ranks, strict=True)
+        return [
+            (self._side(claim, rank, needed[0]), self._side(claim.opposite(), rank, needed[1])) for claim, rank in each
+        ]
+
+    def _side(self, claim: LinearClaim, rank: int, needed: float) -> ClaimSide:
+        factor = claim.of_blocks(self.blocks.last, rank)
+        return ClaimSide.of(factor, claim.least, self.blocks, self.setting.known, needed)
+
+    def _standings(self, drawn: DrawnItems, labels: Int8Array) -> list[ClaimStanding]:
+        course, left = Course.of(drawn.table, labels), self.blocks.left(self.setting.known.rank)
+        standings = []
+        for at, sides in enumerate(self._sides):
+            made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
+            paths = [evidence(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
+            bets = [side.bet(one, path) for side, one, path in zip(sides, made_of, paths, strict=True)]
+            standings.append(ClaimStanding.of(sides, paths, bets))
+        return standings
+
+    def _tally(self, drawn: DrawnItems, labels: Int8Array) -> Tally:
+        return Tally.of(self.blocks, self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+
+    def _left(self, drawn: DrawnItems) -> Int64Array:
+        return self.blocks.left(self.setting.known.rank, drawn.table.column("rank").to_numpy())
+
+    def _rates(self, drawn: DrawnItems, labels: Int8Array, claims: Sequence[int]) -> Rates:
+        """The mean of what is best for each of some claims."""
+        left, tally = self._left(drawn), self._tally(drawn, labels)
+        share, spread = tally.cautious(), _SPREAD if tally.labels.any() else _SPREAD_AT_FIRST
+        rates = np.mean([rates_for(left, self._sides[at][0].mass, share, spread) for at in claims], axis=0)
+        return Rates.of(left, rates, tally)
+
+    def _size(self, drawn: DrawnItems, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
+        """Half of the forecast rest."""
+        if not drawn.table.num_rows:
+            return _FIRST
+        median = _forecast(rates, open_).median
+        return _MOST if median is None else min(max(_LEAST, -(-median // 2)), _MOST)
+
+    def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
+        """One condition: what was reached, and how many labels that took."""
+        question, rank = self.questions[at], self.ranks[at]
+        used = course.label[: standing.draws]
+        before = float(found[self.blocks.last <= rank].sum())
+        value = _value(question.metric, before, float(found.sum()), rank, self.setting)
+        demand = question.demand
+        lower = upper = math.nan
+        if isinstance(demand, Condition) and standing.outcome != "open":
+            above = (demand.operator in (">", ">=")) == (standing.outcome == "pass")
+            lower, upper = (float(demand.value), math.nan) if above else (math.nan, float(demand.value))
+        claim = float(1 - Fraction(self.setting.confidence))
+        labels, positives = int((used >= 0).sum()), int((used == 1).sum())
+        return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim)
+
+
+def _value(metric: str, found: float, positives: float, rank: int, setting: QuestionSetting) -> float:
+    if metric == "positives":
+        return positives
+    at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, setting.misses)
+    return float(METRICS[metric].value(at)[0])
+
+
+def _forecast(rates: Rates, open_: Sequence[ClaimStanding]) -> LabelForecast:
+    """Until every open claim is decided: each on the side that takes fewer labels."""
+    each = [np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_]
+    return forecast(np.max(each, axis=0), int(rates.left.sum()))
+
+
+DESIGN = Linear

@@ -1,0 +1,48 @@
+"""A pilot: the first labels of a list of which nothing is known. They become known items, and are evidence of nothing.
+
+It labels the first ten items, and item r with probability 10/r: about ten an e-fold of rank, 150 of 10⁷ items.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.sequential import KnownItems
+from streameval.sequential.hash_order import Placed
+from streameval.sequential.rounds import unplaced
+from streameval.typing import Int8Array, Int64Array
+
+ENOUGH = 100  # labels that are there already, which make a pilot idle
+_WHOLE = 10  # ranks that are asked for whole, and items an e-fold below them
+
+
+def wanted(known: KnownItems) -> bool:
+    """Whether too little is known to plan by."""
+    return int((known.label >= 0).sum()) < ENOUGH
+
+
+def expected_size(n_items: int) -> int:
+    """Labels that a pilot takes on average."""
+    return min(n_items, round(_WHOLE * (1 + math.log(max(1.0, n_items / _WHOLE)))))
+
+
+def draw(n_items: int, known: KnownItems, rng: np.random.Generator) -> Placed:
+    """Items of a pilot that are not known; they have no place in any order."""
+    found = [np.arange(1, min(_WHOLE, n_items) + 1)]
+    low = _WHOLE
+    while low < n_items:
+        high = min(2 * low, n_items)  # drawn throughout as densely as at its first rank, then thinned
+        chance = _WHOLE / (low + 1)
+        ranks = low + 1 + rng.choice(high - low, rng.binomial(high - low, chance), replace=False, shuffle=False)
+        found.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
+        low = high
+    return unplaced(np.setdiff1d(np.concatenate(found), known.rank, assume_unique=True))
+
+
+def joined(known: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
+    """What is known, with more items."""
+    ranks = np.concatenate([known.rank, rank])
+    order = np.argsort(ranks)
+    return KnownItems(ranks[order], np.concatenate([known.label, label]).astype(np.int8)[order])

@@ -1,0 +1,289 @@
+"""The number of positives of a list, to a width: a pilot, then whichever of two samples is forecast to be the smaller.
+
+*Fixed*: one simple random sample of what is not known, its size fixed beforehand, with exact hypergeometric bounds.
+*Blocks*: items drawn one at a time from blocks of ranks, at rates that follow the labels; the bounds are the numbers
+that `kernels.block_evidence` does not refuse, and hold whenever one stops. Either is chosen once, from what is known
+before its first draw, and is then the only one; what was known is counted as it is, and is evidence in neither. So the
+bounds hold with probability 1 - δ, whatever the list is and whatever the pilot found: δ/2 a side.
+
+Whatever the method, an upper bound within x of F positives has to exclude that x·F more are among the W items that were
+not seen: that takes ln(2/δ)·W/(x·F) labels at least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.kernels.block_evidence import least_refused
+from streameval.kernels.hypergeometric import intervals
+from streameval.questions import Question, Width
+from streameval.sequential import (
+    PATH,
+    Answer,
+    AnswerStatus,
+    DrawnItems,
+    KnownItems,
+    LabelForecast,
+    Line,
+    QuestionDesign,
+    QuestionSetting,
+    pilot,
+)
+from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, totals
+from streameval.sequential.growth import Bet, Rates
+from streameval.sequential.hash_order import free_ranks
+from streameval.sequential.points import sample_size
+from streameval.sequential.sides import ClaimSide, Course, nothing_drawn, to_ask, with_round
+from streameval.sequential.spline import fitted
+from streameval.typing import FloatArray, Int8Array
+
+_ROUNDS, _LEAST = 8, 50  # of blocks: how many rounds, and labels in one
+_UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
+_BEYOND = 50_000  # labels; more are no plan
+
+
+@dataclass(frozen=True)
+class PositivesToWidth(QuestionDesign):
+    """Bounds on the number of positives of a list.
+
+    Attributes:
+        question: With a width.
+        known: What was known before; what the pilot finds is known besides.
+    """
+
+    question: Question
+    n_items: int
+    known: KnownItems
+    confidence: str
+
+    name: ClassVar[str] = "positives"
+
+    @classmethod
+    def takes(cls, question: Question) -> bool:
+        """A width of the number of positives."""
+        return question.metric == "positives" and not question.cutoffs and isinstance(question.demand, Width)
+
+    @classmethod
+    def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> PositivesToWidth:
+        """Fix the width; an `InputError` where several are asked for."""
+        if len(questions) > 1:
+            raise InputError("one width of the number of positives at a time", f"ask for {questions[0]}")
+        return cls(questions[0], setting.n_items, setting.known, setting.confidence)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> PositivesToWidth:
+        """Read what `facts` gave."""
+        return cls(Question.of(facts["question"]), facts["n_items"], known, facts["confidence"])
+
+    def facts(self) -> dict[str, Any]:
+        """What was planned."""
+        own = {"question": str(self.question), "n_items": self.n_items, "confidence": self.confidence}
+        return {"design": self.name, **own}
+
+    def expected(self) -> Sequence[tuple[str, LabelForecast]]:
+        """Nothing before a pilot: the shape of the list decides; else what the labels there are make likely."""
+        if pilot.wanted(self.known):
+            return [("it depends on the list, and the first round tells more", LabelForecast(None, None))]
+        return [("from the labels there are", _promised(self._forecasts(self.known)))]
+
+    def start(self) -> DrawnItems:
+        """Draw nothing yet."""
+        return nothing_drawn()
+
+    def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
+        """Ask for the pilot, all at once; then for what the design takes that its labels choose.
+
+        Raises:
+            InputError: It would take too many labels, and no `size` says to go on.
+        """
+        rng = np.random.default_rng([seed, drawn.rounds + 1])
+        if not drawn.rounds and pilot.wanted(self.known):
+            rank = pilot.draw(self.n_items, self.known, rng).rank
+            return with_round(drawn, rank, self._blocks.find(rank), np.zeros_like(rank))
+        if self.answer(drawn, labels).outcome == "pass":
+            return drawn
+        chosen = drawn if "chosen" in drawn.state else self._chosen(drawn, labels, size, rng)
+        if chosen.state["chosen"] == "blocks":
+            return self._next_of_blocks(chosen, labels, size, rng)
+        return _next_of_sample(chosen, size) if chosen.ahead.num_rows else drawn
+
+    def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
+        """Bounds from the design that was chosen, at any time: a missing label is a 0 below and a 1 above.
+
+        "pass" once they are as narrow as is asked for (half of what lies between them), or all of a fixed sample has
+        labels. The estimate is that of a simple random sample, or adds up the means of the blocks; before a design is
+        chosen, that of curves that fit what is known.
+        """
+        known, course = self._known(drawn, labels), Course.of(drawn.table, labels)
+        found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
+        lower, estimate, upper = self._bounds(drawn, known, course)
+        lower, upper = lower + found, upper + found + skipped
+        whole = drawn.state.get("chosen") == "fixed" and not drawn.ahead.num_rows and bool((course.label >= 0).all())
+        narrow = (upper - lower) / 2 <= self._half(estimate)
+        outcome: AnswerStatus = "pass" if whole or narrow else "open"
+        counts = int((labels >= 0).sum()), int((labels == 1).sum())
+        line = Line(str(self.question), outcome, lower, estimate, upper, *counts, float(self._delta))
+        more = LabelForecast(0, 0, 0) if outcome == "pass" else self._more(drawn, labels, course, line)
+        return Answer(outcome, (line,), PATH.empty_table(), more)
+
+    @property
+    def _delta(self) -> Fraction:
+        return 1 - Fraction(self.confidence)
+
+    @cached_property
+    def _blocks(self) -> RankBlocks:
+        return RankBlocks.of_list(self.n_items)
+
+    @cached_property
+    def _sides(self) -> tuple[ClaimSide, ClaimSide]:
+        """Bounds from above, where positives are bad, and from below."""
+        mass, needed = np.ones(self._blocks.count, np.int64), -math.log(self._delta / 2)
+        return ClaimSide(mass, mass == 1, 0, needed), ClaimSide(mass, mass == 0, 0, needed)
+
+    def _half(self, positives: Any) -> Any:
+        """How far bounds may lie from such numbers."""
+        width = cast(Width, self.question.demand)
+        return float(width.value) * (positives if width.of == "value" else np.ones_like(positives))
+
+    def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
+        """What is known, with the pilot: counted as it is, so that what is answered late of it makes nothing wrong."""
+        first = drawn.table.column("draw").to_numpy() == 0
+        return pilot.joined(self.known, drawn.table.column("rank").to_numpy()[first], labels[first])
+
+    def _bounds(self, drawn: DrawnItems, known: KnownItems, course: Course) -> tuple[int, float, int]:
+        """On the positives that were not known, with the estimate of all."""
+        free, found = self.n_items - known.rank.size, int((known.label == 1).sum())
+        if drawn.state.get("chosen") == "fixed":
+            return self._of_sample(course, drawn.ahead.num_rows, free, found)
+        if "chosen" not in drawn.state:
+            return 0, found + float(np.median(self._likely(known) @ self._blocks.left(known.rank))), free
+        rank = drawn.table.column("rank").to_numpy()[course.row]
+        estimate = float(totals(self._blocks, known, rank, course.label).sum())
+        left, stakes = self._blocks.left(known.rank), drawn.state["rounds"]
+        refused = [
+            least_refused(course.factors(side, left, stakes, at), side.needed) for at, side in enumerate(self._sides)
+        ]
+        return free - (refused[1] - 1), estimate, refused[0] - 1
+
+    def _of_sample(self, course: Course, later: int, free: int, found: int) -> tuple[int, float, int]:
+        """Of a simple random sample, `later` items of which were not asked for yet."""
+        positive, negative = int((course.label == 1).sum()), int((course.label == 0).sum())
+        size = course.label.size + later
+        low, high, drawn, items = (np.array([n], np.int64) for n in (positive, size - negative, size, free))
+        lower, upper = (int(one[0]) for one in intervals(low, high, drawn, items, float(self._delta)))
+        share = positive / (positive + negative) if positive + negative else 0.5
+        return lower, found + free * share, upper
+
+    def _forecasts(self, known: KnownItems) -> dict[str, int]:
+        """Labels that each design takes, and the least that any can, as far as what is known tells."""
+        left, found, samples = self._blocks.left(known.rank), int((known.label == 1).sum()), self._likely(known)
+        free = int(left.sum())
+        rates = Rates(left, rates_for(left, np.ones_like(left), samples.mean(axis=0)), samples.mean(axis=0), samples)
+        rest = samples @ left
+        half = float(self._half(np.median(rest) + found))
+        labels = np.max([rates.labels(bet) for bet in self._bets(rates, found)], axis=0)
+        return {
+            "fixed": self._fixed_size(rest / max(free, 1), found, free),
+            "blocks": math.ceil(min(_UNEVEN * float(np.median(labels)), free)),
+            "floor": math.ceil(min(-math.log(self._delta / 2) * free / half, free)),
+        }
+
+    def _likely(self, known: KnownItems) -> FloatArray:
+        """Rates of positives by block, of curves that what is known makes likely (shape (curves, blocks))."""
+        ends = fitted(known, self.n_items, np.random.default_rng(0)).at(self._blocks.last) * self._blocks.last
+        return np.clip(np.diff(ends, axis=1, prepend=0) / self._blocks.items, 1e-12, 1 - 1e-12)
+
+    def _fixed_size(self, shares: FloatArray, found: int, free: int) -> int:
+        """Size of a simple random sample that is large enough a standard error away from what is likely."""
+        share, error = float(np.median(shares)), float(shares.std())
+        share += error if share < 0.5 and cast(Width, self.question.demand).of == "difference" else -error
+        share = max(share, float(np.median(shares)) / 10)
+        half = float(self._half(share * free + found)) / max(free, 1)
+        whole = sample_size(share, half, float(self._delta))
+        return math.ceil(whole / (1 + whole / max(free, 1)))
+
+    def _bets(self, rates: Rates, found: int) -> list[Bet]:
+        """Against bounds that are just as wide as asked for, of each list that is likely."""
+        positives = rates.samples @ rates.left
+        half = self._half(positives + found)
+        betas = positives + half, rates.left.sum() - positives + half
+        return [
+            Bet(side.mass, side.positive_is_bad, beta, side.needed)
+            for side, beta in zip(self._sides, betas, strict=True)
+        ]
+
+    def _chosen(self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator) -> DrawnItems:
+        """Choose the cheaper design, once; of a fixed sample, draw all."""
+        known = self._known(drawn, labels)
+        labels_of = self._forecasts(known)
+        least = min(labels_of["fixed"], labels_of["blocks"])
+        if least > _BEYOND and size is None:
+            floor = f"and {labels_of['floor']:,} at least with any method"
+            raise InputError(
+                f"{self.question} is forecast to take {least:,} labels, {floor}: positives are rare",
+                "ask for a wider one, or whether positives >= NUMBER; with a size for the round it goes on",
+            )
+        chosen = "fixed" if labels_of["fixed"] <= labels_of["blocks"] else "blocks"
+        drawn = replace(drawn, state={"chosen": chosen, "forecasts": labels_of, "rounds": []})
+        if chosen == "blocks":
+            return drawn
+        index = rng.choice(self.n_items - known.rank.size, labels_of["fixed"], replace=False)
+        rank = free_ranks(index, 0, known.rank)
+        return replace(drawn, ahead=to_ask(rank, self._blocks.find(rank), 1 + np.arange(rank.size)))
+
+    def _next_of_blocks(
+        self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator
+    ) -> DrawnItems:
+        """Draw a round, with rates and stakes from all labels so far."""
+        rank = drawn.table.column("rank").to_numpy()
+        left, tally = self._blocks.left(self.known.rank, rank), Tally.of(self._blocks, self.known, rank, labels)
+        rates = Rates.of(left, rates_for(left, self._sides[0].mass, tally.cautious()), tally)
+        if not rates.rates.any():
+            return drawn
+        stakes = rates.stakes(self._bets(rates, int(tally.positives.sum())), int(tally.labels.sum()))
+        size = size or max(_LEAST, -(-drawn.state["forecasts"]["blocks"] // _ROUNDS))
+        taken = np.sort(np.concatenate([self.known.rank, rank]))
+        more, block = draw(self._blocks, taken, rates.rates, size, rng)
+        place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more.size)
+        return with_round(drawn, more, block, place, rounds=[*drawn.state["rounds"], stakes])
+
+    def _more(self, drawn: DrawnItems, labels: Int8Array, course: Course, line: Line) -> LabelForecast:
+        """What is left of a fixed sample; else by what the bounds are wider, as widths fall with the root of labels."""
+        if not drawn.rounds:
+            return self.expected()[0][1]
+        if "chosen" not in drawn.state:
+            return _promised(self._forecasts(self._known(drawn, labels)))
+        open_ = drawn.ahead.num_rows + int((course.label < 0).sum())
+        if drawn.state["chosen"] == "fixed":
+            return LabelForecast(open_, open_, open_)
+        left = max(_LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)
+        if line.estimate:
+            wider = (line.upper - line.lower) / 2 / float(self._half(line.estimate))
+            left = min(left, math.ceil(course.label.size * (wider**2 - 1))) if wider < 2 else left
+        return LabelForecast(left, 2 * left)
+
+
+def _promised(labels: Mapping[str, int]) -> LabelForecast:
+    """The cheaper design, if any is feasible."""
+    least = min(labels["fixed"], labels["blocks"])
+    if least > _BEYOND:
+        return LabelForecast(None, None)
+    return LabelForecast(least, 2 * least if least == labels["blocks"] else least)
+
+
+def _next_of_sample(drawn: DrawnItems, size: int | None) -> DrawnItems:
+    """Ask for the next items of a fixed sample; for all of them where no size is given, as fewer settle little."""
+    now = drawn.ahead.slice(0, size)
+    rank, block, place = (now.column(name).to_numpy() for name in ("rank", "block", "draw"))
+    return with_round(replace(drawn, ahead=drawn.ahead.slice(now.num_rows)), rank, block, place)
+
+
+DESIGN = PositivesToWidth

@@ -1,0 +1,153 @@
+"""How many labels a gate takes: the published table by recursion, the recursion by enumeration and simulation."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from gates import planned
+
+from streameval.sequential.closed import rule
+from streameval.sequential.deciding import Rule, fixed_sample, wald_floor
+
+TABLE = [  # threshold, precision; mean, median, nine in ten, mean if it is expected; fixed sample, floor; mean at 1,000
+    (0.9, 1.0, 37, 37, 37, 32, 29, 28, 36),
+    (0.9, 0.99, 51, 37, 91, 46, 46, 42, 48),
+    (0.9, 0.97, 101, 91, 191, 89, 103, 82, 89),
+    (0.9, 0.95, 225, 191, 450, 193, 239, 179, 171),
+    (0.9, 0.93, 690, 599, 1402, 582, 748, 542, 358),
+    (0.9, 0.92, 1623, 1413, 3298, 1361, 1760, 1264, 528),
+    (0.9, 0.88, 1935, 1635, 4005, 1592, 2096, 1425, 550),
+    (0.9, 0.85, 341, 294, 692, 284, 368, 245, 226),
+    (0.9, 0.80, 97, 82, 200, 82, 109, 67, 84),
+    (0.9, 0.50, 9, 7, 18, 7, 12, 6, 9),
+    (0.5, 0.80, 21, 19, 39, 18, 23, 16, 20),
+    (0.5, 0.70, 49, 41, 96, 42, 53, 36, 45),
+    (0.5, 0.60, 198, 170, 402, 166, 213, 149, 152),
+    (0.5, 0.55, 798, 678, 1650, 657, 866, 598, 377),
+    (0.5, 0.53, 2345, 1964, 4863, 1833, 2394, 1663, 579),
+]
+
+
+def condition(threshold, rank=10**6, **more):
+    return planned(f"precision@{rank} >= {threshold}", **more).tests[0]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]} {row[1]}")
+def test_the_labels_of_a_gate_are_those_published(row):
+    threshold, precision, mean, median, nine, expected, fixed, floor, short = row
+    deciding = condition(threshold).before(precision)
+    assert deciding.mean == pytest.approx(mean, abs=0.6)
+    assert (deciding.quantile(0.5), deciding.quantile(0.9)) == (median, nine)
+    assert condition(threshold, expect=str(precision)).before(precision).mean == pytest.approx(expected, abs=0.6)
+    assert condition(threshold, 1_000).before(precision).mean == pytest.approx(short, abs=0.6)
+    assert fixed_sample(threshold, precision, 0.05) == fixed
+    assert wald_floor(threshold, precision, 0.05) == pytest.approx(floor, abs=0.6)
+    assert deciding.mean > wald_floor(threshold, precision, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "rank", "false"), [(0.9, 10**6, 0.0488), (0.5, 10**6, 0.043), (0.9, 1_000, 0.0482)]
+)
+def test_a_list_that_is_one_positive_short_passes_seldom(threshold, rank, false):
+    one = condition(threshold, rank)
+    passes = one.rule(20_000).of_wins(one.passing.most).passed.sum()
+    assert passes == pytest.approx(false, abs=5e-4)
+    assert passes < 0.05
+    assert one.rule(20_000).of_wins(one.items - one.failing.most).failed.sum() < 0.05
+
+
+def simulated(one, wins, runs, rng):
+    """Number of labels and outcome of runs on random orders, as the test itself reads them."""
+    labels = (np.arange(one.items) < wins).astype(np.int8)
+    readings = [one.read(rng.permutation(labels)) for _ in range(runs)]
+    return np.array([each.stopped for each in readings]), [each.outcome for each in readings]
+
+
+@pytest.mark.parametrize("zone", [None, "0.1"])
+@pytest.mark.parametrize("share", [0.95, 0.9, 0.85, 0.8, 0.7])
+def test_the_recursion_gives_what_runs_give(zone, share):
+    one, runs = condition(0.9, 400, zone=zone), 1_500
+    deciding = one.before(share)
+    labels, outcomes = simulated(one, round(share * 400), runs, np.random.default_rng(round(share * 100)))
+    assert "open" not in outcomes
+    assert deciding.passed.sum() + deciding.failed.sum() == pytest.approx(1)
+    passes = deciding.passed.sum()
+    assert outcomes.count("pass") / runs == pytest.approx(
+        passes, abs=4 * math.sqrt(passes * (1 - passes) / runs) + 1e-9
+    )
+    assert labels.mean() == pytest.approx(deciding.mean, abs=4 * labels.std() / math.sqrt(runs))
+    for quantile in (0.5, 0.9):
+        reached = np.mean(labels <= deciding.quantile(quantile))
+        assert reached > quantile - 4 * 0.5 / math.sqrt(runs)
+
+
+def test_the_recursion_is_the_enumeration_of_all_orders():
+    """Seven items under random pairs of bounds that never fall; more positives pass more often."""
+    rng, items = np.random.default_rng(0), 7
+    for _ in range(60):
+        up = np.minimum(np.sort(rng.integers(1, items + 2, items + 1)), np.arange(items + 1) + 1)
+        down = np.minimum(np.sort(rng.integers(-3, 4, items + 1)), up - 1)
+        bounds, before = Rule(items, up, down), -1.0
+        for wins in range(items + 1):
+            found = bounds.of_wins(wins)
+            counts = np.zeros((2, items + 1))
+            orders = list(itertools.combinations(range(items), wins))
+            for order in orders:
+                path = np.concatenate([[0], np.cumsum([i in order for i in range(items)])])
+                n = int(np.argmax(np.append((path >= up) | (path <= down), True)))
+                if n <= items:
+                    counts[int(path[n] < up[n]), n] += 1
+            assert found.passed == pytest.approx(counts[0] / len(orders), abs=1e-15)
+            assert found.failed == pytest.approx(counts[1] / len(orders), abs=1e-15)
+            assert found.left.sum() == pytest.approx(1 - counts.sum() / len(orders), abs=1e-14)
+            assert found.passed.sum() >= before - 1e-15
+            before = found.passed.sum()
+
+
+def test_a_forecast_is_the_mean_over_what_the_list_may_be():
+    """Of 30 items, weighted as Jeffreys' prior weighs their wins."""
+    one = condition(0.5, 60)
+    bounds = rule(one.passing, one.failing, one.levels, 30, None)
+    log = [math.lgamma(y + 0.5) + math.lgamma(30.5 - y) - math.lgamma(y + 1) - math.lgamma(31 - y) for y in range(31)]
+    weight = np.exp(log) / np.exp(log).sum()
+    each = [Rule(30, bounds.up, bounds.down).of_wins(wins) for wins in range(31)]
+    assert bounds.after(0, 0).passed == pytest.approx(sum(w * one.passed for w, one in zip(weight, each, strict=True)))
+    assert bounds.after(0, 0).failed == pytest.approx(sum(w * one.failed for w, one in zip(weight, each, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "zone", "most", "means"),
+    [
+        (0.9, 0.02, 3302, (215, 1738, 2429, 1673, 278)),
+        (0.9, 0.05, 584, (33, 300, 410, 276, 52)),
+        (0.5, 0.05, 1346, (103, 706, 1003, 707, 102)),
+    ],
+)
+def test_a_zone_ends_with_both_errors_kept(threshold, zone, most, means):
+    one = condition(threshold, zone=str(zone))
+    assert one.cap == one.end.labels == most
+    shares = [min(threshold + 2 * zone, 0.99), *(threshold - part * zone for part in (0, 0.5, 1, 3))]
+    assert [one.before(share).mean for share in shares] == pytest.approx(means, rel=0.005, abs=0.6)
+    assert 2.6 < one.levels[0] == one.levels[1] < 3.0  # below what Ville's inequality asks for: the end is known
+    bad, good = (one.rule(most).of_wins(wins) for wins in (one.passing.most, one.items - one.failing.most))
+    assert 0.045 < bad.passed.sum() <= 0.05
+    assert good.failed.sum() <= 0.05
+    assert bad.left.sum() == good.left.sum() == 0
+    passes = [one.before(share).passed.sum() for share in np.linspace(threshold - 2 * zone, threshold + zone, 13)]
+    assert np.all(np.diff(passes) > 0)
+
+
+def test_two_separate_paths_to_the_ends_of_a_zone_would_be_wrong():
+    """Whoever passes although the other side came first passes a bad list more often than it may."""
+    one = condition(0.9, zone="0.05")
+    whole = one.rule(one.cap)
+    alone = Rule(whole.items, whole.up, np.full_like(whole.down, -1))
+    assert whole.of_wins(one.passing.most).passed.sum() <= 0.05
+    assert alone.of_wins(one.passing.most).passed.sum() > 0.0501
+
+
+def test_a_long_zone_of_a_short_list_asks_all():
+    one = condition(0.9, 60, zone="0.05")
+    assert one.cap == 60
+    assert one.rule(60).of_wins(one.passing.most).passed.sum() <= 0.05
