@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
 from streameval.text.options import flag
@@ -24,22 +25,20 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streameval.curve.bounds import Bounds
     from streameval.labelling.tally import Tallied
-    from streameval.questions import Question
-    from streameval.reporting.said import Said, Told
-    from streameval.reporting.standing import Standing
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.types import Claim, Plan
+    from streameval.typing import BoolArray
 
+
+__all__ = ["Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
 EVALUATE = "run evaluate again"
 
 
-class Kind:
+class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
     By default a study is of a plan and its labels: `measured` makes tables of them, one of which is `metrics`.
@@ -70,7 +69,8 @@ class Kind:
     def refuse_others(self, verb: str, given: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
         strangers = sorted(set(given) - self.accepts(verb))
-        asked = {kind: f" (--{option})" if (option := kind.asked_by.get(verb)) else "" for kind in available().values()}
+        asked = {kind: f" ({flag(option)})" if (option := kind.asked_by.get(verb)) else ""
+                 for kind in available().values()}  # fmt: skip
         owners = {name: [f"{kind.about}{how}" for kind, how in asked.items() if name in kind.accepts(verb)]
                   for name in strangers}  # fmt: skip
         if names := [name for name in strangers if owners[name]]:
@@ -153,117 +153,37 @@ class Kind:
         database = self.database(folder, plan, found).write
         atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
 
+    def next_round(self, folder: Study, plan: Plan) -> Plan:
+        """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""
+        return plan
+
+    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
+        """Which planned items an export shows, in the plan's order; None stands for all.
+
+        Args:
+            remaining: Whether items that have a label are left out.
+        """
+        if not remaining:
+            return None
+        from streameval.study.judging import last_judging, tally_stored
+
+        known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
+        return ~known
+
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""
         from streameval.study.progress import progress_of
 
         return progress_of(folder, folder.plan())
 
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
-        """Say what results claim, the metrics, and what to know of them.
-
-        Args:
-            number: How a value is shown.
-        """
-        from streameval.questions.printed import measure_of
-        from streameval.reporting.said import Columns, Told
-
-        account, sides = found.summary["account"], ["lower", "estimate", "upper"]
-        rows = [[measure_of(row["metric"], row["argument"]), *(number(row[side]) for side in sides)]
-                for row in found.metrics.to_pylist()]  # fmt: skip
-        claim = f"{account['labelled']:,} of {account['planned']:,} labels."
-        return Told(claim, Columns(["metric", *sides], rows), [])
-
-    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `evaluate` or `exact` says of results: with --json, and otherwise."""
-        from streameval.reporting.given_again import agreement_lines, doubt_lines
-        from streameval.reporting.label_lines import label_lines
-
-        told = self.told(found, lambda value: "-" if value is None else f"{value:.4f}")
-        labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, [
-            told.claim, "", told.table, "", *told.remarks, *labels,
-            *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary),
-        ]  # fmt: skip
-
-    def page(self, name: str, plan: Plan | None, found: Any) -> str:
-        """Draw report.html."""
-        from streameval.reporting.plain_page import number, plain_page
-
-        return plain_page(name, found, self.told(found, number))
-
-    def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
-        """Make study.duckdb."""
-        from streameval.study.database.writer import Database, plain_database
-
-        return Database(plain_database(lambda: found.tables, self.tables), found.evaluation_id)
-
-    def answer(self, found: Any, question: Question) -> Bounds:
-        """Bounds on a measure, and its estimate; NaN where it is undefined or nothing is known.
-
-        Raises:
-            InputError: The results have no such measure: names the nearest that they have.
-        """
-        from streameval.study.answers.rankings import answer
-
-        return answer(found, question)
-
-    def measures(self, found: Any) -> tuple[str, ...]:
-        """What can be asked for, as it is written; K stands for any number of items."""
-        from streameval.study.answers.rankings import measures
-
-        return measures(found)
-
-    def main_measures(self, found: Any) -> list[str]:
-        """The measures that `show` names without being asked: those of whole rankings, and at the last cutoff."""
-        names = self.measures(found)
-        last = names[-1].partition("@")[2] if names else ""
-        return [name for name in names if name.partition("@")[2] in ("", last)]
-
-    def claim(self, found: Any) -> Claim:
-        """What the bounds promise."""
-        from streameval.types import Claim
-
-        return Claim(**found.summary["claim"])
-
-    def promised(self, found: Any) -> str:
-        """What the bounds promise, and under which assumption."""
-        return self.told(found, str).claim
-
-    def headline(self, found: Any) -> str:
-        """Say what results without a plan are of."""
-        from streameval.text import number_of
-
-        return f"{number_of(found.summary['n_items'], 'item')}, each with a label."
-
-    def subject(self, plan: Plan) -> str:
-        """Say what a study with a plan estimates."""
-        from streameval.text import number_of
-
-        return f"precision of {number_of(plan.n_items, 'item')}"
-
-    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say where a study with a plan and results stands; `study` is its folder, as given."""
-        from streameval.reporting.standing import with_labels
-
-        return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
-
-    def difference(self, a: Path, b: Path, confidence: float) -> Any:
-        """Compare two studies; kinds that do it by the same function are compared with one another."""
-        raise NotImplementedError
-
-    def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `compare` says: with --json, and otherwise."""
-        raise NotImplementedError
-
-    def save_difference(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
-        """Write the tables of a difference into a folder, and its picture into a file."""
-        raise NotImplementedError
-
 
 def available() -> dict[str, Kind]:
     """Every kind by name."""
-    return {info.name: named(info.name) for info in pkgutil.iter_modules(__path__)}
+    return {name: named(name) for name in _names()}
+
+
+def _names() -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(__path__) if info.name != "answers"]
 
 
 def named(name: str) -> Kind:
@@ -293,8 +213,7 @@ def kind_of(folder: Path) -> Kind:
             break
     else:
         return named("curve")
-    kinds = [info.name for info in pkgutil.iter_modules(__path__)]
-    if name not in kinds:
+    if name not in (kinds := _names()):
         raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
     return named(name)
 

@@ -1,7 +1,8 @@
 """What labels say of the yield at one rank, in a form that multiplies over lists (`streameval.curve.runs`).
 
 A judge of all items is left out. There is no such evidence of plans that somebody may have looked at before they were
-whole, because what was seen may have decided when to stop; nor, so far, of those with a judge of some items or slices.
+whole, because what was seen may have decided when to stop; none of draws by key, which versions of a list share, or of
+an order that knew the labels; nor, so far, of plans with a judge of some items or slices.
 """
 
 from __future__ import annotations
