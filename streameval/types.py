@@ -110,6 +110,9 @@ class Plan(Tabular):
             each block are in each class (`streameval.judges.classes`); `table` then has `judge_class` too.
         judge_sample: `rank` int64 of what a judge is asked about, or of all that may yet be planned; once it has
             answered, `judge_class` int8 too.
+        known, ahead: Of a question: `rank` int64 and `label` int8 (-1 of what was skipped) of items that were known
+            before it was planned; and the items that were drawn and are not asked for yet
+            (`streameval.sequential.DrawnItems`).
         kind: Name of the kind of study (`streameval.kinds`); a method, and a curve, have only those of one ranking.
     """
 
@@ -124,6 +127,8 @@ class Plan(Tabular):
     marks: pa.Table | None = None
     judge_counts: pa.Table | None = None
     judge_sample: pa.Table | None = None
+    known: pa.Table | None = None
+    ahead: pa.Table | None = None
     kind: str = "curve"
 
     def __repr__(self) -> str:
@@ -138,8 +143,9 @@ class Plan(Tabular):
     @property
     def side_tables(self) -> dict[str, pa.Table]:
         """Tables beside the plan's own, by the name of their file in a study."""
-        known = {"slice_counts": self.marks, "judge_counts": self.judge_counts, "judge_sample": self.judge_sample}
-        return {name: table for name, table in known.items() if table is not None}
+        named = {"slice_counts": self.marks, "judge_counts": self.judge_counts, "judge_sample": self.judge_sample,
+                 "known": self.known, "ahead": self.ahead}  # fmt: skip
+        return {name: table for name, table in named.items() if table is not None}
 
     @property
     def plan_id(self) -> str:
@@ -186,6 +192,11 @@ class Plan(Tabular):
     def by(self) -> str | None:
         """Column of the slices; None where the plan has none."""
         return self.notes.get("by")
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What is asked, as it prints; nothing where the whole curve is."""
+        return tuple(self.notes.get("questions", ()))
 
     @property
     def draw_by(self) -> tuple[str, ...]:

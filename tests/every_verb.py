@@ -78,6 +78,25 @@ plan list.parquet --study judge --judge llm --judge-classes 0.3,0.6 --budget 900
 select judge
 evaluate judge {LABELS}
 report judge
+plan list.parquet --study gate --for 'precision@1000 >= 0.6' --zone 0.1 --seed 1
+select gate
+evaluate gate {LABELS}
+plan list.parquet --study points --for 'precision@500,2000 within 0.1' --seed 1
+select points
+evaluate points {LABELS}
+plan list.parquet --study deepest --for 'cut precision 0.5' --seed 1
+select deepest
+evaluate deepest {LABELS}
+plan list.parquet --study recall --for 'recall@1000 >= 0.9' --seed 1
+select recall
+evaluate recall {LABELS}
+select recall
+evaluate recall {LABELS}
+plan list.parquet --study positives --for 'positives within 60%' --seed 1
+select positives
+evaluate positives {LABELS}
+select positives
+evaluate positives {LABELS}
 plan list.parquet --study sampled --judge-sample 4000 --judge-accuracy 0.9 --budget 900 --seed 1
 select sampled --export ask.csv
 judge sampled ask.csv --label llm

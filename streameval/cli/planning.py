@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from streameval.cli.options import Flags, flags_of
-from streameval.cli.panels import JUDGE, MANY, REUSE
+from streameval.cli.panels import JUDGE, MANY, QUESTION, REUSE
 from streameval.judges.options import JudgeColumn
 from streameval.labelling.options import ReuseOptions
 from streameval.queries.options import RankingsDraw
+from streameval.questions.asking import Asking
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -23,6 +27,18 @@ class JudgeFlags(Flags):
 @flags_of(ReuseOptions, panel=REUSE)
 class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking, and which labels they bring."""
+
+
+@flags_of(Asking, panel=QUESTION, without=("questions",))
+class QuestionFlags(Flags):
+    """How a question is to be answered."""
+
+
+Questions = Annotated[
+    list[str] | None,
+    Parameter(name="--for", group=QUESTION, consume_multiple=True, negative_iterable="",
+              help=str(next(one for one in fields(Asking) if one.name == "questions").metadata["help"])),
+]  # fmt: skip
 
 
 @flags_of(RankingsDraw, panel=MANY, without=("confidence", "judge"))

@@ -25,7 +25,8 @@ def plain_page(name: str, found: Result, told: Told) -> str:
 
 def provenance(summary: Mapping[str, Any]) -> str:
     """What results were made from."""
-    facts = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    facts = {"evaluation": summary["evaluation_id"], "version": summary["version"]}
+    facts |= {name: value for name, value in summary["parameters"].items() if value is not None}
     facts |= {"judge": summary["judge"]} if summary.get("judge") else {}
     facts |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
     facts |= {f"ranking {key}": value for key, value in summary["ranking"].items()}

@@ -59,7 +59,11 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
         why: Why those that it has cannot be used.
     """
     planned = plan.table.num_rows
-    facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}, {number_of(planned, 'label')} planned"
+    comma = " " if subject.endswith("?") else ", "
+    facts, head = (
+        {"n_items": plan.n_items, "planned": planned},
+        f"{subject}{comma}{number_of(planned, 'label')} planned",
+    )
     if why:
         again = shlex.join(["streameval", "evaluate", study])
         return Standing(study, "outdated", f"{head}.", why, (), again, "makes the results again", facts)

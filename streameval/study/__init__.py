@@ -14,6 +14,9 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
+    known.parquet, ahead.parquet of a question: items that were known before, and drawn but not asked for yet
+    ahead_items.parquet          those items, found by the scans of a round before (see `streameval.study.ahead`)
+    question-N/                  a question that was asked of this study, a study of its own
     judge_….parquet              of a plan with a judge (`streameval.judges.classes`, `streameval.study.judge_sample`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
     .lock                        held by the command that changes the study
@@ -152,7 +155,7 @@ class Study:
             elif not self.exists:
                 self._refuse_results()
             atomic.write_all(plan_files(self.folder, plan, "plan"))
-            for name in {"slice_counts", "judge_counts", "judge_sample"} - plan.side_tables.keys():
+            for name in {"slice_counts", "judge_counts", "judge_sample", "known", "ahead"} - plan.side_tables.keys():
                 (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced
             return True
 
@@ -284,8 +287,9 @@ class Study:
         """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
         if not self.exists:
             return
-        if summary["study"] != self.plan().plan_id:
-            grown = summary["study"] in self.plan().study_ids
+        plan = self.plan()
+        grown = summary["study"] in plan.study_ids
+        if summary["study"] != plan.plan_id and not (grown and plan.questions):  # another round takes no answer back
             what = "the plan has grown since the results were written" if grown else "its results are of another plan"
             raise StudyError(f"{self.folder}: {what}", EVALUATE)
         if self.labels.folder.exists() and summary.get("votes") != self.labels.state():

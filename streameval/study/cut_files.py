@@ -97,6 +97,7 @@ class Cut(Tabular):
         claim: What the bounds promise.
         asked (mapping of str to str): `cutoff`; and `misses`, `misses_from` and `apply`, where they were given.
         estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
+        promise: What holds of it, in a sentence, where that is not what the claim of a curve promises.
         proof: Of a threshold that was applied to another list: the cut of the list that the study is about.
     """
 
@@ -109,6 +110,7 @@ class Cut(Tabular):
     evaluation_id: str
     study: Path
     estimates: Basis
+    promise: str = ""
     proof: Cut | None = None
     _ranking: Any = None
 

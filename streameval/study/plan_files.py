@@ -29,7 +29,7 @@ from streameval.types import Plan
 LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
-_NOTES = ("by", "per", "cutoffs")  # of a plan, that a message names
+_NOTES = ("by", "per", "cutoffs", "questions")  # of a plan, that a message names
 _OF_THE_ORDER = ("order", "score", "ascending", "tie_rule")  # one phrase says them
 _RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
@@ -77,6 +77,7 @@ def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]
         "marks": ("slice_counts", "slices" in notes, _RANKS),
         "judge_counts": ("judge_counts", "judge" in notes and judge.get("answered", True), {"items": pa.int64()}),
         "judge_sample": ("judge_sample", "sample" in judge or "reserve" in judge, _RANKS),
+        **{name: (name, "questions" in notes, _RANKS) for name in ("known", "ahead")},
     }
     tables = {}
     for field, (name, there, columns) in wanted.items():

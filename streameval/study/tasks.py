@@ -100,7 +100,7 @@ def make_tasks(
     """Make the tasks of an export.
 
     Args:
-        table: The selection.
+        table: The items that it shows.
         shown_or_not: See `streameval.study.shown_columns.shown_to_people`.
     """
     if options.repeats > table.num_rows:
@@ -108,11 +108,6 @@ def make_tasks(
     names, left_out = shown_or_not
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
-    if options.remaining:
-        from streameval.study.judging import last_judging, tally_stored
-
-        labels = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels
-        shown = shown.filter(np.isin(shown.column("rank").to_numpy(), labels.rank[~labels.known]))
     registry = folder.extra_tasks()
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.repeats)]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, of_each
 from streameval.kinds import Kind, kind_of
+from streameval.kinds.question.results import following_round
 from streameval.notebook import Tabular
 from streameval.questions import CONDITION, Asked, Condition, Question
 from streameval.questions import conditions as read_conditions
@@ -68,6 +69,7 @@ class Checks(Tabular):
         promise: The same in a sentence or two.
         why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
+        alone: The command that asks what is inconclusive as a question of its own, and about how many labels it takes.
     """
 
     checked: tuple[Checked, ...]
@@ -75,6 +77,7 @@ class Checks(Tabular):
     promise: str
     why: str
     next: str = ""
+    alone: str = ""
 
     def __iter__(self) -> Iterator[Checked]:
         return iter(self.checked)
@@ -117,14 +120,16 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     asked = [*read_conditions(conditions)]
     if about not in (None, "truth"):
         raise InputError(f"--about is '{about}'", "--about 'truth' demands a claim about the truth")
-    if not asked and about is None:
-        raise InputError("nothing is checked", CONDITION)
     folder = Study(Path(study))
     kind = kind_of(folder.folder)
+    if not asked and about is None and folder.folder.exists() and "questions" not in kind.accepts("plan"):
+        raise InputError("nothing is checked", CONDITION)
     result = kind.read(folder)
+    asked = asked or [*kind.conditions(result)]
     why = _why_not(result, kind.claim(result), about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
-    return Checks(checks, kind.claim(result), kind.promised(result), why, _next(folder, result, checks, why))
+    following = _next(folder, result, checks, why), _alone(folder, kind, result, checks, why)
+    return Checks(checks, kind.claim(result), kind.promised(result), why, *following)
 
 
 def _why_not(result: Any, claim: Claim, about: str | None) -> str:
@@ -142,9 +147,22 @@ def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> st
     if why:
         proves = not isinstance(result, Evaluation) or result.curve.proves
         return "" if proves else str(way_out(study.plan(), summary, folder))
+    if "questions" in summary:
+        following = following_round(folder, study.plan(), result)
+        return "" if following.command.startswith("streameval check") else str(following)
     labels = max((one.labels or 0 for one in checked), default=0)
     missing = summary["account"]["planned"] - summary["account"]["labelled"]
     return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
+
+
+def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> str:
+    """How to ask the conditions that are inconclusive by themselves."""
+    still = [one for one in checked if one.outcome == "inconclusive"]
+    if why or not still:
+        return ""
+    asked = [Question.of(one.check) for one in still]
+    labels = None if any(one.labels is None for one in still) else max(one.labels or 0 for one in still)
+    return str(kind.alone(study, result, {one: kind.answer(result, one).estimate for one in asked}, labels))
 
 
 def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
@@ -153,6 +171,10 @@ def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
         raise InputError(f"{question} cannot be checked", CONDITION)
     bounds = kind.answer(result, question)
     _refuse_impossible(question, condition)
+    decision = kind.decided(result, question)
+    if decision is not None:
+        outcome = "inconclusive" if why else decision.outcome
+        return Checked(str(question), bounds.lower, bounds.upper, outcome, decision.labels, decision.decides)
     outcome = "inconclusive" if why else _outcome(bounds.lower, bounds.upper, condition)
     needed, decides = None, ""
     if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and result.label_table is not NO_LABELS:

@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kinds import named
 from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
 from streameval.notebook import Tabular
 from streameval.options import takes
+from streameval.questions.asking import Asking
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
 
@@ -35,7 +37,7 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
-@takes(RankingOptions, more=parameters_of_any)
+@takes(RankingOptions, Asking, more=parameters_of_any)
 def cost(
     items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
 ) -> Costs:
@@ -46,7 +48,8 @@ def cost(
         options: What describes that ranking; each of its fields may be given by itself, as `score`.
         price_per_label: Adds `price` = labels × price.
         **parameters: Fields of `RankingOptions`, and parameters of any method; each takes those it knows. With
-            `budget`, each says what half-width it reaches.
+            `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`), what a
+            study of these takes, case by case, and the whole curve beside it.
 
     Returns:
         Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to
@@ -61,6 +64,9 @@ def cost(
         raise InputError(f"--price-per-label is {price_per_label}, not a price")
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
+    if "questions" in given:
+        return _of_questions(items, asked, given, price_per_label)
+    named("curve").refuse_others("plan", given)
     refuse_alpha_with_budget(given)
     methods = available()
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
@@ -78,6 +84,25 @@ def cost(
     if len(refusals) == len(rows):
         raise refusals[0]
     return Costs(tuple(rows), n_items)
+
+
+def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
+    """What questions cost, before there is a list or of one that is there."""
+    from streameval.kinds.question.cost import costs_of
+
+    (asking,) = named("question").asked("plan", given)
+    if isinstance(items, Integral | float):
+        rows = costs_of(asking, int(items))
+    else:
+        from streameval.copies.write import for_a_while
+
+        with for_a_while(items, options) as source:
+            opened = open_ranking(source, options)
+            items, rows = opened.n_items, costs_of(asking, opened.n_items, opened)
+    priced = [
+        row if price is None or row["labels"] is None else {**row, "price": row["labels"] * price} for row in rows
+    ]
+    return Costs(tuple(priced), int(items))
 
 
 def _counted(ranking: Any, options: RankingOptions) -> int:

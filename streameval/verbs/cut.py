@@ -28,6 +28,7 @@ from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.planned_ranking import counted_at
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
+from streameval.text.options import flag
 from streameval.types import Plan
 
 
@@ -67,8 +68,11 @@ def cut(
     target = Cutoff.of(cutoff)
     asked = {"cutoff": str(target)}
     misses = None if misses is None else check_misses(misses)
-    answering(study, "cut")
-    folder = Study(Path(study))
+    folder, kind = Study(Path(study)), answering(study, "cut")
+    proven = kind.cut(folder, target, ranking)
+    if proven is not None:
+        _refuse_of_a_curve(misses=misses, misses_from=misses_from, apply=apply)
+        return proven
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
     if misses_from is not None:
@@ -98,6 +102,12 @@ def cut(
         _ranking=ranking,
     )
     return result if apply is None else apply_cut(result, apply)
+
+
+def _refuse_of_a_curve(**given: Any) -> None:
+    """Refuse options that have a meaning only where every rank has bounds."""
+    if named := [name for name, value in given.items() if value is not None]:
+        raise InputError(f"{flag(named[0])} is for a study of a curve", "leave it out")
 
 
 def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:

@@ -11,12 +11,13 @@ from streameval.methods import parameters_of_any
 from streameval.options import takes
 from streameval.progress import Progress, silent
 from streameval.queries.options import RankingsDraw
+from streameval.questions.asking import Asking
 from streameval.rows.options import RankingOptions, described
 from streameval.study.reuse import Reuse
 from streameval.types import Plan
 
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, more=parameters_of_any)
+@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, more=parameters_of_any)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -29,6 +30,8 @@ def plan(
     **parameters: Any,
 ) -> Plan:
     """Choose the ranks of a ranking to label, and write them to a study; with `per`, those of drawn rankings.
+
+    With `questions`, those that answer them, round by round.
 
     Args:
         ranking: A Parquet file, a folder of partitions, a glob, or a list of these; a table of Arrow, Polars or
@@ -51,7 +54,12 @@ def plan(
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
             `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);
-            `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position.
+            `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position. With
+            `questions` (`streameval.questions.asking.Asking`), what is planned is the first round of labels that
+            answer them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`,
+            `round`, `budget` and `confidence` go with them. `select` hands out further rounds until the question is
+            answered. With None for the ranking, it is asked of the study that is there, in a folder within, and its
+            labels count as known.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.

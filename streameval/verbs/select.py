@@ -14,11 +14,12 @@ import pyarrow as pa
 from streameval.engines import Engine
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.judges.classes import awaits_judge, judge_of
+from streameval.kinds import kind_of
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.notebook import Tabular, facts, head
 from streameval.options import listed, split, takes
-from streameval.order.checkpoints import forget
+from streameval.order.checkpoints import Scans, forget
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
@@ -44,7 +45,7 @@ class Selection(Tabular):
 
     Attributes:
         table: `rank`, `stratum`, `draw_weight` (see `streameval.study.weights`), `score` (where the order has one),
-            `se_task`, then the items' columns.
+            `se_task`, then the items' columns. Of a question, only of items that nobody has answered or skipped.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
         left_out: Columns that an export leaves out, with why (`streameval.study.shown_columns`).
@@ -112,7 +113,7 @@ def select(
             it; an export that would show nothing.
     """
     folder = Study(Path(study))
-    plan = folder.plan()
+    plan, kind = folder.plan(), kind_of(folder.folder)
     if awaits_judge(plan):
         if export is None:
             raise InputError(
@@ -126,13 +127,15 @@ def select(
         raise InputError(
             f"{flag(given[0])} says what an export holds, and no export is asked for", "name a file with --export"
         )
+    with folder.changing():
+        plan = kind.next_round(folder, plan)
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = wanted_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)
     if before is not None:
         fetched = before
     else:
-        read = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        read = _read(folder, plan, opened, (names, progress, scans))
         _refuse_other_judge(plan, read.table)
         fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     if before is None or (columns is not None and export is None):  # columns that are not asked for are left out
@@ -140,20 +143,31 @@ def select(
         folder.save_selection(plan, fetched.table, fetched.thresholds, {**facts, "columns": names})
     if before is None:
         forget(folder.scans)
-    table = fetched.table
+    handed = kind.handed_out(folder, plan, form is not None and asked.remaining)
+    table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
+    selection = Selection(table if plan.questions else fetched.table, fetched, before is not None, source=source)
     if form is None or export is None:
-        return Selection(table, fetched, before is not None, source=source)
-    kept = f"; {table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
-    made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns, kept), asked)
-    question = question_of(asked)
+        return selection
+    kept = f"; {fetched.table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
+    made = make_tasks(folder, plan, table, _shown(plan, opened, fetched.table, columns, kept), asked)
+    selection = replace(selection, left_out=made.left_out, key_columns=plan.key_columns)
     if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
-        return Selection(table, fetched, before is not None, made.left_out, source=source, key_columns=plan.key_columns)
-    exported = form.files(made.table, Path(export), question)
+        return selection
+    exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
-    return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
-                     made.batches, plan.key_columns)  # fmt: skip
+    return replace(selection, tasks=made.table.num_rows, files=tuple(exported), batches=made.batches)
+
+
+def _read(folder: Study, plan: Plan, opened: Ranking, how: tuple[Sequence[str], Progress, Scans]) -> Fetched:
+    """Read the planned items."""
+    names, progress, scans = how
+    if plan.questions:
+        from streameval.study.ahead import fetch_in_rounds
+
+        return fetch_in_rounds(folder, plan, opened, names, progress, scans)
+    return opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
 
 
 def _for_judge(

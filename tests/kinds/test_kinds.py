@@ -120,7 +120,8 @@ def every(home):
     """A folder of every kind that there is."""
     streameval.plan("list.parquet", "curve", budget=40, seed=5)
     streameval.plan("list.parquet", "drawn_rankings", per="user", rankings=20, at=3, seed=5)
-    for name in ("curve", "drawn_rankings"):
+    streameval.plan("list.parquet", "question", questions="precision@10 >= 0.05", seed=5)
+    for name in ("curve", "drawn_rankings", "question"):
         streameval.evaluate(name, labels=labels_of(name))
     streameval.exact("list.parquet", label="right", out="labelled_list")
     streameval.exact("list.parquet", label="right", per="user", out="rankings")
@@ -128,7 +129,7 @@ def every(home):
 
 
 MEASURES = {"curve": "precision@10", "labelled_list": "precision@10", "rankings": "map",
-            "drawn_rankings": "precision@3"}  # fmt: skip
+            "drawn_rankings": "precision@3", "question": "precision@10"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -150,7 +151,7 @@ def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, cap
         status, told = run([verb, *command]), capsys.readouterr().err
         if verb not in (*most, last):
             assert (status, f"which {verb} does not read. Hint: {', '.join(most)} and {last} do" in told) == (2, True)
-        elif name != "curve" or verb not in ("grow", "judge"):  # this plan has no stages, and no judge
+        elif (name, verb) not in (("curve", "grow"), ("curve", "judge"), ("question", "cut")):  # not of these plans
             assert (verb, status, told) == (verb, 0, told)
         assert f"{verb} does not read" not in told or verb not in (*most, last)
 
@@ -171,7 +172,7 @@ def test_files_say_their_kind_and_format(every):
 
 
 def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every):
-    for name in available():
+    for name in {*available()} - {"question"}:  # plans of questions have always named it
         files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
         before = streameval.sql(name, "FROM metrics")
         if len(files) == 2:

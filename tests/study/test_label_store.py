@@ -98,7 +98,7 @@ def test_several_sources_are_forgotten_in_one_call_or_none(tmp_path, capsys):
     assert run(["labels", str(study), "--forget", "a.csv", "d.csv"]) == 2
     assert "no source 'd.csv'" in capsys.readouterr().err
     assert account(study)["votes"] == 3
-    for rows, told in ((1, "1 rows of"), (0, "a.csv is forgotten already")):  # again is harmless
+    for rows, told in ((1, "1 row of"), (0, "a.csv is forgotten already")):  # again is harmless
         assert run(["labels", str(study), "--forget", "a.csv", "b.csv"]) == 0
         assert told in capsys.readouterr().out
         assert account(study)["votes"] == 1

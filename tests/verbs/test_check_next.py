@@ -9,6 +9,7 @@ import pytest
 
 import streameval
 from streameval.cli import run
+from streameval.questions import Question
 
 
 def next_step(capsys, study, *checks):
@@ -62,3 +63,62 @@ def test_bounds_that_promise_nothing_lead_to_a_plan_that_does(tmp_path, monkeypa
     streameval.adopt(str(folder), "study", drawn, drawn="unknown")
     streameval.evaluate("study")
     assert run(next_step(capsys, "study", "precision@10 >= 0")) == 0
+
+
+def said_alone(capsys, study, *checks):
+    assert run(["check", str(study), *checks, "--json"]) == 5
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])["alone"]
+    assert run(["check", str(study), *checks]) == 5
+    assert (f"Or: {said}." in capsys.readouterr().out.splitlines()) == bool(said)
+    return said
+
+
+def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that_it_takes(
+    tmp_path, monkeypatch, capsys, one_ranking
+):
+    """The number is the median of the gate itself: a list with the estimate as its precision takes about as many."""
+    folder, _, truth = one_ranking
+    monkeypatch.chdir(tmp_path)
+    asked = str(Question.of(f"precision@5000 >= {truth[:5_000].mean() - 0.08:.4f}"))
+    streameval.plan(str(folder), "study", seed=4, budget=300)
+    streameval.evaluate("study", labels=answered("study", truth, "some.parquet", most=200))
+    assert said_alone(capsys, "study", asked) == ""  # its own tasks come first
+    streameval.evaluate("study", labels=answered("study", truth, "all.parquet"))
+    said = said_alone(capsys, "study", asked)
+    assert said.startswith(f"`streameval plan --study study --for '{asked}'` asks this alone, with about ")
+    forecast = int(said.split(" about ")[1].split()[0].replace(",", ""))
+    assert run(shlex.split(said.split("`")[1])[1:]) == 0
+    question, labels = "study/question-1", 0
+    while (tasks := streameval.select(question).table).num_rows:
+        labels += tasks.num_rows
+        ranks = tasks.column("rank")
+        streameval.evaluate(question, labels=pa.table({"rank": ranks, "label": truth[ranks.to_numpy() - 1]}))
+    assert run(["check", question]) == 0
+    assert forecast / 4 <= labels <= 4 * forecast
+
+
+def test_a_question_is_offered_only_where_one_answers_all_that_is_open(tmp_path, monkeypatch, capsys, one_ranking):
+    folder, _, truth = one_ranking
+    monkeypatch.chdir(tmp_path)
+    streameval.plan(str(folder), "study", seed=4, budget=300, confidence=0.9)
+    streameval.evaluate("study", labels=answered("study", truth, "all.parquet"))
+    share = truth[:5_000].mean()
+    gates = [
+        str(Question.of(f"precision@5000 >= {share - 0.08:.4f}")),
+        str(Question.of(f"precision@2000 >= {truth[:2_000].mean() - 0.05:.4f}")),
+    ]
+    together = shlex.split(said_alone(capsys, "study", *gates).split("`")[1])
+    assert together[:6] == ["streameval", "plan", "--study", "study", "--for", gates[0]]
+    assert together[6:] == ["--for", gates[1], "--confidence", "0.9"]
+    recall = truth[:5_000].sum() / truth.sum()
+    assert said_alone(capsys, "study", f"recall@5000 >= {recall - 0.05:.4f}")
+    assert not said_alone(capsys, "study", gates[0], f"recall@5000 >= {recall - 0.05:.4f}")
+    assert not said_alone(capsys, "study", f"average_precision >= {share:.4f}")
+    streameval.evaluate("study", misses=30)
+    assert not said_alone(capsys, "study", f"recall@5000 >= {recall - 0.05:.4f}")
+    assert said_alone(capsys, "study", gates[0])
+    streameval.evaluate("study", label_error=0.01)
+    assert not said_alone(capsys, "study", gates[0])
+    streameval.plan(pq.read_table(folder), "memory", seed=4, budget=300)
+    streameval.evaluate("memory", labels=answered("memory", truth, "all.parquet"))
+    assert not said_alone(capsys, "memory", gates[0])

@@ -55,10 +55,11 @@ def check(
     elif out is not None:
         gate_files.append_markdown(out, f"{study}: {outcome}", shown, sentence)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in checks],
-                              "claim": checks.claim.as_dict(), "why": checks.why, "next": checks.next}  # fmt: skip
+                              "claim": checks.claim.as_dict(), "why": checks.why, "next": checks.next,
+                              "alone": checks.alone}  # fmt: skip
     for one in checks:
         output.outcome("check", one.outcome == "pass", **one.as_dict())
-    following = [f"Next: {checks.next}."] if checks.next else []
+    following = [f"{word}: {one}." for word, one in (("Next", checks.next), ("Or", checks.alone)) if one]
     table = columns(shown[0], shown[1:]) if cells else []
     output.say(result, [*table, sentence, *following, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
+from streameval.cli.planning import QuestionFlags, Questions
 from streameval.cli.ranking import CountedFlags
 from streameval.errors import InputError
 
@@ -16,6 +18,8 @@ def cost(
     items: Whole | None = None,
     price_per_label: float | None = None,
     sample_size: Whole | None = None,
+    questions: Questions = None,
+    question: QuestionFlags = QuestionFlags(),
     parameters: MethodFlags = MethodFlags(),
     flags: CountedFlags = CountedFlags(),
     output: Output = Output(),
@@ -25,6 +29,7 @@ def cost(
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
     Example: streameval cost ranking/
+    Example: streameval cost --items 2000000000 --for "precision@1000000 >= 0.9"
 
     Args:
         ranking: The list, as for plan: its rows are counted.
@@ -36,10 +41,15 @@ def cost(
     from streameval.verbs.cost import worth
 
     if (items is None) != bool(ranking):
-        raise InputError("a list or the number of its items is needed, not both", "cost ranking/, or cost --items 2e9")
+        what = "a list and a number of items were given" if ranking else "neither a list nor a number of items is given"
+        raise InputError(what, "cost ranking/, or cost --items 2e9")
+    given = parameters.given() | question.given() | ({} if questions is None else {"questions": questions})
     costs = verb(items if items is not None else list(ranking), options=flags.options(),
-                 price_per_label=price_per_label, **parameters.given())  # fmt: skip
+                 price_per_label=price_per_label, **given)  # fmt: skip
     items, rows = costs.n_items, costs.methods
+    if questions is not None:
+        output.say({"items": items, "methods": rows}, _of_questions(rows, price_per_label))
+        return
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in rows])
     lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
@@ -50,6 +60,19 @@ def cost(
         result["adopted"] = worth(items, sample_size, wanted.get("confidence"), wanted.get("min_precision"))
         lines += ["", *_worth(result["adopted"])]
     output.say(result, [*lines, "", *_COST_NOTES])
+
+
+def _of_questions(rows: Sequence[dict[str, Any]], price: float | None) -> list[str]:
+    """What questions take, case by case."""
+    names = ["labels", "nine_in_ten", "most"]
+    head = ["case", "labels", "nine times in ten", "at most", *(["price"] if price is not None else [])]
+    cells = [[row["case"], *("-" if row[name] is None else f"{row[name]:,}" for name in names),
+              *([f"{row['price']:,.2f}" if "price" in row else "-"] if price is not None else [])]
+             for row in rows]  # fmt: skip
+    return [
+        *columns(head, cells),
+        "An answer is wrong with a probability of 1 less --confidence at most.",
+    ]
 
 
 def _by_stage(row: dict[str, Any]) -> list[str]:

@@ -110,9 +110,14 @@ def _known(result: Cut, kept: str) -> list[str]:
     ]
     proven = math.floor(1000 * (result.holds["precision_lower"] or 0.0)) / 10
     whose = "" if result.claim.about == TRUTH else f" by {result.claim.about}"
-    return [
+    head = (
         f"{kept} {result.rank:,} of {result.plan.n_items:,} items{_scores(result)}. At least {proven:g} % of them are "
-        f"positive{whose}.",
+        f"positive{whose}."
+    )
+    if result.promise:  # of this rank alone, of which nothing else is known
+        return [head, *filter(None, [result.promise, result.claim.caution])]
+    return [
+        head,
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{promise(result.claim)}.",

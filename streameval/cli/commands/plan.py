@@ -14,8 +14,9 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.plan_for import plan_for
 from streameval.cli.plan_per import plan_per
-from streameval.cli.planning import DrawnFlags, JudgeFlags, ReuseFlags, doubts, next_stop
+from streameval.cli.planning import DrawnFlags, JudgeFlags, QuestionFlags, Questions, ReuseFlags, doubts, next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import number_of, printable, short
@@ -34,6 +35,8 @@ def plan(
     method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
+    questions: Questions = None,
+    question: QuestionFlags = QuestionFlags(),
     many: DrawnFlags = DrawnFlags(),
     judge: JudgeFlags = JudgeFlags(),
     reuse: ReuseFlags = ReuseFlags(),
@@ -45,18 +48,20 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
-    Example: streameval plan ranking/ --study my-study --stages 4
-    Example: streameval plan ranking/ --study my-study --by country
-    Example: streameval plan ranking/ --study my-study --judge llm_says
+    Example: streameval plan ranking/ --study my-gate --for "precision@10000 >= 0.9"
     Example: streameval plan runs/ --study my-study --per query --at 10
-    Example: streameval plan v2/ --study v2 --reuse my-study --on id --dry-run
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it.
-        seed: Of the draw and the shuffle of tasks; kept in plan.json (default: a fresh one for every new study).
-        by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
+        seed: Of the draw and the shuffle of tasks; kept in plan.json.
+        by: Column whose values are slices, each with a curve of its own.
     """
+    if questions is not None or question.given():
+        given = {"questions": questions, **question.given(), **many.changed(), **judge.given(), **reuse.given(),
+                 **parameters.given(), "method": method, "by": by, "seed": seed}  # fmt: skip
+        plan_for(ranking, study, given, flags, batch, output)
+        return
     asked = _ToPlan(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
     if many.changed():
         _draw_rankings(asked, many, batch, output)

@@ -126,12 +126,15 @@ def _facts(made: Selection) -> dict[str, Any]:
 def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
     """What was exported, and what to run once it is answered."""
     from streameval.labelling.exports import format_of
+    from streameval.study import Study
     from streameval.verbs.show import show
 
     if export is not None and not made.files:
-        following = getattr(show(study), "next", "")
+        standing = show(study)
+        following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
         return [
             f"Every task has its label: none remains, and {export} was not written.",
+            *[verdict] * bool(Study(study).plan().questions),
             *[f"Next: {following}"] * bool(following),
         ]
     lines, back = [], shlex.quote(str(export or "labels.csv"))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.study.comparison import Comparison
     from streameval.study.database.writer import Database
+    from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
     from streameval.study.result_files import Evaluation
     from streameval.types import Claim, Plan
@@ -131,6 +132,14 @@ class OneRanking(Kind):
         from streameval.kinds.curve.says import standing
 
         return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+
+    def alone(
+        self, folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
+    ) -> NextCommand:
+        """The command that asks open conditions as a question, with as few labels as it takes."""
+        from streameval.kinds.question.offered import offered
+
+        return offered(folder, found, estimates, most)
 
     def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
         """Compare two curves."""

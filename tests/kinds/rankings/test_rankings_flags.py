@@ -14,6 +14,7 @@ from streameval.cli import run
 from streameval.cli.commands.evaluate import evaluate
 from streameval.cli.commands.exact import exact
 from streameval.cli.commands.plan import plan
+from streameval.text.options import flag
 
 GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
@@ -36,6 +37,7 @@ PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
         "--head 3": REFUSED, "--interval wilson": REFUSED, "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
         "--label label": REFUSED, "--labels-unseen-by-model yes": REFUSED,
         "--stages 2": REFUSED, "--growing": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED,
+        "--for precision@1>=0.5": REFUSED, "--zone 0.1": REFUSED, "--expect 0.9": REFUSED, "--round 9": REFUSED,
         "--reuse x.csv": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED}  # fmt: skip
 EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
@@ -57,7 +59,7 @@ def flags_of(command):
             found |= {field.name for field in dataclasses.fields(kind)}
         elif one.kind is one.KEYWORD_ONLY:
             found.add(name)
-    return {f"--{name.replace('_', '-')}" for name in found}
+    return {flag(name) for name in found}
 
 
 @pytest.fixture(autouse=True)

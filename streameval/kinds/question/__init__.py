@@ -1,0 +1,143 @@
+"""A question, answered by as few labels as it takes: they come in rounds, and may be looked at after every answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.errors import StudyError
+from streameval.kinds import Decision, Kind
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.questions.asking import Asking
+
+if TYPE_CHECKING:
+    from streameval.curve.bounds import Bounds
+    from streameval.questions import Question
+    from streameval.questions.cutoffs import Cutoff
+    from streameval.reporting.said import Said, Told
+    from streameval.reporting.standing import Standing
+    from streameval.study import Study
+    from streameval.study.cut_files import Cut
+    from streameval.types import Plan
+    from streameval.typing import BoolArray
+
+
+class QuestionStudy(Kind):
+    """One question, or several conditions at once."""
+
+    name = "question"
+    about = "a study of a question"
+    asked_by: ClassVar = {"plan": "questions"}
+    options: ClassVar = {"plan": (Asking,), "evaluate": (LabelColumns, Judging)}
+    without = frozenset({"label_error", "assume"})
+    answers = ("show", "check", "cut", "report", "sql", "publish")
+    tables: ClassVar = {
+        "metrics": "Proven bounds on what was asked about, and its estimate.",
+        "answers": "One row per question (and cutoff): its outcome (pass, fail or open), and the labels that counted.",
+        "evidence": "Logarithm of the evidence for each side of a condition after so many labels, and what decides.",
+        "labels": "One row per item that was asked for; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def plan(
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Plan:
+        """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
+        from streameval.kinds.question.adding import added
+        from streameval.kinds.question.plan import planned
+
+        (asking,) = self.asked("plan", given)
+        if ranking is None:
+            return added(study, asking, seed)
+        return planned(ranking, study, asking, seed, *how)
+
+    def next_round(self, folder: Study, plan: Plan) -> Plan:
+        """Draw another round, once every task has been answered or skipped."""
+        from streameval.kinds.question.rounds import next_round
+
+        return next_round(folder, plan)
+
+    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
+        """Tasks that nobody has answered or skipped: what is known is never asked again."""
+        from streameval.kinds.question.rounds import open_tasks
+
+        return open_tasks(folder, plan)
+
+    def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
+        """Say what the labels prove."""
+        from streameval.kinds.question.evaluate import measured, withdrawn
+
+        tables, claim, more = measured(plan, tallied)
+        return tables, claim, {**more, "withdrawn": withdrawn(folder, more["outcome"])}
+
+    def answer(self, found: Any, question: Question) -> Bounds:
+        """Bounds on what was asked about; anything else needs labels of its own."""
+        from streameval.kinds.question.results import bounds_of
+
+        return bounds_of(found, question)
+
+    def conditions(self, found: Any) -> tuple[Question, ...]:
+        """The conditions that were planned."""
+        from streameval.kinds.question.results import planned_conditions
+
+        return planned_conditions(found)
+
+    def decided(self, found: Any, question: Question) -> Decision | None:
+        """What became of a condition that was planned."""
+        from streameval.kinds.question.results import decision_on
+
+        return decision_on(found, question)
+
+    def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut:
+        """The items above the deepest rank that was proven."""
+        from streameval.kinds.question.cut import front
+
+        return front(folder, self.read(folder), target, ranking)
+
+    def headline(self, found: Any) -> str:
+        """A question without its plan cannot be told."""
+        raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
+
+    def subject(self, plan: Plan) -> str:
+        """Say what is asked."""
+        from streameval.kinds.question.says import posed_as
+
+        return " ".join(map(posed_as, plan.questions))
+
+    def promised(self, found: Any) -> str:
+        """What holds of the answer, and with what probability."""
+        from streameval.kinds.question.says import promise
+
+        return promise(found)
+
+    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+        """Say the answer, the bounds that it gives, and what more labels would bring."""
+        from streameval.kinds.question.results import told
+
+        return told(found)
+
+    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """What `evaluate` says: the answer so far, and where the next labels come from."""
+        from streameval.kinds.question.results import following_round
+        from streameval.study import Study
+
+        facts, lines = super().says(study, found)
+        following = following_round(str(study), Study(study).plan(), found)
+        return facts | ({"next": following.command} if following.command else {}), lines
+
+    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
+        """Say the answer so far, draw the path to it, and what to do next."""
+        from streameval.kinds.question.results import standing
+
+        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+
+    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+        """Draw report.html."""
+        from streameval.kinds.question.page import page
+
+        return page(name, plan, found)
+
+
+KIND = QuestionStudy()

@@ -1,0 +1,147 @@
+"""A question asked of a study that there is: a study of its own in a folder within, which begins with what is known.
+
+Labels that the study has, of its curve or of questions before, make their items known: these are not asked again, and
+count as what they are. An answer to one of them that comes later does not count, for what is drawn depends on which are
+known (a test that took alternatives anew after late answers would be wrong more often than it says).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from streameval.errors import InputError, StudyError
+from streameval.kinds import Kind, kind_of
+from streameval.kinds.question.earlier import evidence_of
+from streameval.kinds.question.plan import drawn_plan, known_of
+from streameval.kinds.question.rounds import counted
+from streameval.labelling.tally import Tallied
+from streameval.questions import Condition
+from streameval.questions.asking import Asking
+from streameval.rankings import open_planned
+from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
+from streameval.sequential import EarlierEvidence, KnownItems
+from streameval.study import Study
+from streameval.study.judging import last_judging
+from streameval.study.planning import fresh_seed
+from streameval.types import Plan
+
+_FOLDER = "question-{}"
+
+
+def added(study: str | os.PathLike[str], asking: Asking, seed: int | None) -> Plan:
+    """Plan a question of a study's ranking; the same one asked again is the one that is there.
+
+    Returns:
+        Plan: `location["beside"]` is the folder that it was written to.
+
+    Raises:
+        InputError: A seed that drew from this ranking before.
+        StudyError: No study there, or one of many rankings.
+    """
+    folder = Study(Path(study))
+    plan, kind = folder.plan(), kind_of(folder.folder)
+    if kind.name not in ("curve", "question"):
+        raise StudyError(f"{folder.folder} is {kind.about}, and a question is asked of one ranking",
+                         "plan that ranking into a folder of its own")  # fmt: skip
+    with folder.changing():
+        asked = _asked_before(folder)
+        for place, before in asked:
+            if _is_asked(before, asking) and seed in (None, before.seed):
+                return _beside(before, place)
+        if seed is not None and seed in {plan.seed, *(before.seed for _, before in asked)}:
+            raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
+        _refuse_answered(folder, plan, kind, asking)
+        opened = _opened(plan)
+        here = _tallied(folder, plan)
+        known, evidence = _known_in(plan, here, asked), _evidence(folder, plan, here, asking.confidence)
+        drawn = drawn_plan(opened, asking, fresh_seed() if seed is None else seed, known, evidence)
+        place = folder.folder / _FOLDER.format(len(asked) + 1)
+        made = replace(drawn, location=located(opened))
+        Study(place).save_plan(made)
+        return _beside(made, place)
+
+
+def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> None:
+    """Refuse conditions that the study's own bounds have decided already, at the confidence that is asked for."""
+    surer = Fraction(str(asking.confidence)) > Fraction(str(plan.parameters.get("confidence", 0)))
+    if surer or not all(isinstance(one.demand, Condition) for one in asking.asked):
+        return
+    try:
+        found = kind.read(folder)
+        if not kind.claim(found).confidence or kind.claim(found).coverage != "simultaneous":
+            return
+        bounds = [(one.demand, kind.answer(found, one)) for question in asking.asked for one in question.each()]
+    except (StudyError, InputError):
+        return  # it has no results yet, or none about this
+    sides = [{cast(Condition, demand).met_by(side) for side in (low, high)} for demand, (low, _, high) in bounds]
+    if {False} in sides or all(one == {True} for one in sides):
+        conditions = [str(one) for one in asking.asked]
+        raise InputError(f"{folder.folder} has answered this already", shlex.join(
+            ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
+
+
+def known_in(folder: Study, plan: Plan) -> KnownItems:
+    """Items that a study has an answer of, its questions' items too; -1 where an answer made no label."""
+    return _known_in(plan, _tallied(folder, plan), _asked_before(folder))
+
+
+def _known_in(plan: Plan, here: Tallied | None, asked: Iterable[tuple[Path, Plan]]) -> KnownItems:
+    parts = [_answered(plan, here), *(_answered(one, _tallied(Study(place), one)) for place, one in asked)]
+    ranks, first = np.unique(np.concatenate([part.rank for part in parts]), return_index=True)
+    return KnownItems(ranks, np.concatenate([part.label for part in parts])[first])
+
+
+def _tallied(folder: Study, plan: Plan) -> Tallied | None:
+    return counted(folder, plan) if folder.labels.folder.exists() else None
+
+
+def _answered(plan: Plan, tallied: Tallied | None) -> KnownItems:
+    if tallied is None:
+        return KnownItems.nothing()
+    here = KnownItems(plan.ranks[tallied.answered], tallied.labels.label[tallied.answered])
+    before = known_of(plan)
+    order = np.argsort(ranks := np.concatenate([here.rank, before.rank]), kind="stable")
+    return KnownItems(ranks[order], np.concatenate([here.label, before.label])[order])
+
+
+def _evidence(folder: Study, plan: Plan, here: Tallied | None, confidence: str | float) -> EarlierEvidence | None:
+    """What the labels of a curve are worth; labels that may be wrong are no evidence."""
+    if here is None or last_judging(folder).label_error:
+        return None
+    return evidence_of(plan, here.labels, str(confidence))
+
+
+def _opened(plan: Plan) -> Ranking:
+    if plan.location["source"] is None:
+        raise StudyError("this study's ranking was a table in memory, and a question is asked of files",
+                         "ask it of the table, in a study of its own: plan(table, study, questions=...)")  # fmt: skip
+    return open_planned(plan)
+
+
+def _is_asked(before: Plan, asking: Asking) -> bool:
+    """Whether a plan asks the same, in the same way."""
+    same = all(before.parameters[name] == getattr(asking, name) for name in before.parameters)
+    return same and before.questions == tuple(map(str, asking.asked))
+
+
+def _asked_before(folder: Study) -> list[tuple[Path, Plan]]:
+    places = (folder.folder / _FOLDER.format(number) for number in range(1, 10_000))
+    there = []
+    for place in places:
+        if not Study(place).exists:
+            break
+        there.append((place, Study(place).plan()))
+    return there
+
+
+def _beside(plan: Plan, place: Path) -> Plan:
+    return replace(plan, location={**plan.location, "beside": str(place)})

@@ -1,0 +1,94 @@
+"""What a question costs before any label, beside the whole curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from streameval.errors import InputError
+from streameval.kinds.question.plan import design_for, setting_of
+from streameval.methods import create
+from streameval.questions import Condition, Question, Width
+from streameval.questions.asking import Asking
+from streameval.rankings.ranking import Ranking
+from streameval.sequential import LabelForecast, QuestionDesign
+
+
+def case_sentence(case: str, labels: LabelForecast) -> str:
+    """How many labels a question takes in one case."""
+    most = "" if labels.most is None else f"{labels.most:,} at most"
+    if not case.startswith("if "):
+        return f"{case[:1].upper()}{case[1:]}."
+    if labels.median is None:
+        return f"{most[:1].upper()}{most[1:]} {case}.".lstrip() if most else f"No limit {case}."
+    often = (
+        ""
+        if labels.nine_in_ten in (None, labels.median, labels.most)
+        else f"nine times in ten at most {labels.nine_in_ten:,}"
+    )
+    more = ", ".join(filter(None, (often, most)))
+    return f"About {labels.median:,} labels {case}{f' ({more})' if more else ''}."
+
+
+def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list[str]:
+    """Say what a question costs, and the curve beside it."""
+    cases = design.expected()
+    lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
+    if asking.budget is not None:
+        lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
+    no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
+    if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
+        lines = [f"{one[:-1]}: --zone=0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
+    labels = curve_labels(asking, n_items)
+    return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes about {labels:,}."])]
+
+
+def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:
+    """What `cost` says of questions, of a list of so many items or of a ranking, which scores are counted in."""
+    design = design_for(asking.asked, setting_of(asking, n_items, ranking))
+    return list(_rows(design, asking, n_items))
+
+
+def _rows(design: QuestionDesign, asking: Asking, n_items: int) -> Iterator[dict[str, Any]]:
+    """What a question takes, case by case, and the curve."""
+    for case, labels in design.expected():
+        yield {"method": design.name, "case": case, "labels": labels.median, "nine_in_ten": labels.nine_in_ten,
+               "most": labels.most, "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
+    if (whole := curve_labels(asking, n_items)) is not None:
+        yield {"method": "loguniform", "case": "the whole curve", "labels": whole, "nine_in_ten": None, "most": whole,
+               "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
+
+
+def curve_labels(asking: Asking, n_items: int) -> int | None:
+    """Labels of a curve that is as sharp where the question is asked; None where that cannot be said."""
+    asked = [(question, sharp) for question in asking.asked if (sharp := _sharpness(question, asking)) is not None]
+    if len(asked) < len(asking.asked):
+        return None
+    precision, alpha = min((sharp for _, sharp in asked), key=lambda one: one[1])
+    try:
+        curve = create("loguniform", {"alpha": alpha, "min_precision": precision,
+                                      "confidence": float(asking.confidence)})  # fmt: skip
+        return int(curve.cost(n_items)["labels"])
+    except InputError:
+        return None
+
+
+def _sharpness(question: Question, asking: Asking) -> tuple[float, float] | None:
+    """Precision that is expected there, and the half-width relative to it that a curve would need."""
+    expected = None if asking.expect is None else float(asking.expect)
+    if (threshold := _threshold(question)) is not None:
+        rises = question.demand.operator in (">=", ">")  # type: ignore[union-attr]  # it has a threshold
+        precision = expected if expected is not None else (1 + threshold) / 2 if rises else threshold / 2
+        return (precision, abs(1 - threshold / precision)) if 0 < precision != threshold else None
+    if isinstance(question.demand, Width) and question.metric in ("precision", "positives"):
+        precision, value = expected or 0.5, float(question.demand.value)
+        return precision, value if question.demand.of == "value" else value / precision
+    return None
+
+
+def _threshold(question: Question) -> float | None:
+    """The precision that is demanded."""
+    if isinstance(question.demand, Condition) and question.metric == "precision":
+        return float(Fraction(question.demand.value))
+    return None

@@ -1,0 +1,57 @@
+"""The items above the deepest rank that a question about a cut has proven."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kinds.question.says import is_cut, promise
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.rankings import open_planned
+from streameval.study import Study
+from streameval.study.cut_files import Cut
+from streameval.study.results import Result
+from streameval.types import Claim
+
+_NAMES = [f"{name}{side}" for name in ("yield", "precision", "recall", "f1") for side in ("_lower", "", "_upper")]
+
+
+def front(folder: Study, found: Result, target: Cutoff, ranking: Any) -> Cut:
+    """Give the cut at the front.
+
+    Raises:
+        InputError: Another cutoff than the one that was planned, or no rank is proven yet.
+    """
+    plan, study = folder.plan(), str(folder.folder)
+    asked = [one for one in map(Question.of, plan.questions) if is_cut(one)]
+    wanted = asked[0].cutoff if asked else None
+    if wanted != target:
+        of = f"precision {target.value}" if target.kind == "precision" else str(target)
+        example = f"cut {of}" if target.kind == "precision" else f"precision@{target} within 0.05"
+        raise InputError(f"{study} asks about {', '.join(plan.questions)}, and a cut at {target} is another question",
+                         shlex.join(["streameval", "plan", "--study", study, "--for", example]))  # fmt: skip
+    (row,) = found.metrics.to_pylist()
+    rank = int(row["lower"] or 0)
+    if not rank:
+        raise InputError(f"no rank is proven to have precision {target.value} yet", "label another round")
+    score = None
+    if plan.ranking.get("score") is not None and (ranking is not None or plan.location.get("source") is not None):
+        fetched = open_planned(plan, ranking).fetch(pa.array([rank]).to_numpy(), [])
+        score = fetched.table.column("score")[0].as_py()
+    return Cut(
+        rank=rank,
+        score=score if isinstance(score, int | float | None) else str(score),
+        holds={**dict.fromkeys(_NAMES), "precision_lower": float(target.share)},
+        claim=Claim(**found.summary["claim"]),
+        asked={"cutoff": str(target)},
+        plan=plan,
+        evaluation_id=found.evaluation_id,
+        study=folder.folder,
+        estimates="none",
+        promise=promise(found),
+        _ranking=ranking,
+    )

@@ -1,0 +1,124 @@
+"""What the labels of a question prove, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.errors import InputError, StudyError
+from streameval.kinds.question.plan import Posed, posed
+from streameval.labelling.tally import Tallied
+from streameval.methods import ASSUMES_THE_DRAW
+from streameval.questions import CUT, Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.sequential import Answer, Line
+from streameval.study import Study
+from streameval.text import number_of
+from streameval.types import Claim, Plan
+
+_ANSWERS = pa.schema(
+    {
+        "question": pa.string(),
+        "outcome": pa.string(),
+        "lower": pa.float64(),
+        "estimate": pa.float64(),
+        "upper": pa.float64(),
+        "labels": pa.int64(),
+        "positives": pa.int64(),
+        "may_be_wrong": pa.float64(),
+    }
+)
+
+
+def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+    """Say what the labels prove: their tables, what they claim, and what the summary says besides."""
+    asked = posed(plan)
+    answer = asked.design.answer(asked.drawn, tallied.labels.label)
+    labels, confidence = tallied.labels, float(plan.parameters["confidence"])
+    claim = Claim("simultaneous", confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
+    tables = {"metrics": metrics_of(answer.lines, plan.n_items), "answers": answers_of(answer.lines),
+              "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
+    more = summary_of(plan, answer)
+    return tables, claim, {**more, "ended": ended(plan, asked, tallied) if answer.outcome == "open" else ""}
+
+
+def ended(plan: Plan, asked: Posed, tallied: Tallied) -> str:
+    """Why no round follows though the question is open; empty where one does, or tasks are open."""
+    labels, budget = tallied.labels.label, plan.parameters["budget"]
+    if not tallied.answered.all():
+        return ""
+    if budget is not None and plan.table.num_rows >= budget:
+        return f"The budget of {number_of(budget, 'label')} is spent."
+    try:
+        if asked.design.next(asked.drawn, labels, None, plan.seed) is not asked.drawn:
+            return ""
+    except InputError as error:
+        return f"{error.what}."
+    missing = int((labels < 0).sum())
+    return "Nothing is left to ask." + (f" {_MISSING}" if missing else "")
+
+
+_MISSING = "What was skipped, or left open by votes that tie, would decide more."
+
+
+def withdrawn(folder: Study, outcome: str) -> str | None:
+    """The answer that an evaluation before gave and that is not given any more; None where there is none such."""
+    try:
+        before = folder.summary()
+    except (FileNotFoundError, StudyError):
+        return None
+    told = before.get("outcome") if before["study"] in folder.plan().study_ids else None
+    told = before.get("withdrawn") if told == "open" else told
+    return None if told in (None, outcome) else str(told)
+
+
+def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
+    """What evaluation.json says of an answer."""
+    return {
+        "questions": list(plan.questions),
+        "outcome": answer.outcome,
+        "more": asdict(answer.more),
+        "reach": None if answer.reach is None else asdict(answer.reach),
+        "rounds": max(plan.table.column("batch").to_pylist()),
+        "known": 0 if plan.known is None else plan.known.num_rows,
+    }
+
+
+def answers_of(lines: Iterable[Line]) -> pa.Table:
+    """One row for each question and cutoff."""
+    rows = [{**vars(line), "may_be_wrong": line.claim} for line in lines]
+    return pa.Table.from_pylist([{name: _plain(row[name]) for name in _ANSWERS.names} for row in rows], _ANSWERS)
+
+
+def metrics_of(lines: Iterable[Line], n_items: int) -> pa.Table:
+    """Bounds on what was asked about, as other kinds of study have them; a share of the list stands as a rank."""
+    rows = []
+    for line in lines:
+        metric, argument = _named(at_ranks(Question.of(line.question).measure, n_items))
+        sides = {side: _plain(getattr(line, side)) for side in ("lower", "estimate", "upper")}
+        rows.append({"metric": metric, "argument": argument, **sides, "coverage": "simultaneous"})
+    kinds = {name: pa.string() for name in ("metric", "argument")}
+    sides = {name: pa.float64() for name in ("lower", "estimate", "upper")}
+    return pa.Table.from_pylist(rows, pa.schema({**kinds, **sides, "coverage": pa.string()}))
+
+
+def at_ranks(question: Question, n_items: int) -> Question:
+    """The same question with a rank for every share of the list."""
+    ranks = ((cutoff, cutoff.rank_in(n_items)) for cutoff in question.cutoffs)
+    return replace(question, cutoffs=tuple(one if at is None else Cutoff("rank", at) for one, at in ranks))
+
+
+def _named(question: Question) -> tuple[str, str]:
+    """Name of a measure, and its argument, as metrics.parquet has them."""
+    cutoff, metric = question.cutoff, "rank" if question.metric == CUT else question.metric
+    if cutoff is None:
+        return metric, ""
+    of_kind = f"_{cutoff.kind}" if cutoff.kind in ("score", "precision", "recall") else ""
+    return f"{metric}_at{of_kind}", str(cutoff.value)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and value != value else value

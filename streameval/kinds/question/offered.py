@@ -1,0 +1,62 @@
+"""A question to ask of a curve's study, where its bounds leave a condition open: the command, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from streameval.curve import Curve
+from streameval.errors import InputError
+from streameval.kinds.question.adding import known_in
+from streameval.kinds.question.plan import design_for
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.sequential import QuestionSetting
+from streameval.study import Study
+from streameval.study.next_command import NOTHING, NextCommand, command, flags
+from streameval.study.result_files import Evaluation
+from streameval.text import number_of
+
+
+def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None) -> NextCommand:
+    """Give the command that asks open conditions of a study, all at once.
+
+    Nothing where no design takes all of them, the study has no files to ask, tasks of its own are open, labels may be
+    wrong, no number can be said, or it is no fewer than the labels of another curve.
+
+    Args:
+        estimates: Of the measure of each condition.
+        most: Labels that a curve is forecast to take for the same; None where that cannot be said.
+    """
+    plan, curve, confidence = folder.plan(), found.curve, found.curve.claim.confidence
+    unasked = plan.location.get("source") is None or found.summary["account"]["open"] or found.summary["label_error"]
+    missed = (curve.misses or curve.misses_upper is not None) and any(one.metric != "precision" for one in estimates)
+    if unasked or missed or confidence is None:
+        return NOTHING
+    ranks = {str(one): _rank(curve, one) for question in estimates for one in question.cutoffs}
+    by_text = {str(question): value for question, value in estimates.items()}
+    known, certain = known_in(folder, plan), f"{confidence:g}"
+    try:
+        design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
+        _, forecast = design.expected()[0]
+        if forecast.median is None:  # of some, only labels tell: those that are known
+            forecast = design.answer(design.start(), np.empty(0, np.int8)).more
+    except InputError:
+        return NOTHING
+    if not forecast.median or (most is not None and forecast.median >= most):
+        return NOTHING
+    given = [word for text in by_text for word in ("--for", text)]
+    surer = flags({"confidence": certain}) if certain != "0.95" else []
+    labels = number_of(forecast.median, "more label")
+    return command(f"asks this alone, with about {labels}", "plan", "--study", str(folder.folder), *given, *surer)
+
+
+def _rank(curve: Curve, cutoff: Cutoff) -> int:
+    """The rank of a cutoff, of a score about; an `InputError` where it depends on labels."""
+    rank = cutoff.rank_in(curve.n_items)
+    if rank is None and cutoff.kind == "score":
+        rank = sum(curve.rank_at_score(cutoff.value)) // 2
+    if rank is None:
+        raise InputError(f"no rank is known of @{cutoff}")
+    return int(rank)

@@ -1,0 +1,87 @@
+"""The report of a question: the answer, the path to it, and what a next round would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.kinds.question.results import told, verdict
+from streameval.kinds.question.says import forecast_sentence, posed_as, promise
+from streameval.reporting.page import frame
+from streameval.reporting.plain_page import provenance
+from streameval.reporting.tables import account, table
+from streameval.study.results import Result
+from streameval.text import escaped
+from streameval.types import Plan
+
+_WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of a path
+
+
+def page(name: str, plan: Plan | None, found: Result) -> str:
+    """Draw one page, without scripts."""
+    said, questions = told(found), " ".join(map(posed_as, found.summary["questions"]))
+    more = forecast_sentence(found.summary)
+    body = [
+        f"<main><h1>{escaped(questions)}</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
+        f"<p>{escaped(' '.join(filter(None, (promise(found), more))))}</p>",
+        *paths(found.tables["evidence"]),
+        "<h2>Answers</h2>", table(said.table.head, said.table.rows),
+        *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks if one != more),
+        "<h2>Labels</h2>", account(found.summary["account"]),
+        "<h2>Provenance</h2>", provenance(found.summary), "</main>",
+    ]  # fmt: skip
+    return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)
+
+
+def paths(evidence: pa.Table) -> list[str]:
+    """Pictures of the evidence of each condition, and what they show."""
+    rows = evidence.to_pylist()
+    drawn = []
+    for question in dict.fromkeys(row["question"] for row in rows):
+        sides = {side: [row for row in rows if (row["question"], row["side"]) == (question, side)]
+                 for side in ("pass", "fail")}  # fmt: skip
+        if max(map(len, sides.values())) > 1:
+            caption = f"<figcaption>{escaped(question)}</figcaption>"
+            drawn.append(f"<figure>{caption}{_picture(question, sides)}</figure>")
+    if not drawn:
+        return []
+    note = "The evidence for each side after every label, as a part of what decides."
+    return ["<h2>Evidence</h2>", f"<p class='soft'>{note}</p>", *drawn]
+
+
+def _picture(question: str, sides: dict[str, list[dict[str, Any]]]) -> str:
+    last = max(row["labels"] for rows in sides.values() for row in rows) or 1
+    lines = "".join(
+        f'<polyline fill="none" stroke-width="1.5" stroke="{colour}" points="{_points(sides[side], last, sign)}"/>'
+        for side, colour, sign in (("pass", "#2f6db0", 1), ("fail", "#a2410f", -1))
+    )
+    levels = "".join(
+        f'<line x1="0" x2="{_WIDTH}" y1="{_y(at):g}" y2="{_y(at):g}" stroke="currentColor" stroke-opacity="{shade}"/>'
+        f'<text x="-8" y="{_y(at) + 4:g}" text-anchor="end">{text}</text>'
+        for at, text, shade in ((1, "yes", 0.6), (0, "", 0.25), (-1, "no", 0.6))
+    )
+    ticks = "".join(f'<text x="{_WIDTH * at:g}" y="{_HEIGHT + 26}" text-anchor="middle">{round(last * at):,}</text>'
+                    for at in (0, 0.5, 1))  # fmt: skip
+    label = escaped(f"Chart: evidence for and against {question} after each of {last:,} labels.")
+    box = f'viewBox="-44 -14 {_WIDTH + 80} {_HEIGHT + 62}" style="width:100%;max-width:40rem"'
+    font = 'font-size="13" font-family="sans-serif" fill="currentColor"'
+    return (f'<svg role="img" aria-label="{label}" {box} {font}>{levels}{lines}{ticks}'
+            f'<text x="{_WIDTH / 2}" y="{_HEIGHT + 44}" text-anchor="middle">labels</text></svg>')  # fmt: skip
+
+
+def _points(rows: Sequence[dict[str, Any]], last: int, sign: int) -> str:
+    step = max(1, len(rows) // _MOST)
+    kept = [*rows[::step], rows[-1]] if rows else []
+    return " ".join(f"{_WIDTH * row['labels'] / last:.1f},{_y(sign * _share(row)):.1f}" for row in kept)
+
+
+def _share(row: dict[str, Any]) -> float:
+    """Evidence as a part of what decides; what speaks against a side is evidence of the other."""
+    share = row["evidence"] / row["needed"] if row["needed"] else 0.0
+    return min(max(share, 0.0), 1.0) if share == share else 0.0
+
+
+def _y(share: float) -> float:
+    return _HEIGHT * (1 - share) / 2

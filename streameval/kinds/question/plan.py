@@ -1,0 +1,182 @@
+"""Plan for a question: its design is fixed, and the first round drawn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.order.count_at_score import count_at_score
+from streameval.progress import Progress
+from streameval.questions import CUT, Question
+from streameval.questions.asking import Asking
+from streameval.questions.cutoffs import Cutoff
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
+from streameval.rows.options import RankingOptions
+from streameval.sequential import (
+    DrawnItems,
+    EarlierEvidence,
+    KnownItems,
+    QuestionDesign,
+    QuestionSetting,
+    designs,
+    read_design,
+)
+from streameval.study.list_copy import materialize, with_copy
+from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.types import Plan
+
+_SMALLEST, _LARGEST = 50, 200  # tasks of a round whose size a design decides
+_ASKED = (
+    'ask "precision@1000000 >= 0.9", say, "recall@1e6 >= 0.8", "precision@1e4,1e5 within 0.03", '
+    '"positives within 10%" or "cut precision 0.9"'
+)
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A question as its plan holds it.
+
+    Attributes:
+        questions: As they were asked.
+        drawn: What was drawn of the order so far.
+    """
+
+    questions: tuple[Question, ...]
+    design: QuestionDesign
+    drawn: DrawnItems
+
+
+def planned(
+    ranking: Any, study: str | os.PathLike[str], asking: Asking, seed: int | None,
+    options: RankingOptions, progress: Progress,
+) -> Plan:  # fmt: skip
+    """Fix how a question is answered, draw the first round, and write both to a study.
+
+    Raises:
+        InputError: A question that no design answers, or not of this list; one that needs no label.
+    """
+    folder = planned_study(study)
+    before, fixed = planned_ids(folder), known_seed(folder, seed)
+    source = materialize(folder, ranking, options, progress)
+    opened = open_ranking(source, options)
+    chosen = fresh_seed() if fixed is None else fixed
+    made = with_copy(drawn_plan(opened, asking, chosen, KnownItems.nothing()), folder)
+    save_unless_planned(folder, before, made)
+    return made
+
+
+def drawn_plan(
+    opened: Ranking, asking: Asking, seed: int, known: KnownItems, evidence: EarlierEvidence | None = None
+) -> Plan:
+    """Make the plan of a question of a ranking, with its first round.
+
+    Args:
+        evidence: See `QuestionSetting`.
+    """
+    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=evidence)
+    design = design_for(asking.asked, setting)
+    drawn = design.next(design.start(), np.empty(0, np.int8), size_of_next(asking.round, asking.budget, 0), seed)
+    if not drawn.table.num_rows and not known.rank.size:
+        what = " and ".join(map(str, asking.asked))
+        raise InputError(f"{what}: no label is needed: every list of {opened.n_items:,} items gives the same answer")
+    if not drawn.table.num_rows:
+        raise InputError("the labels that there are answer this already", "`streameval check` says what they prove")
+    parameters = {"confidence": asking.confidence, "zone": asking.zone, "expect": asking.expect,
+                  "round": asking.round, "budget": asking.budget}  # fmt: skip
+    cutoffs = sorted({*setting.ranks.values()}) or [opened.n_items]
+    notes = {"questions": [str(one) for one in asking.asked], "cutoffs": cutoffs, "design": design.facts()}
+    made = Plan(
+        design.name, parameters, opened.n_items, seed, pa.table({"rank": pa.array([], pa.int64())}),
+        opened.description(), notes, located(opened), known=pa.table({"rank": known.rank, "label": known.label}),
+        kind="question",
+    )  # fmt: skip
+    return with_drawn(made, drawn)
+
+
+def setting_of(
+    asking: Asking, n_items: int, ranking: Ranking | None, known: KnownItems | None = None, seed: int = 0
+) -> QuestionSetting:
+    """What a question is planned for; without a ranking, where it is cut by a score is not known."""
+    ranks = {str(cutoff): _rank(ranking, n_items, cutoff) for one in asking.asked
+             if one.metric != CUT for cutoff in one.cutoffs}  # fmt: skip
+    return QuestionSetting(n_items, ranks, known or KnownItems.nothing(), str(asking.confidence), _text(asking.zone),
+                   _text(asking.expect), seed)  # fmt: skip
+
+
+def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> QuestionDesign:
+    """Give the design that answers all of the questions."""
+    for question in questions:
+        if not any(one.takes(question) for one in designs().values()):
+            raise InputError(f"{question}: no study can be planned for this", _ASKED)
+    for one in designs().values():
+        if all(one.takes(question) for question in questions):
+            return one.plan(questions, setting)
+    raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
+                     "plan one of them, and the other into the same study afterwards")  # fmt: skip
+
+
+def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:
+    """Give a plan with what was drawn by now."""
+    table = drawn.table.rename_columns(["batch" if name == "round" else name for name in drawn.table.column_names])
+    strata = pa.array(np.zeros(table.num_rows, np.int32))
+    held = replace(plan, table=table.add_column(1, "stratum", strata), ahead=drawn.ahead)
+    return held.with_notes(state=dict(drawn.state))
+
+
+def posed(plan: Plan) -> Posed:
+    """Read the question of a plan, and what was drawn for it."""
+    known = known_of(plan)
+    table = plan.table.drop_columns(["stratum"])
+    table = table.rename_columns(["round" if name == "batch" else name for name in table.column_names])
+    ahead = table.slice(0, 0).drop_columns(["round"]) if plan.ahead is None else plan.ahead
+    design = read_design(plan.notes["design"], known)
+    return Posed(tuple(map(Question.of, plan.questions)), design, DrawnItems(table, ahead, plan.notes["state"]))
+
+
+def known_of(plan: Plan) -> KnownItems:
+    """What was known when a question was planned."""
+    if plan.known is None:
+        return KnownItems.nothing()
+    return KnownItems(*(np.asarray(column.to_numpy()) for column in plan.known.columns))
+
+
+def size_of_next(size: int | None, budget: int | None, planned: int) -> int | None:
+    """How many tasks the next round has: 0 where the budget is spent, None where the design decides.
+
+    Args:
+        size: Of a round, where it was given.
+        planned: Tasks so far.
+    """
+    left = _LARGEST if budget is None else max(0, budget - planned)
+    if size is not None:
+        return size if budget is None else min(size, left)
+    return None if left >= _LARGEST else min(left, _SMALLEST)
+
+
+def _rank(opened: Ranking | None, n_items: int, cutoff: Cutoff) -> int:
+    """The rank of a cutoff, counted once and kept."""
+    rank = cutoff.rank_in(n_items)
+    if rank is not None:
+        return int(rank)
+    if cutoff.kind != "score":
+        raise InputError(f"a question about @{cutoff} would depend on its own answer",
+                         "ask at a number of items, a share of the list or a score")  # fmt: skip
+    if opened is None:
+        raise InputError(f"which rank {cutoff} is depends on the list", "name the list, or ask at a rank")
+    if opened.order is None:
+        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
+    count = count_at_score(opened.order, cutoff.value)
+    if not count:
+        raise InputError(f"no item has score {cutoff.value} or a better one")
+    return count
+
+
+def _text(value: str | float | None) -> str | None:
+    return None if value is None else str(value)

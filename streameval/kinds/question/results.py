@@ -1,0 +1,133 @@
+"""Results of a question, as other verbs ask for them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from streameval.curve.bounds import Bounds
+from streameval.errors import InputError
+from streameval.kinds import Decision
+from streameval.kinds.question.evaluate import at_ranks
+from streameval.kinds.question.says import answer_sentence, forecast_sentence, path_lines, promise, shown_values
+from streameval.questions import Condition, Question
+from streameval.questions.printed import measure_of
+from streameval.reporting.said import Columns, Told
+from streameval.reporting.standing import Standing
+from streameval.study.history import Outcome
+from streameval.study.next_command import NOTHING, NextCommand, command
+from streameval.study.results import Result
+from streameval.text import number_of
+from streameval.types import Plan
+
+_OUTCOMES: dict[str, Outcome] = {"pass": "pass", "fail": "fail", "open": "inconclusive"}
+
+
+def bounds_of(found: Result, question: Question) -> Bounds:
+    """Bounds on a measure that was asked about.
+
+    Raises:
+        InputError: Another measure: its labels would be others.
+    """
+    for one in question.each():
+        wanted = str(at_ranks(one.measure, found.summary["n_items"]))
+        for row in found.metrics.to_pylist():
+            if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted:
+                return Bounds.of_row(row)
+    asked = ", ".join(found.summary["questions"])
+    raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
+                     f"streameval plan --study STUDY --for {shlex.quote(_example(question))}")  # fmt: skip
+
+
+def _example(question: Question) -> str:
+    return str(question) if question.demand is not None else f"{question} within 0.05"
+
+
+def planned_conditions(found: Result) -> tuple[Question, ...]:
+    """The conditions that a study was planned for; an `InputError` where it was planned for none."""
+    questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
+    conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
+    if not conditions:
+        raise InputError(f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
+                         'give one, such as "precision@10000 >= 0.9"')  # fmt: skip
+    return conditions
+
+
+def decision_on(found: Result, question: Question) -> Decision | None:
+    """What became of a condition that was planned; None of any other."""
+    for row in found.tables["answers"].to_pylist():
+        if row["question"] == str(question):
+            outcome = _OUTCOMES[row["outcome"]]
+            if outcome != "inconclusive":
+                return Decision(outcome, None, "")
+            return Decision(outcome, found.summary["more"]["median"], forecast_sentence(found.summary).rstrip("."))
+    return None
+
+
+def told(found: Result) -> Told:
+    """Say the answer, the bounds that it gives, and what more labels would bring."""
+    rows = found.tables["answers"].to_pylist()
+    table = Columns(
+        ["question", "outcome", "labels", "positive", "lower", "estimate", "upper"],
+        [[row["question"], row["outcome"], f"{row['labels']:,}", f"{row['positives']:,}",
+          *_values(row)] for row in rows],
+    )  # fmt: skip
+    remarks = [*_withdrawn(found), forecast_sentence(found.summary), *_account(found), _KEPT]
+    return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
+
+
+def _values(row: dict[str, Any]) -> list[str]:
+    """Bounds of a row; of a condition those that its answer proves, not what the labels alone count to."""
+    values, demand = shown_values(row), Question.of(row["question"]).demand
+    if not isinstance(demand, Condition) or row["lower"] == row["upper"]:
+        return values
+    rises = (demand.operator in (">=", ">")) == (row["outcome"] == "pass")
+    lower, middle, upper = values
+    if row["outcome"] == "open":
+        return ["-", middle, "-"]
+    return [lower if rises else "-", middle, "-" if rises else upper]
+
+
+_KEPT = "These labels answer this question; they were not drawn for a curve, and give none."
+
+
+def verdict(found: Result) -> str:
+    """The answer in a sentence; of several questions, a sentence each."""
+    zone = found.summary["parameters"]["zone"]
+    return " ".join(answer_sentence(row, zone) for row in found.tables["answers"].to_pylist())
+
+
+def _withdrawn(found: Result) -> list[str]:
+    before = {"pass": "yes", "fail": "no"}.get(found.summary["withdrawn"] or "")
+    return [f"The answer was {before} before; answers that it rested on have changed since."] if before else []
+
+
+def _account(found: Result) -> list[str]:
+    account = found.summary["account"]
+    skipped = account["planned"] - account["labelled"] - account["open"]
+    what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
+    return [f"{number_of(skipped, 'item')} {what} as what is worst for each side."] if skipped else []
+
+
+def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
+    """Say the answer so far, draw the path to it, and what to do next."""
+    account, rounds = found.summary["account"], found.summary["rounds"]
+    head = f"{subject} {number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}."
+    more = forecast_sentence(found.summary)
+    following = following_round(study, plan, found)
+    facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
+             "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
+    values = (promise(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
+    return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
+
+
+def following_round(study: str, plan: Plan, found: Result) -> NextCommand:
+    """The command that hands out what is to be labelled next; nothing where the question is answered."""
+    account = found.summary["account"]
+    if account.get("open", 0):
+        return command("writes the tasks that are open", "select", study, "--export", "rest.csv")
+    if found.summary["outcome"] != "open" or found.summary["ended"]:
+        conditions = any(isinstance(Question.of(one).demand, Condition) for one in plan.questions)
+        return command("says it by its exit status", "check", study) if conditions else NOTHING
+    after = max(plan.table.column("batch").to_pylist()) + 1
+    return command("writes the next round", "select", study, "--export", f"round{after}.csv")

@@ -1,0 +1,45 @@
+"""The next round of a question: drawn once every task of the rounds before has been answered or skipped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kinds.question.plan import posed, size_of_next, with_drawn
+from streameval.labelling.tally import Tallied
+from streameval.study import Study
+from streameval.study.judging import last_judging, tally_stored
+from streameval.types import Plan
+from streameval.typing import BoolArray
+
+
+def counted(folder: Study, plan: Plan) -> Tallied:
+    """Count the labels that a study has, judged as in its last evaluation."""
+    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
+
+
+def open_tasks(folder: Study, plan: Plan) -> BoolArray:
+    """Which planned items nobody has answered or skipped, in the plan's order."""
+    if not folder.labels.folder.exists():
+        return np.ones(plan.table.num_rows, bool)
+    return ~counted(folder, plan).answered
+
+
+def next_round(folder: Study, plan: Plan) -> Plan:
+    """Draw one more round; the same plan where tasks are open, the question is answered, or the budget is spent.
+
+    Rates and places of a round follow the labels as they are counted now, and are written down with it: a label that
+    comes later changes what is proven, never what was drawn.
+    """
+    if open_tasks(folder, plan).any():
+        return plan
+    labels = counted(folder, plan).labels.label
+    size = size_of_next(plan.parameters["round"], plan.parameters["budget"], plan.table.num_rows)
+    if size == 0:
+        return plan
+    asked = posed(plan)
+    drawn = asked.design.next(asked.drawn, labels, size, plan.seed)
+    if drawn is asked.drawn:
+        return plan
+    grown = with_drawn(plan, drawn).with_notes(grown_from=list(plan.study_ids))
+    folder.grow_plan(grown)
+    return grown

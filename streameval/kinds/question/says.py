@@ -1,0 +1,172 @@
+"""A question, its answer, and how far the evidence is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.questions import CUT, Condition, Question
+from streameval.questions.cutoffs import Cutoff, plain
+from streameval.questions.printed import value_text
+from streameval.study.results import Result
+from streameval.text import number_of
+from streameval.types import Plan
+
+_IS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
+_IS_NOT = {">=": "less than", ">": "at most", "<=": "more than", "<": "at least"}
+_APART = " That is each line by itself; taken together, they are wrong more often."
+_WIDE, _ROWS = 24, 8  # of the drawing of a path: characters to either end, and rows
+
+
+def posed_as(text: str) -> str:
+    """A question as people ask it.
+
+    >>> posed_as("precision@1000000 >= 0.9")
+    'Is the precision of the first 1,000,000 items at least 0.9?'
+    >>> posed_as("positives within 10%"), posed_as("cut precision 0.9")
+    ('What is the number of positives, within 10%?', 'How deep can the list be cut with a precision of 0.9?')
+    """
+    question = Question.of(text)
+    if is_cut(question):
+        return f"How deep can the list be cut with a precision of {_wanted(question)}?"
+    if isinstance(question.demand, Condition):
+        return f"Is {subject(question)} {_IS[question.demand.operator]} {plain(question.demand.value)}?"
+    return f"What is {subject(question)}, {question.demand}?"
+
+
+def is_cut(question: Question) -> bool:
+    """Whether it asks for the deepest rank of a precision."""
+    return question.metric == CUT
+
+
+def _wanted(question: Question) -> str:
+    return plain(next(one.value for one in question.cutoffs))  # type: ignore[arg-type]  # a precision is a decimal
+
+
+def subject(question: Question) -> str:
+    """What a question is about: "the precision of the first 1,000,000 items"."""
+    name = {"positives": "number of positives"}.get(question.metric, question.metric)
+    if not question.cutoffs:
+        return f"the {name}"
+    return f"the {name} of {' and of '.join(map(_of, question.cutoffs))}"
+
+
+def _of(cutoff: Cutoff) -> str:
+    if cutoff.kind == "score":
+        return f"the items of score {cutoff.value} or better"
+    if cutoff.kind == "share":
+        return f"the first {cutoff} of the list"
+    return f"the first {int(cutoff.value):,} items"
+
+
+def answer_sentence(row: Mapping[str, Any], zone: str | None) -> str:
+    """What is known of one question: a row of the table of answers, and the zone that it was planned with."""
+    question = Question.of(row["question"])
+    if is_cut(question):
+        return _cut_sentence(question, row)
+    if not isinstance(question.demand, Condition):
+        return _width_sentence(question, row)
+    labels = number_of(row["labels"], "label")
+    if row["outcome"] == "open":
+        return f"Not decided yet: {labels}, {row['positives']:,} positive."
+    after = f"after {labels} ({row['positives']:,} positive)"
+    passed, value = row["outcome"] == "pass", plain(question.demand.value)
+    operator = question.demand.operator
+    says = f"{(_IS if passed else _IS_NOT)[operator]} {value}"
+    if passed and zone is not None:
+        says += f", or {'below' if '>' in operator else 'above'} it by less than the zone of {zone}"
+    return f"{'Yes' if passed else 'No'}: {subject(question)} is {says}, {after}."
+
+
+def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
+    low, middle, high = shown_values(row)
+    middle = "" if middle == "unknown" else f", estimated {middle}"
+    so_far = "" if row["outcome"] == "pass" else " so far, with more labels to come"
+    first = subject(question)
+    return f"{first[0].upper()}{first[1:]} is {low} to {high}{middle}{so_far}."
+
+
+def shown_values(row: Mapping[str, Any]) -> list[str]:
+    """Lower bound, estimate and upper bound of a row of answers, as text; counts are whole."""
+    question = Question.of(row["question"])
+    measure = str(question.measure)
+    counts = measure.partition("@")[0] in ("positives", "rank")
+    values = (row[side] for side in ("lower", "estimate", "upper"))
+    return [value_text(measure, round(one) if counts and one is not None else one) for one in values]
+
+
+def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
+    lower, labels = row["lower"], number_of(row["labels"], "label")
+    if not lower:
+        return f"No rank is proven to have a precision of {_wanted(question)} yet: {labels}."
+    return (f"The first {int(lower):,} items have a precision of {_wanted(question)} or more, the deepest rank that "
+            f"was proven, after {labels}.")  # fmt: skip
+
+
+def forecast_sentence(summary: Mapping[str, Any]) -> str:
+    """How many more labels may decide, or how deep a cut they may reach; empty where nothing is open."""
+    if summary["outcome"] == "open" and (end := summary["ended"]):
+        return str(end)
+    if reach := summary["reach"]:
+        return f"With {reach['labels']:,} more labels the first {reach['rank']:,} may be proven: a forecast."
+    more = summary["more"]
+    median, many, most = (more[name] for name in ("median", "nine_in_ten", "most"))
+    if summary["outcome"] != "open" or median == 0:
+        return ""
+    limit = "" if most is None else f"; {most:,} more decide, whatever they say"
+    if median is None:
+        return f"How many more it takes cannot be told yet{limit}."
+    often = "" if many in (None, median) else f" (nine times in ten at most {many:,})"
+    return f"About {median:,} more may decide{often}{limit}."
+
+
+def known_lines(plan: Plan) -> Iterator[str]:
+    """Say which labels there were before, and how they count."""
+    known = 0 if plan.known is None else plan.known.num_rows
+    if known:
+        they = "was answered before: it counts, and is" if known == 1 else "were answered before: they count, and are"
+        yield f"{number_of(known, 'item')} {they} not asked again."
+    if any(one.get("earlier") for one in plan.notes["design"].get("tests", ())):
+        yield "What the curve says of all other items counts too, less what it costs to choose a question by it."
+
+
+def promise(found: Result) -> str:
+    """What holds of the answer, and with what probability."""
+    wrong = plain_share(1 - found.summary["claim"]["confidence"])
+    zone = found.summary["parameters"]["zone"]
+    each = found.tables["answers"].column("may_be_wrong").to_pylist()
+    together = sum(each) <= 1 - found.summary["claim"]["confidence"] + 1e-9
+    rest = " All of it holds together." if together else _APART
+    rest = (rest if len(each) > 1 else "") + (
+        f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
+    )
+    return f"Wrong with probability {wrong} at most, whatever the list and whenever labelling stops.{rest}"
+
+
+def plain_share(value: float) -> str:
+    """A small probability without noise of binary fractions."""
+    return f"{round(value, 12):g}"
+
+
+def path_lines(evidence: pa.Table) -> Iterator[str]:
+    """Draw the path of the evidence, question by question, from nothing in the middle to its two ends."""
+    for name in dict.fromkeys(evidence.column("question").to_pylist()):
+        rows = [row for row in evidence.to_pylist() if row["question"] == name]
+        ends = {side: [row for row in rows if row["side"] == side] for side in ("pass", "fail")}
+        counts = [row["labels"] for row in ends["pass"] or ends["fail"]]
+        places: Any = np.unique(np.linspace(1, len(counts) - 1, _ROWS).astype(int)) if len(counts) > 1 else []
+        bars = [(counts[at], *(_bar(ends[side], at) for side in ("fail", "pass"))) for at in places]
+        if any(no or yes for _, no, yes in bars):
+            yield f"{'labels':>8}  {'no':<{_WIDE - 1}} | {'yes':>{_WIDE}}"
+            yield from (f"{count:>8,}  {no:>{_WIDE}}|{yes}" for count, no, yes in bars)
+
+
+def _bar(rows: Sequence[Mapping[str, Any]], at: int) -> str:
+    """How much of the evidence that decides there is."""
+    if at >= len(rows):
+        return ""
+    share = rows[at]["evidence"] / rows[at]["needed"] if rows[at]["needed"] else 0.0
+    return "#" * round(_WIDE * min(max(share, 0.0), 1.0)) if share == share else ""

@@ -1,0 +1,157 @@
+"""A question asked of a study that there is: what its labels count for, and what is asked of people again."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.study import Study
+
+GATE = "precision@5000 >= 0.6"
+
+
+@pytest.fixture
+def curve(home, people):
+    """A curve's study of the list, all of whose tasks are answered; options of its plan are given."""
+
+    def make(name="c", **options):
+        streameval.plan("list.parquet", name, score="score", seed=5, **{"budget": 300, **options})
+        streameval.evaluate(name, labels=people(streameval.select(name).table))
+        return name
+
+    return make
+
+
+def added(study, question=GATE, **options):
+    """The folder of a question that is asked of a study, and its plan."""
+    plan = streameval.plan(None, study, questions=question, **options)
+    return plan.location["beside"], plan
+
+
+def earlier(plan):
+    return [one["earlier"] for one in plan.notes["design"]["tests"]]
+
+
+def test_what_is_known_is_not_asked_again_and_counts(curve, truth, labelled):
+    known = Study(curve()).plan().ranks
+    folder, plan = added("c")
+    assert plan.known.column("rank").to_numpy().tolist() == known.tolist()
+    assert np.array_equal(plan.known.column("label").to_numpy(), truth[known - 1])
+    found, rounds = labelled(folder)
+    assert found.summary["outcome"] == "pass"
+    assert rounds > 0
+    assert not np.isin(Study(folder).plan().ranks, known).any()
+    (test,) = plan.notes["design"]["tests"]
+    inside = truth[known[known <= 5_000] - 1]
+    assert list(test["known"]) == [int(inside.sum()), int((1 - inside).sum()), 0]
+    assert test["passing"]["items"] == 5_000 - inside.size
+
+
+def test_a_late_answer_to_what_is_known_changes_nothing(curve, truth, people):
+    folder, _ = added(curve())
+    tasks = streameval.select(folder).table
+    before = streameval.evaluate(folder, labels=people(tasks))
+    ranks = Study("c").plan().ranks[:60]
+    streameval.evaluate("c", labels=pa.table({"rank": ranks, "label": 1 - truth[ranks - 1]}), vote="latest")
+    after = streameval.evaluate(folder)
+    for name in ("answers", "evidence", "metrics"):
+        assert after.tables[name].equals(before.tables[name])
+
+
+def test_a_skipped_item_is_known_and_counts_as_what_is_worst(home, people):
+    streameval.plan("list.parquet", "c", score="score", seed=5, budget=300)
+    tasks = people(streameval.select("c").table)
+    label = tasks.column("label").to_pylist()
+    label[0] = "skip"
+    answers = tasks.set_column(1, "label", pa.array([str(one) for one in label]))
+    streameval.evaluate("c", labels=answers)
+    _, plan = added("c")
+    skipped = plan.known.filter(pa.compute.equal(plan.known.column("label"), -1)).column("rank").to_pylist()
+    assert skipped == [tasks.column("rank")[0].as_py()]
+
+
+def test_the_same_question_again_is_the_one_that_is_there_and_another_is_another(curve, labelled):
+    first, plan = added(curve())
+    assert added("c")[1].plan_id == plan.plan_id
+    labelled(first)
+    assert added("c")[0] == first
+    second, other = added("c", "precision@2000 >= 0.5")
+    assert second != first
+    assert other.seed != plan.seed
+    answered = Study(first).plan().ranks
+    assert np.isin(answered, other.known.column("rank").to_numpy()).all()
+    surer, sure = added("c", confidence="0.99")
+    assert surer not in (first, second)
+    assert sure.parameters["confidence"] == "0.99"
+
+
+def test_a_seed_that_drew_from_the_list_before_is_refused(curve):
+    _, plan = added(curve(), seed=9)
+    for seed in (5, 9):
+        with pytest.raises(InputError, match=f"seed={seed} has drawn from this ranking before"):
+            added("c", "precision@2000 >= 0.5", seed=seed)
+    assert added("c", seed=9)[1].plan_id == plan.plan_id
+
+
+def test_the_evidence_of_a_curve_counts_where_the_question_is_to_be_surer(curve, capsys):
+    gate = "precision@5000 >= 0.4"
+    _, plan = added(curve(), gate, confidence="0.999")
+    ((for_it, against),) = earlier(plan)
+    (test,) = plan.notes["design"]["tests"]
+    assert for_it > math.log(40)  # the curve has proven it at 0.95
+    assert against == 0
+    assert test["levels"][0] < math.log(1_000) < test["levels"][1]
+    assert earlier(added("c", "precision@2000 >= 0.5")[1]) == [None]
+    assert earlier(added("c", "precision@2000 >= 0.5", confidence="0.999", zone="0.05")[1]) == [None]
+    assert run(["plan", "--study", "c", "--for", gate, "--confidence", "0.999"]) == 0
+    told = capsys.readouterr().out
+    known = Study("c").plan().ranks.size
+    assert f"{known} items were answered before: they count, and are not asked again." in told
+    assert "What the curve says of all other items counts too" in told
+    assert run(["plan", "--study", "c", "--for", "precision@2000 >= 0.5"]) == 0
+    assert "What the curve says" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [
+    {"stages": 2}, {"stages": 2, "growing": True}, {"on": "id"}, {"method": "uniform"}, {"budget": 60},
+])  # fmt: skip
+def test_of_other_curves_only_what_is_known_counts(curve, options):
+    _, plan = added(curve(**options), confidence="0.999")
+    assert earlier(plan) == [None]
+    assert plan.known.num_rows
+
+
+def test_labels_that_may_be_wrong_are_no_evidence(curve):
+    curve()
+    streameval.evaluate("c", label_error=0.02)
+    assert earlier(added("c", confidence="0.999")[1]) == [None]
+
+
+def test_a_study_without_labels_knows_nothing(home):
+    streameval.plan("list.parquet", "c", score="score", seed=5, budget=300)
+    _, plan = added("c", confidence="0.999")
+    assert plan.known.num_rows == 0
+    assert earlier(plan) == [None]
+
+
+def test_what_cannot_be_asked_is_refused(home, people):
+    table = pa.table({"user": [1, 1, 2, 2], "score": [0.9, 0.1, 0.8, 0.2], "right": [1, 0, 1, 0]})
+    streameval.plan(table, "rankings", per="user", rankings=2, at=1, seed=1, score="score")
+    with pytest.raises(StudyError, match="a question is asked of one ranking"):
+        added("rankings")
+    streameval.plan(pa.table({"text": ["a"] * 900}), "memory", seed=1, budget=50)
+    with pytest.raises(StudyError, match="a table in memory") as refused:
+        added("memory", "precision@500 >= 0.5")
+    assert "plan(table, study, questions=...)" in str(refused.value.hint)
+
+
+def test_plan_names_the_folder_of_the_question(curve, capsys):
+    assert run(["plan", "--study", curve(), "--for", GATE, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["study"] == "c/question-1"
+    assert run(["select", "c/question-1", "--export", "tasks.csv"]) == 0

@@ -1,0 +1,116 @@
+"""What cannot be asked is one line: what, where, and what to do."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from refusals import refused
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.study import Study
+
+PLAN = ["plan", "list.parquet", "--study", "q", "--score", "score"]
+GATE = "precision@5000 >= 0.6"
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    (["precision@30000 >= 0.9"], "rank 30,000 is outside 1..20,000"),
+    (["precision@0 >= 0.9"], "rank 0 is below 1"),
+    (["precision@100 >= 0"], "is true of every list"),
+    (["precision@100 >= 1.2"], "is false of every list"),
+    (["precision@100 >= 0.9", "--zone", "0.95"], "the zone is outside 0..0.9"),
+    (["precision@100 >= 0.9", "--zone", "x"], "--zone is x, outside (0, 1)"),
+    (["precision@100 >= 0.9", "--expect", "1.5"], "--expect is 1.5, outside [0, 1]"),
+    (["precision@100 >= 0.9", "--confidence", "1"], "--confidence is 1.0, outside (0, 1)"),
+    (["precision@100 >= 0.9", "--round", "0"], "--round is 0"),
+    (["precision@100 >= 0.9", "--budget", "0"], "--budget is 0"),
+    (["precision@100 >= 0.9", "--by", "id"], "a study of a question does not go with --by"),
+    (["precision@100 >= 0.9", "--method", "paula"], "a study of a question does not go with --method"),
+    (["precision@100 >= 0.9", "--stages", "3"], "a study of a question does not go with --stages"),
+    (["precision@100 >= 0.9", "--adaptive"], "a study of a question does not go with --adaptive"),
+    (["precision@100 >= 0.9", "--alpha", "0.1"], "a study of a question does not go with --alpha"),
+    (["precision@100 >= 0.9", "--dry-run"], "--for does not go with --dry-run"),
+    (["precision@score:2 >= 0.9"], "no item has score 2 or a better one"),
+    (["precision@recall:0.5 >= 0.9"], "a question about @recall:0.5 would depend on its own answer"),
+    (["precision@100"], "precision@100: no study can be planned for this"),
+    (["average_precision >= 0.5"], "average_precision >= 0.5: no study can be planned for this"),
+    (["precison@100 >= 0.9"], "precison@100 >= 0.9: no study can be planned for this"),
+    (["precision@100 >="], "a number is missing (at column 17)"),
+    (["precision@100 >= 0.9", "positives within 10%"], "are answered by different draws"),
+    ([], "--for"),
+])  # fmt: skip
+def test_a_question_that_cannot_be_asked_is_one_line(home, capsys, given, said):
+    assert said in refused(capsys, *PLAN, "--for", *given)
+    assert not (home / "q" / "plan.json").exists()
+
+
+def test_options_of_a_question_need_one(home, capsys):
+    assert "--zone is for a question, and none is asked" in refused(capsys, *PLAN, "--zone", "0.1")
+    assert "--zone" in refused(capsys, "cost", "--items", "1000", "--zone", "0.1")
+    assert "which rank score:0.5 is depends on the list" in refused(
+        capsys, "cost", "--items", "1000", "--for", "precision@score:0.5 >= 0.5")  # fmt: skip
+    with pytest.raises(InputError, match="zone"):
+        streameval.plan("list.parquet", "q", score="score", zone=0.1)
+
+
+def test_a_threshold_that_falls_between_two_counts_is_rounded_up(home, people, labelled):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@7 >= 0.5", seed=3)
+    found, rounds = labelled("q")
+    truth = pq.read_table("list.parquet").sort_by([("score", "descending")]).column("right").to_numpy()[:7].sum()
+    assert (found.summary["outcome"], rounds) == ("pass" if truth >= 4 else "fail", 1)
+    row = found.tables["answers"].to_pylist()[0]
+    assert row["lower"] == row["upper"] == pytest.approx(truth / 7)  # few items are all asked, and counted
+
+
+def test_another_question_in_the_same_folder_is_refused_once_it_is_begun(home, people):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.7", seed=3)  # nothing was made
+    streameval.select("q")
+    with pytest.raises(StudyError, match=r"holds a different plan: questions precision@5000 >= 0.7 then"):
+        streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+
+
+def test_a_ranking_that_has_changed_is_refused(home, people):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    table = pq.read_table("list.parquet")
+    pq.write_table(table.slice(0, table.num_rows - 1), "list.parquet")
+    with pytest.raises(StudyError, match="the files have changed since"):
+        streameval.select("q")
+
+
+def test_answers_to_items_that_were_not_asked_for_are_reported_and_not_used(home, people):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+    tasks = streameval.select("q").table
+    others = np.setdiff1d(np.arange(1, 20_001), Study("q").plan().ranks)[:30]
+    whole = pa.concat_tables([people(tasks), pa.table({"rank": others, "label": pa.array([0] * 30, pa.int8())})])
+    found = streameval.evaluate("q", labels=whole)
+    assert found.tables["answers"].column("labels").to_pylist() == [50]
+    assert found.summary["account"]["unplanned"] == 30
+
+
+@pytest.mark.parametrize(("verb", "said"), [
+    (["show", "q", "recall@100"], "this study asks about precision@5000 >= 0.6; recall@100 needs labels of its own"),
+    (["check", "q", "precision@100 >= 0.5"], "precision@100 needs labels of its own"),
+    (["cut", "q", "precision:0.9"], "and a cut at precision:0.9 is another question"),
+    (["grow", "q", "--labels", "10"], "q is a study of a question, which grow does not read"),
+    (["evaluate", "q", "--label-error", "0.1"], "a study of a question does not go with --label-error"),
+    (["evaluate", "q", "--misses", "3"], "a study of a question does not go with --misses"),
+    (["report", "q", "--examples"], "is a study of a question, which is drawn alone and without examples"),
+])  # fmt: skip
+def test_what_a_question_does_not_answer_is_one_line(home, people, capsys, verb, said):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    assert said in refused(capsys, *verb)
+    assert "Hint: " in refused(capsys, *verb)
+
+
+def test_what_is_weaker_than_what_was_proven_is_proven_too(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+    labelled("q")
+    assert run(["check", "q"]) == 0
+    assert run(["check", "q", "precision@5000 >= 0.55"]) == 0
+    assert run(["check", "q", "precision@25% >= 0.55"]) == 0
+    assert run(["check", "q", "precision@5000 >= 0.99"]) in (4, 5)
