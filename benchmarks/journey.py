@@ -22,7 +22,7 @@ def _study(context: Context) -> Path:
     return context.scratch / "study"
 
 
-def _run(*arguments: Any) -> None:
+def command(*arguments: Any) -> None:
     from streameval.cli import run
 
     with contextlib.redirect_stdout(io.StringIO()):
@@ -32,22 +32,22 @@ def _run(*arguments: Any) -> None:
 def _plan(context: Context) -> Callable[[], None]:
     shutil.rmtree(_study(context), ignore_errors=True)
     options = ["--seed", context.seed, "--threads", context.threads]
-    return partial(_run, "plan", context.dataset().folder, "--study", _study(context), *options)
+    return partial(command, "plan", context.dataset().folder, "--study", _study(context), *options)
 
 
 def _select(context: Context) -> Callable[[], None]:
-    return partial(_run, "select", _study(context), "--export", _study(context) / "tasks.csv")
+    return partial(command, "select", _study(context), "--export", _study(context) / "tasks.csv")
 
 
 def _evaluate(context: Context) -> Callable[[], None]:
     path = context.scratch / "answers.parquet"
     ranks = pq.read_table(_study(context) / "plan.parquet", columns=["rank"]).column("rank").to_numpy()
     pq.write_table(pa.table({"rank": ranks, "label": labels(ranks, context.n_items, context.seed)}), path)
-    return partial(_run, "evaluate", _study(context), "--labels", path)
+    return partial(command, "evaluate", _study(context), "--labels", path)
 
 
 def _report(context: Context) -> Callable[[], None]:
-    return partial(_run, "report", _study(context))
+    return partial(command, "report", _study(context))
 
 
 def _check(context: Context, result: None) -> dict[str, Any]:

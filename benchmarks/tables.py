@@ -14,11 +14,13 @@ def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], spee
     """One case as Markdown.
 
     `ratio` is the time, cold / warm, relative to ours; `× bytes needed` what came from the disk relative to the bytes
-    of the pages that hold the items; `× limit` the cold time relative to reading those bytes at the disk's speed.
+    of the pages that hold the items; `× limit` the cold time relative to reading those bytes at the disk's speed. Of
+    what cannot be repeated, the CPU seconds of the only run stand in the place of those of a warm one.
     """
     needed = next((row["needed"] for row in rows.values() if row.get("needed")), None)
     ours = next(iter(rows.values()))
-    lines = [f"**{case.title.format(n=f'{context.n_items:,}')}**", "", _line(_HEAD), _line(["---", *["---:"] * 8])]
+    again, head = ("cpu", [*_HEAD[:2], "CPU s", *_HEAD[3:]]) if case.once else ("warm", _HEAD)
+    lines = [f"**{case.title.format(n=f'{context.n_items:,}')}**", "", _line(head), _line(["---", *["---:"] * 8])]
     for name, row in rows.items():
         if "failed" in row:
             lines.append(_line([name, row["failed"], *[""] * 7]))
@@ -27,7 +29,7 @@ def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], spee
         lines.append(
             _line(
                 [
-                    name, _seconds(row["cold"]), _seconds(row["warm"]), _seconds(row.get("first")), ratios,
+                    name, _seconds(row["cold"]), _seconds(row[again]), _seconds(row.get("first")), ratios,
                     f"{row['peak'] / 1e6:,.0f}", f"{row['disk_bytes'] / 1e6:,.1f}",
                     f"{row['disk_bytes'] / needed:.2f}" if needed else "",
                     f"{row['cold'] / (needed / speed):.1f}" if needed else "",

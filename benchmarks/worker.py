@@ -25,11 +25,12 @@ def measure(case: Case, runner: str, context: Context) -> dict[str, Any]:
     files = [path for dataset in case.datasets(context) for path in dataset.files]
     files += context.scratch.rglob("*.parquet")
     most = 1 if case.once else _MOST_RUNS
-    before = counters()
+    before, begin = counters(), time.process_time()
     cold, result = _repeat(run, most, lambda: drop_cache(files))
     after, peak = counters(), peak_bytes()
     found = {
         "cold": statistics.median(cold),
+        "cpu": (time.process_time() - begin) / len(cold),
         "disk_bytes": (after["read_bytes"] - before["read_bytes"]) // len(cold),
         "call_bytes": (after["rchar"] - before["rchar"]) // len(cold),
         "peak": peak,

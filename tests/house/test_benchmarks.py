@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from places import HOME
 
-from benchmarks import growth
+from benchmarks import growth, questions
 from benchmarks.case import Context, cases
 from benchmarks.check import _STEPS, check, judged
 from benchmarks.data import Dataset, ids
 from benchmarks.judges import second_batches
 from benchmarks.readme import README, write_section
+from benchmarks.simulated_lists import SimulatedList
+from benchmarks.simulated_lists import ask as questions_asked
 from benchmarks.tables import table
 from benchmarks.worker import measure
 
@@ -46,6 +48,54 @@ def test_the_second_batch_goes_where_it_is_needed(shape, most, labels):
     found = second_batches(shape, 8, 10**6)
     assert found["adaptive"][0] < most
     assert found["adaptive"][1] < labels * found["fixed"][1]
+
+
+def test_simulated_lists_are_counted_and_cut_as_they_are_labelled(monkeypatch):
+    monkeypatch.setattr("benchmarks.simulated_lists._CHUNK", 1_000)
+    of = SimulatedList(7_500, lambda rank: 0.98 / (1 + rank / 1_000), 3)
+    found = np.cumsum(of.labels(np.arange(1, 7_501)))
+    assert of.positives([2_000, 1, 7_500]) == [found[1_999], found[0], found[7_499]]
+    assert of.deepest("0.8") == np.flatnonzero(found >= 0.8 * np.arange(1, 7_501))[-1] + 1
+    assert of.expected_positives(7_500) == pytest.approx(found[-1], rel=0.05)
+    assert not np.array_equal(of.labels(np.arange(1, 99)), SimulatedList(7_500, of.rate, 4).labels(np.arange(1, 99)))
+
+
+def test_questions_are_asked_and_wrong_answers_counted():
+    found = questions.gate(("0.9", 0.8, None, True), 0)
+    assert found.counted <= found.asked < 1_000
+    assert not found.is_wrong
+    assert questions.point((0.5, "0.0406", (10**3, 10**4)), 0).measures[0] < 0.05
+    fronts = questions.cut((".97, .3 from N/100", "0.9"), 0)
+    assert fronts.asked >= 4_000
+    assert 0 < fronts.measures[-1] <= 1
+    assert [*fronts.measures] == sorted(fronts.measures)
+    assert questions.recall((3 * 10**5, "0.3"), 0).measures[0] == pytest.approx(0.51, abs=0.01)
+    assert questions.total((".95/(1+(r/3·10⁵)²), 2·10⁹ items", 20), 0).refused
+
+
+def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
+    falling = questions.Shape(10**5, lambda rank: 0.9 / (1 + rank / 10_000))
+    monkeypatch.setattr(questions, "SHAPES", {"falling": falling})
+    lines = questions.totals(questions.Runs(10, 1)).splitlines()
+    assert [line.split(" | ")[:2] for line in lines[2:4]] == [["| falling: 21,580", f"{one} %"] for one in (20, 10)]
+    assert lines[-1] == "Numbers of positives: 0 wrong of 4; 0 are allowed."
+
+
+def test_a_wrong_answer_of_any_design_is_counted(monkeypatch):
+    """The answers are those for a list of another kind: all of its items are positive."""
+
+    def other(asking, of, *more):
+        return questions_asked(asking, SimulatedList(of.n_items, lambda _: 1.0, of.seed), *more)
+
+    monkeypatch.setattr(questions, "ask", other)
+    for run, case in (
+        (questions.gate, ("0.9", 0.8, None, False)),
+        (questions.point, (0.5, "0.0406", (10**4,))),
+        (questions.total, (".9/(1+r/10⁶)", 20)),
+        (questions.cut, (".98/(1+100r/N)", "0.9")),
+        (questions.recall, (3 * 10**5, "0.3")),
+    ):
+        assert run(case, 0).is_wrong
 
 
 def test_growth_is_read_off_runs_of_several_sizes():
@@ -96,7 +146,7 @@ def test_tables_stand_between_their_markers(tmp_path):
     names = re.findall(r"^<!-- (\w+) -->$", text, re.MULTILINE)
     assert names == re.findall(r"^<!-- /(\w+) -->$", text, re.MULTILINE)
     sources = "".join(path.read_text(encoding="utf-8") for path in README.parent.glob("*.py"))
-    written = set(re.findall(r'write_section\("(\w+)"', sources))
+    written = set(re.findall(r'write_section\("(\w+)"', sources)) | {f"questions_{part}" for part in questions.PARTS}
     assert written <= set(names) <= set(cases()) | written
     assert re.search(r"\]\(benchmarks/README\.md", (HOME / "README.md").read_text(encoding="utf-8"))
     copy = tmp_path / "README.md"
