@@ -120,7 +120,10 @@ def _written(kind: Any) -> str:
     if get_origin(kind) is Literal:
         words = ", ".join(f'"{word}"' for word in get_args(kind))
         return f"Literal[{words}]"
-    return f"Sequence[{get_args(kind)[0].__name__}]" if get_args(kind) else str(kind.__name__)
+    if not get_args(kind):
+        return str(kind.__name__)
+    inner = get_args(kind)[0]
+    return f"Sequence[{' | '.join(one.__name__ for one in get_args(inner) or (inner,))}]"
 
 
 def _homes(function: Callable[..., Any]) -> dict[str, str]:
