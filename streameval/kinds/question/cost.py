@@ -81,7 +81,7 @@ def _sharpness(question: Question, asking: Asking) -> tuple[float, float] | None
         rises = question.demand.operator in (">=", ">")  # type: ignore[union-attr]  # it has a threshold
         precision = expected if expected is not None else (1 + threshold) / 2 if rises else threshold / 2
         return (precision, abs(1 - threshold / precision)) if 0 < precision != threshold else None
-    if isinstance(question.demand, Width) and question.metric in ("precision", "positives"):
+    if isinstance(question.demand, Width) and question.metric == "precision":
         precision, value = expected or 0.5, float(question.demand.value)
         return precision, value if question.demand.of == "value" else value / precision
     return None

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -80,7 +81,7 @@ def test_the_same_question_again_is_the_one_that_is_there_and_another_is_another
     assert added("c")[1].plan_id == plan.plan_id
     labelled(first)
     assert added("c")[0] == first
-    second, other = added("c", "precision@2000 >= 0.5")
+    second, other = added("c", "precision@2000 >= 0.8")
     assert second != first
     assert other.seed != plan.seed
     answered = Study(first).plan().ranks
@@ -94,7 +95,7 @@ def test_a_seed_that_drew_from_the_list_before_is_refused(curve):
     _, plan = added(curve(), seed=9)
     for seed in (5, 9):
         with pytest.raises(InputError, match=f"seed={seed} has drawn from this ranking before"):
-            added("c", "precision@2000 >= 0.5", seed=seed)
+            added("c", "precision@2000 >= 0.8", seed=seed)
     assert added("c", seed=9)[1].plan_id == plan.plan_id
 
 
@@ -106,14 +107,14 @@ def test_the_evidence_of_a_curve_counts_where_the_question_is_to_be_surer(curve,
     assert for_it > math.log(40)  # the curve has proven it at 0.95
     assert against == 0
     assert test["levels"][0] < math.log(1_000) < test["levels"][1]
-    assert earlier(added("c", "precision@2000 >= 0.5")[1]) == [None]
-    assert earlier(added("c", "precision@2000 >= 0.5", confidence="0.999", zone="0.05")[1]) == [None]
+    assert earlier(added("c", "precision@2000 >= 0.8")[1]) == [None]
+    assert earlier(added("c", "precision@2000 >= 0.8", confidence="0.999", zone="0.05")[1]) == [None]
     assert run(["plan", "--study", "c", "--for", gate, "--confidence", "0.999"]) == 0
     told = capsys.readouterr().out
     known = Study("c").plan().ranks.size
     assert f"{known} items were answered before: they count, and are not asked again." in told
     assert "What the curve says of all other items counts too" in told
-    assert run(["plan", "--study", "c", "--for", "precision@2000 >= 0.5"]) == 0
+    assert run(["plan", "--study", "c", "--for", "precision@2000 >= 0.8"]) == 0
     assert "What the curve says" not in capsys.readouterr().out
 
 
@@ -155,3 +156,13 @@ def test_plan_names_the_folder_of_the_question(curve, capsys):
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert said["study"] == "c/question-1"
     assert run(["select", "c/question-1", "--export", "tasks.csv"]) == 0
+
+
+@pytest.mark.parametrize("question", ["precision@5000 >= 0.3", "precision@5000 >= 0.99"])
+def test_what_the_study_has_decided_is_not_asked_anew(curve, capsys, question):
+    curve()
+    assert streameval.check("c", question).outcome != "inconclusive"
+    said = refused(capsys, "plan", "--study", "c", "--for", question)
+    assert f"c has answered this already. Hint: streameval check c '{question}'" in said
+    folder, _ = added("c", question, confidence="0.999")  # to be surer is another question
+    assert folder == "c/question-1"
