@@ -127,8 +127,9 @@ def select(
         raise InputError(
             f"{flag(given[0])} says what an export holds, and no export is asked for", "name a file with --export"
         )
-    with folder.changing():
-        plan = kind.next_round(folder, plan)
+    if plan.questions:
+        with folder.changing():
+            plan = kind.next_round(folder, folder.plan())
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = wanted_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)

@@ -1,6 +1,7 @@
 """Rounds of a question: what is asked next, what is never asked, and what answers come to in any order."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -243,3 +244,11 @@ def test_a_study_whose_plan_is_gone_says_so(gate, people, capsys):
     (Study(gate).folder / "plan.json").unlink()
     assert run(["show", gate]) == 2
     assert "the plan of this question is missing" in capsys.readouterr().err
+
+
+def test_of_two_who_select_at_once_one_draws_the_round_and_both_get_it(gate, people):
+    streameval.evaluate(gate, labels=people(streameval.select(gate).table))
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: streameval.select(gate).table, range(2))
+    assert ranks(first) == ranks(second)
+    assert Study(gate).plan().table.column("batch").to_pylist().count(2) == first.num_rows
