@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
@@ -148,7 +148,7 @@ class ConditionTest:
         return rule(self.passing, self.failing, self.levels, min(last, self.cap), self.end)
 
     def read(self, labels: Int8Array) -> Reading:
-        """Read the labels of the first items in the order of the draw."""
+        """Read the labels of the first items in the order of the draw: what the test says."""
         labels = labels[: self.cap]
         n, wins, missing = np.arange(labels.size + 1), _counts(labels == self.counted), _counts(labels == -1)
         bounds = self.rule(labels.size)
@@ -157,20 +157,20 @@ class ConditionTest:
             passes = passes if passes <= _first(wins <= bounds.down) else n.size
             fails = fails if fails < _first(wins + missing >= bounds.up) else n.size
         stopped = min(passes, fails)
-        outcome: AnswerStatus = "open" if stopped == n.size else "pass" if passes <= fails else "fail"
         return Reading(
-            self._counted_for(labels) or outcome,
+            "open" if stopped == n.size else "pass" if passes <= fails else "fail",
             min(stopped, labels.size),
             self.passing.log_evidence(wins, n - wins),
             self.failing.log_evidence(n - wins - missing, wins + missing),
         )
 
-    def _counted_for(self, labels: Int8Array) -> AnswerStatus | None:
-        """What the labels count to, whatever those that are not there say: a fact goes before any test."""
-        if self.known[0] + int((labels == self.counted).sum()) >= self.needed[1]:
-            return "pass"
+    def judge(self, labels: Int8Array) -> Reading:
+        """What the labels come to: what they count to, whatever missing ones say, goes before what the test says."""
+        reading = self.read(labels)
+        least = self.known[0] + int((labels == self.counted).sum())
         most = self.rank - self.known[1] - int((labels == 1 - self.counted).sum())
-        return "fail" if most < self.needed[0] else None
+        fact = "pass" if least >= self.needed[1] else "fail" if most < self.needed[0] else reading.outcome
+        return reading if fact == reading.outcome else replace(reading, outcome=fact, stopped=labels.size)
 
     def line(self, labels: Int8Array, reading: Reading) -> Line:
         """What is known: what a side that was reached claims, and what was counted proves."""

@@ -110,7 +110,7 @@ class Gate(QuestionDesign):
         lines, path = [], []
         for one in self.tests:
             mine = _labels(pool, one)
-            reading = one.read(mine)
+            reading = one.judge(mine)
             lines.append(one.line(mine, reading))
             path.append(_path(one, reading))
         return Answer(joint_outcome(lines), tuple(lines), pa.concat_tables(path), self._more(pool))
@@ -126,7 +126,7 @@ class Gate(QuestionDesign):
     def _open(self, pool: DrawnOrder) -> list[tuple[ConditionTest, Int8Array]]:
         """Conditions that are open, with the labels of each; none where one fails."""
         each = [(one, _labels(pool, one)) for one in self.tests]
-        outcomes = [one.read(labels).outcome for one, labels in each]
+        outcomes = [one.judge(labels).outcome for one, labels in each]
         if "fail" in outcomes:
             return []
         return [one for one, outcome in zip(each, outcomes, strict=True) if outcome == "open"]

@@ -333,8 +333,10 @@ def test_cost_counts_the_rows_of_a_list(ranking, tmp_path, capsys):
     assert run(["cost", str(folder), "--score", "conf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == 10_000
     assert streameval.cost(pa.table({"item": range(5000)})).n_items == 5000
-    assert "not both. Hint: cost ranking/, or cost --items 2e9" in refused(capsys, "cost")
-    assert "not both" in refused(capsys, "cost", "list.parquet", "--items", "9")
+    asked = "Hint: cost ranking/, or cost --items 2e9"
+    assert f"neither a list nor a number of items is given. {asked}" in refused(capsys, "cost")
+    assert f"a list and a number of items were given. {asked}" in refused(
+        capsys, "cost", "list.parquet", "--items", "9")  # fmt: skip
     assert "no such file or folder" in refused(capsys, "cost", "nowhere")
 
 
