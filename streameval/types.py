@@ -86,6 +86,10 @@ class SliceRecord:
     notes: Mapping[str, Any]
 
 
+SIDE_TABLES = {"slice_counts": "marks", **{name: name for name in ("judge_counts", "judge_sample", "known", "ahead")}}
+"""Tables that a plan may have beside its own: the name of each one's file in a study, and its field in `Plan`."""
+
+
 @dataclass(frozen=True)
 class Plan(Tabular):
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
@@ -143,9 +147,7 @@ class Plan(Tabular):
     @property
     def side_tables(self) -> dict[str, pa.Table]:
         """Tables beside the plan's own, by the name of their file in a study."""
-        named = {"slice_counts": self.marks, "judge_counts": self.judge_counts, "judge_sample": self.judge_sample,
-                 "known": self.known, "ahead": self.ahead}  # fmt: skip
-        return {name: table for name, table in named.items() if table is not None}
+        return {name: table for name, one in SIDE_TABLES.items() if (table := getattr(self, one)) is not None}
 
     @property
     def plan_id(self) -> str:

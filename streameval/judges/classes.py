@@ -39,8 +39,7 @@ def awaits_judge(plan: Plan) -> bool:
 
 def asked(plan: Plan, judge: Judge) -> Plan:
     """Give a plan the judge that will answer for its sample: its classes are fixed from here on."""
-    note = {"column": judge.column, "thresholds": list(judge.thresholds), "sample": True, "answered": False}
-    return plan.with_notes(judge=note)
+    return plan.with_notes(judge={**judge.note(), "sample": True, "answered": False})
 
 
 def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, said: FloatArray | None = None) -> Plan:
@@ -85,7 +84,7 @@ def with_judge(
     )
     rank, codes = known
     sample = pa.table({"rank": rank, "judge_class": codes.astype(np.int8)})
-    note: dict[str, Any] = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    note = judge.note()
     if plan.judge_sample is not None:
         note |= {"sample": True}
     elif rank.size > plan.ranks.size:
@@ -128,6 +127,12 @@ def counts_of(plan: Plan) -> dict[str, int]:
     return dict(zip(judge.names, items.tolist(), strict=True))
 
 
+def classes_sentence(plan: Plan) -> str:
+    """Say how many items of the list are in each class."""
+    classes = ", ".join(f"{name}: {items:,}" for name, items in counts_of(plan).items() if items)
+    return f"Items by what the judge says: {classes}. People should not see its answers."
+
+
 def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
     """How often a judge and people say the same, of items that have a label and an answer.
 
@@ -164,9 +169,14 @@ def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
         }
         for g, (name, items) in enumerate(counts_of(plan).items())
     ]
-    note = {"column": judge.column, "thresholds": list(judge.thresholds)}
     near_top = int(np.sum(plan.ranks[both] <= plan.n_items / 10))
-    return {**note, **_share(same[both], weight[both]), "first_tenth": near_top, "by_rank": by_rank, "classes": classes}
+    return {
+        **judge.note(),
+        **_share(same[both], weight[both]),
+        "first_tenth": near_top,
+        "by_rank": by_rank,
+        "classes": classes,
+    }
 
 
 def _share(same: BoolArray, weight: FloatArray) -> dict[str, Any]:

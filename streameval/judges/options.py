@@ -14,8 +14,8 @@ class JudgeColumn:
 
     judge: str | None = option(
         None,
-        "Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong "
-        "anywhere: the better it is, the narrower the bounds.",
+        "Column that says of every item whether it is positive (0/1, yes/no, a probability). It may be wrong: the "
+        "better it is, the narrower the bounds.",
     )
     judge_classes: str | Sequence[float] | None = option(
         None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.judges.options import JudgeColumn
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 from streameval.text import short
 from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
@@ -54,6 +56,10 @@ class Judge:
         except ValueError:
             raise InputError(f"--judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
         return Judge(column, thresholds)
+
+    def note(self) -> dict[str, Any]:
+        """What a plan says of it."""
+        return {"column": self.column, "thresholds": list(self.thresholds)}
 
     @property
     def classes(self) -> int:
@@ -116,25 +122,48 @@ class Judge:
         return numbers if numbers.dtype.kind == "f" else numbers.astype(np.bool_)
 
 
+def judge_in(options: JudgeColumn) -> Judge | None:
+    """The judge that answers in a column; None where none is named.
+
+    Raises:
+        InputError: Thresholds without a column, or such as `Judge` refuses.
+    """
+    if options.judge is not None:
+        return Judge.of(options.judge, options.judge_classes)
+    if options.judge_classes is not None:
+        raise InputError("--judge-classes were given without a judge", "name its column")
+    return None
+
+
 UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
 
 
+_WORDS = {
+    **dict.fromkeys(POSITIVE, 1.0),
+    **dict.fromkeys(NEGATIVE, 0.0),
+    **dict.fromkeys((*BLANK, *SKIPPED), np.nan),
+}
+
+
+def meant_by(word: object) -> float:
+    """Read a word by which labels are read, or a number written as text; infinite where it is neither.
+
+    >>> meant_by("Yes"), meant_by("0.3"), meant_by("skip"), meant_by("maybe")
+    (1.0, 0.3, nan, inf)
+    """
+    text = str(word).strip().lower()
+    try:
+        return _WORDS[text] if text in _WORDS else float(text)
+    except ValueError:
+        return np.inf
+
+
 def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
-    """Words as numbers: those by which labels are read, and numbers written as text."""
+    """Words as numbers."""
     encoded = values.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
-    words = {
-        **dict.fromkeys(POSITIVE, 1.0),
-        **dict.fromkeys(NEGATIVE, 0.0),
-        **dict.fromkeys((*BLANK, *SKIPPED), np.nan),
-    }
     index = encoded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    meant = np.full(len(encoded.dictionary) + 1, np.nan)
-    for i, word in enumerate(encoded.dictionary.to_pylist()):
-        try:
-            meant[i] = words[text] if (text := str(word).strip().lower()) in words else float(text)
-        except ValueError:
-            meant[i] = np.inf
+    meant = np.array([*map(meant_by, encoded.dictionary.to_pylist()), np.nan])
     numbers: FloatArray = meant[np.where(np.isnan(index), -1, index).astype(np.int64)]
     odd = np.flatnonzero((numbers < 0) | (numbers > 1))
     if odd.size:

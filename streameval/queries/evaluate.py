@@ -69,7 +69,8 @@ def evaluate_rankings(
 
     total, how = streamed(ranking, rows, beside, measure, collect, progress, engine)
     ranking.rows.check_unchanged()
-    return Found(rows, total.sums, how, total.returned, total.lowest)
+    worst = measure.table(total.lowest.facts, total.lowest.values, total.lowest.names)
+    return Found(rows, total.sums, how, total.returned, worst)
 
 
 def streamed(

@@ -74,6 +74,39 @@ class Rankings:
 
 
 @dataclass(frozen=True)
+class Lowest:
+    """The rankings of lowest average precision: up to `LOWEST` with a positive, most positives first among equals.
+
+    Arrays: a table has a column for every metric, and to make one for every block took a tenth of the time.
+
+    Attributes:
+        facts, values: See `Measured`.
+        names: See `Rankings`.
+    """
+
+    facts: Int64Array = field(repr=False)
+    values: FloatArray = field(repr=False)
+    names: list[pa.Array] = field(repr=False)
+
+    @staticmethod
+    def of(facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Lowest:
+        """Those of some rankings."""
+        size, precision = facts[:, 1] + facts[:, 2], values[:, one.AP, EXPECTED]
+        candidates = np.flatnonzero(size)
+        if candidates.size > LOWEST:
+            most = np.partition(precision[candidates], LOWEST)[LOWEST]
+            candidates = candidates[precision[candidates] <= most]
+        at = candidates[np.lexsort((-size[candidates], precision[candidates]))[:LOWEST]]
+        return Lowest(facts[at], values[at], [name.take(pa.array(at)) for name in names])
+
+    def plus(self, other: Lowest) -> Lowest:
+        """Those of these rankings and others."""
+        names = [pa.concat_arrays(both) for both in zip(self.names, other.names, strict=True)]
+        facts, values = np.concatenate([self.facts, other.facts]), np.concatenate([self.values, other.values])
+        return Lowest.of(facts, values, names)
+
+
+@dataclass(frozen=True)
 class Measured:
     """Metrics of some rankings.
 
@@ -83,7 +116,6 @@ class Measured:
         values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
             `kernels.segments.measure`.
         table: A row for each ranking, where they are kept; see `Measure.schema`.
-        lowest: See `Gathered`.
         returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
 
@@ -91,7 +123,7 @@ class Measured:
     values: FloatArray = field(repr=False)
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
-    lowest: pa.Table | None = field(default=None, repr=False)
+    lowest: Lowest = field(repr=False)
     returned: int = 0
 
     @staticmethod
@@ -105,46 +137,20 @@ class Measured:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is kept of some rankings, beside their rows: those of two shares of a list add up.
-
-    Attributes:
-        lowest: Up to `LOWEST` rankings with a positive, of the lowest average precision; of equal ones those with most
-            positives. As rankings.parquet has them.
-        returned: See `Measured`.
-    """
+    """What is kept of some rankings, beside their rows: those of two shares of a list add up; see `Measured`."""
 
     sums: Sums
-    lowest: pa.Table
+    lowest: Lowest
     returned: int
-
-    @staticmethod
-    def of(part: Measured) -> Gathered:
-        """Of rankings that were measured together."""
-        return Gathered(part.sums, part.table.slice(0, 0) if part.lowest is None else part.lowest, part.returned)
 
     def plus(self, other: Gathered) -> Gathered:
         """Of these rankings and others."""
-        lowest = _first(pa.concat_tables([self.lowest, other.lowest]))
-        return Gathered(self.sums.plus(other.sums), lowest, self.returned + other.returned)
-
-
-def _first(rankings: pa.Table) -> pa.Table:
-    size = rankings.column("positives").to_numpy() + rankings.column("misses").to_numpy()
-    return rankings.take(pa.array(_lowest(rankings.column("average_precision").to_numpy(), size)))
-
-
-def _lowest(value: FloatArray, size: Int64Array) -> Int64Array:
-    """Up to `LOWEST` rankings; see `Gathered`."""
-    candidates = np.flatnonzero(size)
-    if candidates.size > LOWEST:
-        most = np.partition(value[candidates], LOWEST)[LOWEST]
-        candidates = candidates[value[candidates] <= most]
-    return np.asarray(candidates[np.lexsort((-size[candidates], value[candidates]))[:LOWEST]])
+        return Gathered(self.sums.plus(other.sums), self.lowest.plus(other.lowest), self.returned + other.returned)
 
 
 def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
     """What is kept of each, and the rows of its rankings."""
-    return ((Gathered.of(part), part.table) for part in parts)
+    return ((Gathered(part.sums, part.lowest, part.returned), part.table) for part in parts)
 
 
 class Measure:
@@ -175,6 +181,10 @@ class Measure:
             raise InputError(f"--per={taken.pop()}: a column of rankings.parquet has that name", "rename the column")
         return pa.schema([*self._rows.names, *counts, *metrics])
 
+    @cached_property
+    def _empty(self) -> pa.Table:
+        return self.schema.empty_table()
+
     def __call__(self, rankings: Rankings) -> Measured:
         """Measure them; an `InputError` where one holds an item twice."""
         n = rankings.starts.size - 1
@@ -192,12 +202,11 @@ class Measure:
             values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
             averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
             values[:, averaged] = values[:, averaged, EXPECTED, None]
-        at = _lowest(values[:, one.AP, EXPECTED], facts[:, 1] + facts[:, 2])
-        lowest = self._table(facts[at], values[at], [name.take(pa.array(at)) for name in names])
-        table = self._table(facts, values, names) if self._keeps_rows else self.schema.empty_table()
-        return Measured(facts, values, Sums.of(facts, values), table, lowest)
+        table = self.table(facts, values, names) if self._keeps_rows else self._empty
+        return Measured(facts, values, Sums.of(facts, values), table, Lowest.of(facts, values, names))
 
-    def _table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
+    def table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
+        """Make a table of rankings, with the schema `schema`."""
         rows = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
         columns = rows.reshape(rows.shape[0] * len(SIDES), facts.shape[0])
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())

@@ -93,19 +93,18 @@ class RankingsDraw:
         (), "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
     )
     rankings: int = option(1_000, "How many to draw.")
-    at: tuple[str, ...] = option(
-        ("10",),
-        "Cutoffs, separated by commas, whose means are bounded together; of each ranking the items up to the last of "
-        "them are labelled.",
-        shown="10",
+    at: tuple[str, ...] | None = option(
+        None,
+        "Cutoffs, separated by commas (default 10): their means are bounded together, and of each ranking the items up "
+        "to the last of them are labelled. With --against: at which two rankings are compared (default: powers of 10).",
     )
     confidence: float = option(0.95, "With which the bounds on all means hold together.")
     judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("per", "at"):
-            object.__setattr__(self, name, listed(getattr(self, name)))
+        object.__setattr__(self, "per", listed(self.per))
+        object.__setattr__(self, "at", listed("10" if self.at is None else self.at))
         if not 0 < self.confidence < 1:
             raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
         if isinstance(self.rankings, bool) or not isinstance(self.rankings, Integral):
@@ -118,4 +117,4 @@ class RankingsDraw:
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """Cutoffs as numbers, ascending: so many items of each ranking are labelled as the last of them says."""
-        return cutoffs_of(self.at)
+        return cutoffs_of(self.at or ())

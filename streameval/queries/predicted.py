@@ -16,7 +16,7 @@ from streameval.kernels.discounts import discounts
 from streameval.progress import Progress
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.evaluate import streamed
-from streameval.queries.measured import Measure, Measured, RankedRange, Rankings
+from streameval.queries.measured import Lowest, Measure, Measured, RankedRange, Rankings
 from streameval.queries.options import PerRanking
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
@@ -156,4 +156,4 @@ class Predict(Measure):
 
 def _measured(sizes: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
     table = pa.table(names, names=["number"])
-    return Measured(sizes.reshape(-1, 1), values[:, :, None], Sums.nothing(0), table)
+    return Measured(sizes.reshape(-1, 1), values[:, :, None], Sums.nothing(0), table, Lowest(sizes[:0], values[:0], []))

@@ -15,6 +15,7 @@ from streameval.text import short
 
 CutoffKind = Literal["rank", "share", "score", "precision", "recall", "max_f"]
 FORM = "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5"
+LAST_RANK = "ask at a rank of the list, or at a share of it: @10%"
 _VALUED = ("score", "precision", "recall")
 _MOST = 2**63 - 1
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
@@ -79,7 +80,7 @@ class Cutoff:
         if self.kind != "rank":
             return None
         if int(self.value) > n_items:
-            raise InputError(f"rank {int(self.value):,} is outside 1..{n_items:,}")
+            raise InputError(f"rank {int(self.value):,} is outside 1..{n_items:,}", LAST_RANK)
         return int(self.value)
 
 

@@ -10,7 +10,7 @@ from streameval.questions.cutoffs import Cutoff
 
 SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}  # of means over many rankings
 _LONG = {name: short for short, name in SHORT.items()}
-_COUNTS = ("yield", "positives", "rank")
+_COUNTS = ("yield", "positives", "rank", "gain")
 _DIGITS = 4
 
 

@@ -12,14 +12,16 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.questions import Question
-from streameval.typing import Int8Array, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
+FIRST, LEAST, LARGEST = 50, 50, 200  # items in a round whose size a design decides: the first, and any
 AnswerStatus = Literal["pass", "fail", "open"]
 EarlierEvidence = Callable[[int, int, int], float]
 PATH = pa.schema(
@@ -40,15 +42,38 @@ class KnownItems:
     Attributes:
         rank: int64, strictly increasing, 1-based.
         label: int8, 1 positive, 0 negative, -1 skipped: the worst case of every claim.
+        judge_class: int8, what a judge says of each; None where none is asked.
     """
 
     rank: Int64Array
     label: Int8Array
+    judge_class: Int8Array | None = None
 
     @staticmethod
     def nothing() -> KnownItems:
         """No item."""
         return KnownItems(np.empty(0, np.int64), np.empty(0, np.int8))
+
+
+@dataclass(frozen=True)
+class JudgedItems:
+    """What a judge says of every item, counted in ranges of ranks; and some items of each class in a random order.
+
+    All of it was read before any label of the question, and is kept with the plan: a judge can cost labels, and cannot
+    make an answer wrong.
+
+    Attributes:
+        items (int64 array, shape (ranges, classes)): How many.
+        prior (float64 array, shape (classes,)): Rate of positives that a class predicts before there are labels.
+        known (int8 array): Class of each known item.
+        reserve: `rank` int64, `judge_class` int8, `place` int64: the place from 1 in a uniformly random order of the
+            items of its range and class that are not known; the first of each.
+    """
+
+    items: Int64Array
+    prior: FloatArray
+    known: Int8Array
+    reserve: pa.Table
 
 
 @dataclass(frozen=True)
@@ -63,11 +88,12 @@ class QuestionSetting:
         zone: Decimal text: where the measure is that little below what is demanded, either answer is right.
         expect: Decimal text: the precision that is expected; it only changes how many labels are needed.
         seed: Of the draw; never one that drew from this ranking before.
-        misses: Positives known to be missing from the ranking: recall counts them.
         estimates: Of the measures of some questions, by question as it prints: for forecasts alone.
         evidence (callable(rank, label, least)): ln of the evidence that fewer than `least` of the first `rank` items
             have that label, of one martingale over all ranks (`sequential.adjuster`). None where only what is known
             counts; no label decides which.
+        judge (callable(ends)): What a judge says of the list, parted into ranges that end at given ranks; None where
+            there is none.
     """
 
     n_items: int
@@ -77,9 +103,9 @@ class QuestionSetting:
     zone: str | None = None
     expect: str | None = None
     seed: int = 0
-    misses: int = 0
     estimates: Mapping[str, float] = field(default_factory=dict)
     evidence: EarlierEvidence | None = None
+    judge: Callable[[Int64Array], JudgedItems] | None = None
 
 
 @dataclass(frozen=True)
@@ -180,6 +206,7 @@ class QuestionDesign:
     """
 
     name: ClassVar[str]
+    uses_judge: ClassVar[bool] = False
 
     @classmethod
     def takes(cls, question: Question) -> bool:
@@ -208,6 +235,10 @@ class QuestionDesign:
         """Draw nothing yet."""
         raise NotImplementedError
 
+    def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
+        """`DrawnItems.ahead` where a judge was asked: its reserve, as it was kept, but for the ranks asked for."""
+        raise NotImplementedError
+
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
         """Draw one more round; `drawn` itself where the question is answered, or nothing is left to ask.
 
@@ -222,6 +253,7 @@ class QuestionDesign:
         raise NotImplementedError
 
 
+@cache
 def designs() -> dict[str, type[QuestionDesign]]:
     """Every design by name."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]

@@ -7,10 +7,12 @@ how many labels a question takes, never whether its answer is right.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.sequential import KnownItems
 from streameval.sequential.hash_order import free_ranks
@@ -18,37 +20,57 @@ from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _HEAD = 20
 _REACH = 1.5  # blocks: how far a neighbour's labels tell of a block
+_TELLING = 25  # labels
 
 
 @dataclass(frozen=True)
 class RankBlocks:
-    """Ranges of ranks, half an e-fold each, in order.
+    """Ranges of ranks in order, and the classes within each, of which every range has the same.
 
     Attributes:
         first, last, kind (int64 arrays, shape (blocks,)): Ranks, and the class.
+        items (int64 array, shape (blocks,)): How many each holds.
+        prior (float64 array, shape (classes,)): Rate of positives that a class predicts before there are labels.
     """
 
     first: Int64Array
     last: Int64Array
     kind: Int64Array
+    items: Int64Array
+    prior: FloatArray = field(default_factory=lambda: np.array([0.5]))
 
     @staticmethod
     def of_list(n_items: int, cutoffs: Iterable[int] = ()) -> RankBlocks:
-        """Part a list, at cutoffs too: then a block lies on one side of each."""
+        """Part a list every half e-fold, and at cutoffs: then a block lies on one side of each."""
         steps = 2 * math.log(max(n_items, _HEAD) / _HEAD)
         ends = {round(_HEAD * math.exp(j / 2)) for j in range(math.ceil(steps))} | set(cutoffs)
-        last = np.array(sorted({end for end in ends if end < n_items} | {n_items}), np.int64)
-        return RankBlocks.read([[first, end, 0] for first, end in zip([1, *(last[:-1] + 1)], last, strict=True)])
+        return RankBlocks.between({end for end in ends if end < n_items} | {n_items})
 
     @staticmethod
-    def read(rows: Sequence[Sequence[int]]) -> RankBlocks:
-        """Read what `rows` gave."""
-        return RankBlocks(*np.array(rows, np.int64).reshape(-1, 3).T.copy())
+    def between(ends: Iterable[int]) -> RankBlocks:
+        """Ranges that end at given ranks, the last of which is N."""
+        last = np.array(sorted(ends), np.int64)
+        first = np.append(1, last[:-1] + 1)
+        return RankBlocks(first, last, np.zeros(last.size, np.int64), last - first + 1)
 
-    def rows(self) -> list[list[int]]:
-        """[first rank, last rank, class] of each."""
-        table: list[list[int]] = np.column_stack([self.first, self.last, self.kind]).tolist()
-        return table
+    def by_class(self, items: Int64Array, prior: FloatArray) -> RankBlocks:
+        """The same ranges with classes of so many items: `items` has the shape (ranges, classes)."""
+        classes = prior.size
+        each = np.repeat(self.first, classes), np.repeat(self.last, classes), np.tile(np.arange(classes), self.count)
+        return RankBlocks(*each, items.reshape(-1).astype(np.int64), prior)
+
+    @staticmethod
+    def read(facts: Mapping[str, Any]) -> RankBlocks:
+        """Read what `facts` gave."""
+        if "prior" not in facts:  # of a plan from before judges
+            return RankBlocks.between(last for _, last, _ in facts["blocks"])
+        first, last, kind, items = np.array(facts["blocks"], np.int64).reshape(-1, 4).T.copy()
+        return RankBlocks(first, last, kind, items, np.array(facts["prior"]))
+
+    def facts(self) -> dict[str, Any]:
+        """First rank, last rank, class and number of items of each, and what the classes predict; JSON-ready."""
+        rows = np.column_stack([self.first, self.last, self.kind, self.items]).tolist()
+        return {"blocks": rows, "prior": self.prior.tolist()}
 
     @property
     def count(self) -> int:
@@ -56,21 +78,31 @@ class RankBlocks:
         return self.last.size
 
     @property
-    def items(self) -> Int64Array:
-        """How many each holds."""
-        return self.last - self.first + 1
+    def judged(self) -> bool:
+        """Whether there are classes."""
+        return self.prior.size > 1
 
-    def find(self, rank: Int64Array) -> Int64Array:
-        """Index of the block of each rank."""
-        return np.searchsorted(self.last, rank)
+    def find(self, rank: Int64Array, kind: Int8Array | None = None) -> Int64Array:
+        """Index of the block of each rank, with its class."""
+        classes = self.prior.size
+        found = np.searchsorted(self.last[::classes], rank) * classes
+        return found if kind is None else found + kind
 
     def left(self, *taken: Int64Array) -> Int64Array:
-        """Items of each block that are not taken."""
+        """Items of each block but for those taken, which are given by their blocks."""
         return self.items - self.counts(np.concatenate(taken))
 
-    def counts(self, rank: Int64Array) -> Int64Array:
-        """How many of some ranks each block holds."""
-        return np.bincount(self.find(rank), minlength=self.count).astype(np.int64)
+    def counts(self, block: Int64Array) -> Int64Array:
+        """How often each block is named."""
+        return np.bincount(block, minlength=self.count).astype(np.int64)
+
+    def nearness(self) -> FloatArray:
+        """How much the labels of one block tell of another: 0 of itself, and of another class."""
+        at = np.arange(self.count) // self.prior.size
+        same = self.kind[:, None] == self.kind
+        weight: FloatArray = np.where(same, np.exp(-abs(at[:, None] - at) / _REACH), 0.0)
+        np.fill_diagonal(weight, 0)
+        return weight
 
 
 @dataclass(frozen=True)
@@ -78,17 +110,25 @@ class Tally:
     """Labels by block.
 
     Attributes:
+        blocks: Those.
         labels, positives (int64 arrays, shape (blocks,)): How many items have a label, and a positive one.
     """
 
+    blocks: RankBlocks
     labels: Int64Array
     positives: Int64Array
 
     @staticmethod
-    def of(blocks: RankBlocks, known: KnownItems, rank: Int64Array, label: Int8Array) -> Tally:
-        """Count what is known, and what was drawn since."""
-        ranks, labels = np.concatenate([known.rank, rank]), np.concatenate([known.label, label])
-        return Tally(blocks.counts(ranks[labels >= 0]), blocks.counts(ranks[labels == 1]))
+    def of(blocks: RankBlocks, known: KnownItems, block: Int64Array, label: Int8Array) -> Tally:
+        """Count what is known, and what was drawn since, by its blocks."""
+        all_ = np.concatenate([blocks.find(known.rank, known.judge_class), block])
+        labels = np.concatenate([known.label, label])
+        return Tally(blocks, blocks.counts(all_[labels >= 0]), blocks.counts(all_[labels == 1]))
+
+    @property
+    def telling(self) -> bool:
+        """Whether it is worth a stake: a judge is, and so are some labels."""
+        return self.blocks.judged or self.labels.sum() >= _TELLING
 
     def smoothed(self) -> FloatArray:
         """Rate of positives of each block, in (0, 1): its own labels, and two more as its neighbours have them."""
@@ -106,10 +146,8 @@ class Tally:
 
     def _nearby(self) -> FloatArray:
         """What the labels of the other blocks make likely."""
-        index = np.arange(self.labels.size)
-        weight = np.exp(-abs(index[:, None] - index) / _REACH)
-        np.fill_diagonal(weight, 0)
-        nearby: FloatArray = (weight @ self.positives + 0.5) / (weight @ self.labels + 1)
+        weight, prior = self.blocks.nearness(), self.blocks.prior[self.blocks.kind]
+        nearby: FloatArray = (weight @ self.positives + prior) / (weight @ self.labels + 1)
         return nearby
 
 
@@ -130,13 +168,13 @@ def rates_for(left: Int64Array, mass: Int64Array, share: FloatArray, spread: flo
     return np.where(open_, (1 - spread) * wanted / wanted.sum() + spread / open_.sum(), 0.0)
 
 
-def totals(blocks: RankBlocks, known: KnownItems, rank: Int64Array, label: Int8Array) -> FloatArray:
+def totals(blocks: RankBlocks, known: KnownItems, block: Int64Array, label: Int8Array) -> FloatArray:
     """Positives of each block, estimated (float64 array, shape (blocks,)); exact where every item has a label.
 
-    Those found, and of the items without a label as many as of those that were drawn from the block (`rank`, `label`);
+    Those found, and of the items without a label as many as of those that were drawn from the block (`block`, `label`);
     where none was, as many as neighbours make likely.
     """
-    of_draw, tally = Tally.of(blocks, KnownItems.nothing(), rank, label), Tally.of(blocks, known, rank, label)
+    of_draw, tally = Tally.of(blocks, KnownItems.nothing(), block, label), Tally.of(blocks, known, block, label)
     rate = np.where(of_draw.labels > 0, of_draw.positives / np.maximum(of_draw.labels, 1), tally.smoothed())
     estimated: FloatArray = tally.positives + (blocks.items - tally.labels) * rate
     return estimated
@@ -153,8 +191,8 @@ def draw(
     Returns:
         rank, block (int64 arrays, shape (size,)): In the order of the draw; fewer where no more are left.
     """
-    left = blocks.left(taken)
-    drawn = _sequence(left, rates, min(size, int(left[rates > 0].sum())), rng)
+    left = blocks.left(blocks.find(taken))
+    drawn = _sequence(left, left, rates, size, rng)
     ranks = np.empty(drawn.size, np.int64)
     for block in np.unique(drawn):
         start, last = int(blocks.first[block]) - 1, int(blocks.last[block])
@@ -164,17 +202,48 @@ def draw(
     return ranks, drawn
 
 
-def _sequence(left: Int64Array, rates: FloatArray, size: int, rng: np.random.Generator) -> Int64Array:
-    """Blocks in the order of the draw."""
-    left, drawn = left.copy(), np.empty(size, np.int64)
-    at = 0
-    while at < size:
+def draw_in_order(
+    left: Int64Array, reserve: pa.Table, rates: FloatArray, size: int, rng: np.random.Generator
+) -> tuple[pa.Table, pa.Table]:
+    """Draw items that were put in a random order beforehand: a block with its rate, then the next of its order.
+
+    Args:
+        left (int64 array, shape (blocks,)): Items of each block that are not taken, whether or not `reserve` has them.
+        reserve: `rank`, `block` and `draw`, the place in the order of the block.
+
+    Returns:
+        What was drawn, in the order of the draw, and the rest.
+    """
+    block = reserve.column("block").to_numpy()
+    drawn = _sequence(left, np.bincount(block, minlength=left.size), rates, size, rng)
+    order = np.lexsort((reserve.column("draw").to_numpy(), block))
+    start = np.searchsorted(block[order], drawn)
+    by = np.argsort(drawn, kind="stable")
+    turn = np.empty(drawn.size, np.int64)  # how many were drawn of its block before
+    turn[by] = np.arange(drawn.size) - np.searchsorted(drawn[by], drawn[by])
+    row = order[start + turn]
+    return reserve.take(row), reserve.take(np.setdiff1d(np.arange(block.size), row))
+
+
+def _sequence(
+    left: Int64Array, there: Int64Array, rates: FloatArray, size: int, rng: np.random.Generator
+) -> Int64Array:
+    """Blocks in the order of the draw, `size` of them at most.
+
+    It ends with the last item of a block that is `there` and not the last that is left: what follows is drawn at other
+    rates, of which none is that block's, and such rates are written down with a round.
+    """
+    drawn: list[int] = []
+    left, there = left.copy(), there.copy()
+    while len(drawn) < size and left[rates > 0].any():
         upto = np.cumsum(np.where(left > 0, rates, 0.0))
-        found = np.searchsorted(upto / upto[-1], rng.random(size - at), "right")
-        for block in found:
+        found = np.searchsorted(upto / upto[-1], rng.random(size - len(drawn)), "right")
+        for block in found.tolist():
             if left[block] == 0:
                 break  # from here on at the rates of the others
-            drawn[at] = block
+            drawn.append(block)
             left[block] -= 1
-            at += 1
-    return drawn
+            there[block] -= 1
+            if there[block] == 0 < left[block]:
+                return np.array(drawn, np.int64)
+    return np.array(drawn, np.int64)

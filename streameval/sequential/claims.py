@@ -1,7 +1,7 @@
 """Conditions that are linear in the labels of a whole list, once the cutoff K and the number demanded are fixed.
 
-Y is the number of positives among the first K items, T of those behind them, N the number of items, M of positives
-that the list does not hold. With x = p/q as it is typed, each condition is head·Y + tail·T ≥ least, in whole numbers.
+Y is the number of positives among the first K items, T of those behind them, N the number of items. With x = p/q as it
+is typed, each condition is head·Y + tail·T ≥ least, in whole numbers.
 """
 
 from __future__ import annotations
@@ -44,27 +44,30 @@ class LinearClaim:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """K, N and M."""
+    """K and N."""
 
     rank: int
     n_items: int
-    misses: int
 
 
 # value ≥ x as (factor of Y, factor of T, least), of x = p/q times q
 _Form = Callable[[int, int, _Sizes], tuple[int, int, int]]
 
 
+def _precision(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
+    return q, 0, p * of.rank
+
+
 def _recall(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
-    return q - p, -p, p * of.misses
+    return q - p, -p, 0
 
 
 def _f1(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
-    return 2 * q - p, -p, p * (of.rank + of.misses)
+    return 2 * q - p, -p, p * of.rank
 
 
 def _accuracy(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
-    return q, -q, p * (of.n_items + of.misses) - q * (of.n_items - of.rank)
+    return q, -q, p * of.n_items - q * (of.n_items - of.rank)
 
 
 def _specificity(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
@@ -77,6 +80,7 @@ def _positives(p: int, q: int, of: _Sizes) -> tuple[int, int, int]:
 
 # each with whether it is 1 − value that is meant
 FORMS: Mapping[str, tuple[_Form, bool]] = {
+    "precision": (_precision, False),
     "recall": (_recall, False),
     "f1": (_f1, False),
     "e_measure": (_f1, True),
@@ -88,7 +92,7 @@ FORMS: Mapping[str, tuple[_Form, bool]] = {
 """Metrics, under their names of `curve.at_cutoff.METRICS`, and `positives`, the number of them in the list."""
 
 
-def claim_of(question: Question, rank: int, n_items: int, misses: int = 0) -> LinearClaim:
+def claim_of(question: Question, rank: int, n_items: int) -> LinearClaim:
     """Write a condition as a claim in whole numbers.
 
     A list of which the metric is undefined (recall without positives) meets every `>=` and `<=`.
@@ -104,7 +108,7 @@ def claim_of(question: Question, rank: int, n_items: int, misses: int = 0) -> Li
     if question.metric != "positives" and not 0 <= value <= 1:
         raise InputError(f"{question}: {question.metric} is between 0 and 1")
     value = 1 - value if complement else value
-    head, tail, least = form(value.numerator, value.denominator, _Sizes(rank, n_items, misses))
+    head, tail, least = form(value.numerator, value.denominator, _Sizes(rank, n_items))
     strict = condition.operator in ("<", ">")
     if (condition.operator in (">", ">=")) != complement:
         claim = LinearClaim(head, tail, least + strict)

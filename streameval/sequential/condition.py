@@ -152,10 +152,10 @@ class ConditionTest:
         labels = labels[: self.cap]
         n, wins, missing = np.arange(labels.size + 1), _counts(labels == self.counted), _counts(labels == -1)
         bounds = self.rule(labels.size)
-        passes, fails = _first(wins >= bounds.up), _first(wins + missing <= bounds.down)
+        passes, fails = _first_reached(wins >= bounds.up), _first_reached(wins + missing <= bounds.down)
         if self.end:
-            passes = passes if passes <= _first(wins <= bounds.down) else n.size
-            fails = fails if fails < _first(wins + missing >= bounds.up) else n.size
+            passes = passes if passes <= _first_reached(wins <= bounds.down) else n.size
+            fails = fails if fails < _first_reached(wins + missing >= bounds.up) else n.size
         stopped = min(passes, fails)
         return Reading(
             "open" if stopped == n.size else "pass" if passes <= fails else "fail",
@@ -231,9 +231,10 @@ def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) 
         return math.floor(share * rank) + 1 if strict else math.ceil(share * rank)
 
     if not 1 <= least(threshold) <= rank:
-        raise InputError(f"{question} is {'true' if least(threshold) < 1 else 'false'} of every list")
+        raise InputError(f"{question} is {'true' if least(threshold) < 1 else 'false'} of every list",
+                         "ask for a threshold that some lists reach and others do not")  # fmt: skip
     if zone < 0 or least(threshold - zone) < 1:
-        raise InputError(f"{question}: the zone is outside 0..{float(threshold)}")
+        raise InputError(f"{question}: the zone is outside 0..{float(threshold)}", "such as --zone 0.02")
     return least(threshold - zone), least(threshold)
 
 
@@ -241,6 +242,6 @@ def _counts(which: Any) -> Int64Array:
     return np.concatenate([[0], np.cumsum(which)])
 
 
-def _first(reached: Any) -> int:
+def _first_reached(reached: Any) -> int:
     """Index of the first that is reached, or how many there are."""
     return int(np.argmax(np.append(reached, True)))

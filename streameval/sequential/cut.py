@@ -140,7 +140,8 @@ class DeepestCut(QuestionDesign):
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
             further = _density(start, sequence).reach(shares, counted)
-            reach = Reach(counted, max(front, int(sequence.ranks[further - 1]) if further else 0))
+            deeper = int(sequence.ranks[further - 1]) if further else 0
+            reach = Reach(counted, deeper) if deeper > front else None
             path = self._path(sequence, max(0, proven - 1), pool)
         done = front == self.n_items or known.rank.size == self.n_items
         estimate = max(front, float(np.median(curves.deepest(self._target))))
@@ -213,7 +214,8 @@ class DeepestCut(QuestionDesign):
     def _path(self, sequence: FixedSequence, at: int, pool: DrawnOrder) -> pa.Table:
         """Evidence of one rank."""
         evidence = sequence.path(at, pool)
-        columns = {"question": [self.question] * evidence.size, "side": ["pass"] * evidence.size}
+        claim = f"precision@{sequence.ranks[at]} >= {self.precision}"
+        columns = {"question": [claim] * evidence.size, "side": ["pass"] * evidence.size}
         numbers = {"labels": np.arange(evidence.size), "needed": np.full(evidence.size, sequence.needed)}
         return pa.table({**columns, **numbers, "evidence": evidence}).select(PATH.names).cast(PATH)
 

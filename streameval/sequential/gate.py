@@ -21,7 +21,11 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.questions import Condition, Question
+from streameval.questions.cutoffs import LAST_RANK
 from streameval.sequential import (
+    FIRST,
+    LARGEST,
+    LEAST,
     PATH,
     Answer,
     DrawnItems,
@@ -35,8 +39,6 @@ from streameval.sequential.condition import ConditionTest, Reading
 from streameval.sequential.deciding import Deciding
 from streameval.sequential.pool import EMPTY, DrawnOrder, shared_levels
 from streameval.typing import Int8Array, Int64Array
-
-FIRST, LEAST, LARGEST = 50, 50, 200  # items in a round
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Gate(QuestionDesign):
 
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> Gate:
-        """Fix thresholds, alternatives and levels; an `InputError` where a number is out of its range."""
+        """Fix thresholds, alternatives and what decides; an `InputError` where a number is out of its range."""
         if not 0 < Fraction(setting.confidence) < 1:
             raise InputError(f"confidence {setting.confidence} is outside (0, 1)")
         if setting.expect is not None and not 0 <= Fraction(setting.expect) <= 1:
@@ -63,7 +65,7 @@ class Gate(QuestionDesign):
         for one in each:
             rank = setting.ranks[str(one.cutoff)]
             if not 1 <= rank <= setting.n_items:
-                raise InputError(f"{one}: rank {rank:,} is outside 1..{setting.n_items:,}")
+                raise InputError(f"{one}: rank {rank:,} is outside 1..{setting.n_items:,}", LAST_RANK)
         return cls(tuple(ConditionTest.planned(one, setting, len(each)) for one in each), setting.known)
 
     @classmethod

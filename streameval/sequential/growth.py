@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ _TRIED = 2.0 ** np.arange(-10, 10.5, 0.5)  # Σ f y = η U
 _MIXED = 0.7  # nats that a mean over stakes costs
 _UNEVEN = 1.2  # labels until evidence gets there, to those after which its expectation does
 _SAMPLES = 200
-_TELLING = 25
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,21 @@ class Rates:
         left (int64 array, shape (blocks,)): Items left.
         rates, share (float64 arrays, shape (blocks,)): f, and the rates of positives that stakes count on.
         samples (float64 array, shape (samples, blocks)): Rates of positives.
+        telling: Whether so much is known of the list that something is staked.
     """
 
     left: Int64Array
     rates: FloatArray
     share: FloatArray
     samples: FloatArray
+    telling: bool
 
     @staticmethod
     def of(left: Int64Array, rates: FloatArray, tally: Tally) -> Rates:
         """Draw rates that are likely, each block's apart, as if of half as many labels: stakes are lower then."""
         a, b = tally.beta()
         samples = np.random.default_rng(0).beta(a / 2, b / 2, (_SAMPLES, a.size))
-        return Rates(left, rates, tally.smoothed(), samples)
+        return Rates(left, rates, tally.smoothed(), samples, tally.telling)
 
     def growth(self, bet: Bet) -> tuple[FloatArray, FloatArray]:
         """Expected growth of the evidence by one label.
@@ -79,27 +80,32 @@ class Rates:
         y = eta[:, None] * mass / f
         root = np.sqrt((1 - y) ** 2 + 4 * q * y)
         kept = np.where(y < 1, (1 - y + root) / 2, 2 * q * y / (root + abs(y - 1)))
-        gap = np.maximum(0.0, mass.sum() - np.maximum(0.0, np.reshape(bet.beta, (-1, 1))))
+        all_ = float((bet.mass * self.left).sum())  # what is no longer drawn may be bad
+        gap = np.maximum(0.0, all_ - np.maximum(0.0, np.reshape(bet.beta, (-1, 1))))
         x = bet.bad(self.samples)[:, open_]
         growth = (f * x) @ np.log(kept).T + (f * (1 - x)) @ np.log(kept + y).T - np.log(kept @ f + eta * gap)
         return eta, growth
 
-    def stakes(self, bets: Sequence[Bet], labels: int) -> dict[str, Any]:
-        """What a round is drawn with, JSON-ready: `rates`, `share`, and the `eta` of each bet.
+    def as_expected(self) -> Rates:
+        """The same, as if the rates of positives were just those that are expected."""
+        return replace(self, samples=self.share[None])
 
-        Nothing is staked while fewer than `_TELLING` labels tell of the list.
-        """
-        eta = [self.stake(bet) if labels >= _TELLING else [0.0] * FACTORS.size for bet in bets]
-        return {"rates": self.rates.tolist(), "share": self.share.tolist(), "eta": eta}
+    def with_stakes(self, eta: Sequence[Sequence[float]]) -> dict[str, Any]:
+        """What a round is drawn with, JSON-ready: `rates`, `share`, and the `eta` of each bet."""
+        return {"rates": self.rates.tolist(), "share": self.share.tolist(), "eta": [*eta]}
 
     def stake(self, bet: Bet) -> list[float]:
-        """The η that grows most on average, and some around it."""
+        """The η that grows most on average, and some around it; 0 where too little is known."""
+        if not self.telling:
+            return [0.0] * FACTORS.size
         eta, growth = self.growth(bet)
         best: list[float] = (FACTORS * eta[growth.mean(axis=0).argmax()]).tolist()
         return best
 
     def labels(self, bet: Bet) -> FloatArray:
         """Labels until the evidence is there, for each sample (float64 array); infinite where it never is."""
+        if not (self.rates * self.left).any():
+            return np.full(len(self.samples), math.inf)
         growth = self.growth(bet)[1].max(axis=1)
         wanted = _UNEVEN * max(0.0, bet.wanted + _MIXED)
         return np.where(growth > 1e-12, wanted / np.maximum(growth, 1e-12), math.inf)

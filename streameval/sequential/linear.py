@@ -8,13 +8,18 @@ without a label counts as bad on both sides. So each of the two sides is ever re
 most, whenever one looks and whatever decides to go on; and as the list is fixed, only one of the two can be false: a
 status is wrong with probability δ at most. Of m claims that all have to hold, the whole passes falsely only if a false
 one passes, with probability δ; "fails" is shared out, δ/m for each.
+
+What a judge says of the items makes classes of each block, counted before there are labels. They are blocks like any
+others: right or wrong, the judge decides how many labels a question takes and nothing else. Its items are drawn from
+those of each block that were put in a random order beforehand. Where these have run out, nothing more of the block is
+drawn: its rate is 0, and all of it that is left counts as bad.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,6 +32,9 @@ from streameval.errors import InputError
 from streameval.kernels.block_evidence import evidence
 from streameval.questions import Condition, Question
 from streameval.sequential import (
+    FIRST,
+    LARGEST,
+    LEAST,
     PATH,
     Answer,
     DrawnItems,
@@ -37,14 +45,18 @@ from streameval.sequential import (
     QuestionSetting,
     joint_outcome,
 )
-from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, totals
+from streameval.sequential.blocks import RankBlocks, Tally, draw, draw_in_order, rates_for, totals
 from streameval.sequential.claims import FORMS, LinearClaim, claim_of
 from streameval.sequential.growth import Rates, forecast
-from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, nothing_drawn, with_round
+from streameval.sequential.judged import expected_precision, kept, shifted
+from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, blocks_of, nothing_drawn, with_round
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _SPREAD, _SPREAD_AT_FIRST = 0.03, 0.25  # of a round, evenly over all blocks
-_FIRST, _LEAST, _MOST = 50, 50, 200  # labels in a round
+
+
+def _nothing_kept() -> pa.Table:
+    return nothing_drawn().ahead
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,7 @@ class Linear(QuestionDesign):
         ranks, claims: Its cutoff (the length of the list of a metric without one), and what it says in whole numbers.
         setting: What it was planned for.
         blocks: Of the list.
+        reserve: Items of each block in a random order, where a judge was asked; none once some were drawn of it.
     """
 
     questions: tuple[Question, ...]
@@ -64,7 +77,10 @@ class Linear(QuestionDesign):
     setting: QuestionSetting
     blocks: RankBlocks
 
+    reserve: pa.Table = field(default_factory=_nothing_kept)
+
     name: ClassVar[str] = "linear"
+    uses_judge: ClassVar[bool] = True
 
     @classmethod
     def takes(cls, question: Question) -> bool:
@@ -75,20 +91,31 @@ class Linear(QuestionDesign):
 
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> Linear:
-        """Fix claims and blocks; an `InputError` where a number is impossible, or there is a zone or an expectation."""
-        if setting.zone is not None or setting.expect is not None:
-            raise InputError("only a condition on precision@K has a zone or an expected precision", "leave it out")
+        """Fix claims and blocks; an `InputError` where a number is impossible, or a zone or an expectation is given."""
+        precision = all(one.metric == "precision" for one in questions)
+        if setting.zone is not None or not (setting.expect is None or precision):
+            what = "with a judge there is no zone" if precision else (
+                "only a condition on precision@K has a zone or an expected precision")  # fmt: skip
+            raise InputError(what, "leave it out")
         each = tuple(one for question in questions for one in question.each())
         ranks = tuple(setting.ranks[str(one.cutoff)] if one.cutoff else setting.n_items for one in each)
-        claims = [claim_of(one, rank, setting.n_items, setting.misses) for one, rank in zip(each, ranks, strict=True)]
-        return cls(each, ranks, tuple(claims), setting, RankBlocks.of_list(setting.n_items, ranks))
+        claims = [claim_of(one, rank, setting.n_items) for one, rank in zip(each, ranks, strict=True)]
+        ends = {*ranks, setting.n_items} if precision and setting.judge else None
+        blocks = RankBlocks.of_list(setting.n_items, ranks) if ends is None else RankBlocks.between(ends)
+        if setting.judge is None:
+            return cls(each, ranks, tuple(claims), setting, blocks)
+        said = setting.judge(blocks.last)
+        expected = expected_precision(each[0], setting.expect) if precision else None
+        blocks = blocks.by_class(said.items, shifted(said.prior, said.items[0], expected))
+        known = replace(setting.known, judge_class=said.known)
+        return cls(each, ranks, tuple(claims), replace(setting, known=known), blocks, kept(blocks, said.reserve))
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Linear:
         """Read what `facts` gave."""
-        setting = QuestionSetting(facts["n_items"], {}, known, facts["confidence"], misses=facts["misses"])
+        setting = QuestionSetting(facts["n_items"], {}, known, facts["confidence"])
         questions, claims = map(Question.of, facts["questions"]), (LinearClaim(*claim) for claim in facts["claims"])
-        return cls(tuple(questions), tuple(facts["ranks"]), tuple(claims), setting, RankBlocks.read(facts["blocks"]))
+        return cls(tuple(questions), tuple(facts["ranks"]), tuple(claims), setting, RankBlocks.read(facts))
 
     def facts(self) -> dict[str, Any]:
         """What was planned."""
@@ -98,18 +125,21 @@ class Linear(QuestionDesign):
             "ranks": [*self.ranks],
             "claims": [[one.head, one.tail, one.least] for one in self.claims],
             "n_items": self.setting.n_items,
-            "misses": self.setting.misses,
             "confidence": self.setting.confidence,
-            "blocks": self.blocks.rows(),
+            **self.blocks.facts(),
         }
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
-        """Nothing before labels: the shape of the list decides."""
+        """Nothing before labels: the shape of the list decides, and a judge."""
         return [("it depends on the list, and the first round tells more", LabelForecast(None, None))]
 
     def start(self) -> DrawnItems:
         """Draw nothing yet."""
-        return nothing_drawn(rounds=[])
+        return replace(nothing_drawn(rounds=[]), ahead=self.reserve)
+
+    def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
+        """What is left of a judge's reserve."""
+        return kept(self.blocks, reserve.filter(pa.array(~np.isin(reserve.column("rank").to_numpy(), asked))))
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
         """Draw one more round: at rates for the claims that are open, with stakes from all labels so far."""
@@ -120,12 +150,16 @@ class Linear(QuestionDesign):
         rates = self._rates(drawn, labels, open_)
         if not rates.rates.any():
             return drawn
-        tally = self._tally(drawn, labels)
-        stakes = rates.stakes([bet for one in standings for bet in one.bets], int(tally.labels.sum()))
-        taken = np.sort(np.concatenate([self.setting.known.rank, drawn.table.column("rank").to_numpy()]))
+        staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
+        stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
         size = size or self._size(drawn, rates, [standings[at] for at in open_])
         rng = np.random.default_rng([seed, drawn.rounds + 1])
-        rank, block = draw(self.blocks, taken, rates.rates, size, rng)
+        if self.blocks.judged:
+            items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
+            rank, block, drawn = items.column("rank").to_numpy(), blocks_of(items), replace(drawn, ahead=ahead)
+        else:
+            taken = np.sort(np.concatenate([self.setting.known.rank, drawn.table.column("rank").to_numpy()]))
+            rank, block = draw(self.blocks, taken, rates.rates, size, rng)
         place = drawn.table.num_rows + 1 + np.arange(rank.size)
         return with_round(drawn, rank, block, place, rounds=[*drawn.state["rounds"], stakes])
 
@@ -133,7 +167,7 @@ class Linear(QuestionDesign):
         """Say what the labels so far prove: of each claim the side that was reached first, if one was."""
         standings = self._standings(drawn, labels)
         course = Course.of(drawn.table, labels)
-        found = totals(self.blocks, self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        found = totals(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
         lines = tuple(self._line(at, one, course, found) for at, one in enumerate(standings))
         open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
         more = LabelForecast(0, 0, 0)
@@ -157,7 +191,7 @@ class Linear(QuestionDesign):
         return ClaimSide.of(factor, claim.least, self.blocks, self.setting.known, needed)
 
     def _standings(self, drawn: DrawnItems, labels: Int8Array) -> list[ClaimStanding]:
-        course, left = Course.of(drawn.table, labels), self.blocks.left(self.setting.known.rank)
+        course, left = Course.of(drawn.table, labels), self.blocks.left(self._of_known)
         standings = []
         for at, sides in enumerate(self._sides):
             made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
@@ -167,24 +201,30 @@ class Linear(QuestionDesign):
         return standings
 
     def _tally(self, drawn: DrawnItems, labels: Int8Array) -> Tally:
-        return Tally.of(self.blocks, self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        return Tally.of(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
+
+    @property
+    def _of_known(self) -> Int64Array:
+        return self.blocks.find(self.setting.known.rank, self.setting.known.judge_class)
 
     def _left(self, drawn: DrawnItems) -> Int64Array:
-        return self.blocks.left(self.setting.known.rank, drawn.table.column("rank").to_numpy())
+        return self.blocks.left(self._of_known, blocks_of(drawn.table))
 
     def _rates(self, drawn: DrawnItems, labels: Int8Array, claims: Sequence[int]) -> Rates:
         """The mean of what is best for each of some claims."""
         left, tally = self._left(drawn), self._tally(drawn, labels)
         share, spread = tally.cautious(), _SPREAD if tally.labels.any() else _SPREAD_AT_FIRST
-        rates = np.mean([rates_for(left, self._sides[at][0].mass, share, spread) for at in claims], axis=0)
+        there = self.blocks.counts(blocks_of(drawn.ahead)) if self.blocks.judged else left
+        masses, open_ = [self._sides[at][0].mass for at in claims], left * (there > 0)
+        rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
         return Rates.of(left, rates, tally)
 
     def _size(self, drawn: DrawnItems, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
         """Half of the forecast rest."""
         if not drawn.table.num_rows:
-            return _FIRST
+            return FIRST
         median = _forecast(rates, open_).median
-        return _MOST if median is None else min(max(_LEAST, -(-median // 2)), _MOST)
+        return LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
 
     def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
         """One condition: what was reached, and how many labels that took."""
@@ -205,7 +245,7 @@ class Linear(QuestionDesign):
 def _value(metric: str, found: float, positives: float, rank: int, setting: QuestionSetting) -> float:
     if metric == "positives":
         return positives
-    at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, setting.misses)
+    at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, 0)
     return float(METRICS[metric].value(at)[0])
 
 

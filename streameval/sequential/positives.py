@@ -26,6 +26,7 @@ from streameval.kernels.block_evidence import least_refused
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question, Width
 from streameval.sequential import (
+    LEAST,
     PATH,
     Answer,
     AnswerStatus,
@@ -41,11 +42,11 @@ from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, tot
 from streameval.sequential.growth import Bet, Rates
 from streameval.sequential.hash_order import free_ranks
 from streameval.sequential.points import sample_size
-from streameval.sequential.sides import ClaimSide, Course, nothing_drawn, to_ask, with_round
+from streameval.sequential.sides import ClaimSide, Course, blocks_of, nothing_drawn, to_ask, with_round
 from streameval.sequential.spline import fitted
-from streameval.typing import FloatArray, Int8Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
-_ROUNDS, _LEAST = 8, 50  # of blocks: how many rounds, and labels in one
+_ROUNDS = 8  # of blocks
 _UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
 _BEYOND = 50_000  # labels; more are no plan
 
@@ -142,6 +143,9 @@ class PositivesToWidth(QuestionDesign):
     def _blocks(self) -> RankBlocks:
         return RankBlocks.of_list(self.n_items)
 
+    def _left(self, known: KnownItems, *drawn: Int64Array) -> Int64Array:
+        return self._blocks.left(self._blocks.find(known.rank, known.judge_class), *drawn)
+
     @cached_property
     def _sides(self) -> tuple[ClaimSide, ClaimSide]:
         """Bounds from above, where positives are bad, and from below."""
@@ -164,10 +168,9 @@ class PositivesToWidth(QuestionDesign):
         if drawn.state.get("chosen") == "fixed":
             return self._of_sample(course, drawn.ahead.num_rows, free, found)
         if "chosen" not in drawn.state:
-            return 0, found + float(np.median(self._likely(known) @ self._blocks.left(known.rank))), free
-        rank = drawn.table.column("rank").to_numpy()[course.row]
-        estimate = float(totals(self._blocks, known, rank, course.label).sum())
-        left, stakes = self._blocks.left(known.rank), drawn.state["rounds"]
+            return 0, found + float(np.median(self._likely(known) @ self._left(known))), free
+        estimate = float(totals(self._blocks, known, course.block, course.label).sum())
+        left, stakes = self._left(known), drawn.state["rounds"]
         refused = [
             least_refused(course.factors(side, left, stakes, at), side.needed) for at, side in enumerate(self._sides)
         ]
@@ -184,9 +187,10 @@ class PositivesToWidth(QuestionDesign):
 
     def _forecasts(self, known: KnownItems) -> dict[str, int]:
         """Labels that each design takes, and the least that any can, as far as what is known tells."""
-        left, found, samples = self._blocks.left(known.rank), int((known.label == 1).sum()), self._likely(known)
+        left, found, samples = self._left(known), int((known.label == 1).sum()), self._likely(known)
         free = int(left.sum())
-        rates = Rates(left, rates_for(left, np.ones_like(left), samples.mean(axis=0)), samples.mean(axis=0), samples)
+        share = samples.mean(axis=0)
+        rates = Rates(left, rates_for(left, np.ones_like(left), share), share, samples, True)
         rest = samples @ left
         half = float(self._half(np.median(rest) + found))
         labels = np.max([rates.labels(bet) for bet in self._bets(rates, found)], axis=0)
@@ -244,12 +248,13 @@ class PositivesToWidth(QuestionDesign):
     ) -> DrawnItems:
         """Draw a round, with rates and stakes from all labels so far."""
         rank = drawn.table.column("rank").to_numpy()
-        left, tally = self._blocks.left(self.known.rank, rank), Tally.of(self._blocks, self.known, rank, labels)
+        block = blocks_of(drawn.table)
+        left, tally = self._left(self.known, block), Tally.of(self._blocks, self.known, block, labels)
         rates = Rates.of(left, rates_for(left, self._sides[0].mass, tally.cautious()), tally)
         if not rates.rates.any():
             return drawn
-        stakes = rates.stakes(self._bets(rates, int(tally.positives.sum())), int(tally.labels.sum()))
-        size = size or max(_LEAST, -(-drawn.state["forecasts"]["blocks"] // _ROUNDS))
+        stakes = rates.with_stakes([rates.stake(bet) for bet in self._bets(rates, int(tally.positives.sum()))])
+        size = size or max(LEAST, -(-drawn.state["forecasts"]["blocks"] // _ROUNDS))
         taken = np.sort(np.concatenate([self.known.rank, rank]))
         more, block = draw(self._blocks, taken, rates.rates, size, rng)
         place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more.size)
@@ -264,7 +269,7 @@ class PositivesToWidth(QuestionDesign):
         open_ = drawn.ahead.num_rows + int((course.label < 0).sum())
         if drawn.state["chosen"] == "fixed":
             return LabelForecast(open_, open_, open_)
-        left = max(_LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)
+        left = max(LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)
         if line.estimate:
             wider = (line.upper - line.lower) / 2 / float(self._half(line.estimate))
             left = min(left, math.ceil(course.label.size * (wider**2 - 1))) if wider < 2 else left

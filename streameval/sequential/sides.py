@@ -41,7 +41,7 @@ class ClaimSide:
         """The side that Σ factor·label ≥ least; a known item without a label is bad."""
         counts = (factor * blocks.items)[factor > 0].sum()
         side = ClaimSide(abs(factor), factor < 0, 0, needed)
-        block = blocks.find(known.rank)
+        block = blocks.find(known.rank, known.judge_class)
         seen = int((side.mass[block] * side.bad(block, known.label)).sum())
         return replace(side, beta=int(counts) - least + 1 - seen)
 
@@ -144,6 +144,11 @@ def to_ask(rank: Int64Array, block: Int64Array, place: Int64Array) -> pa.Table:
     """Items that were drawn, and are not asked for yet."""
     columns = zip((rank, block, place), _AHEAD, strict=True)
     return pa.table([pa.array(column, field.type) for column, field in columns], schema=_AHEAD)
+
+
+def blocks_of(table: pa.Table) -> Int64Array:
+    """The block of each item of a table."""
+    return np.asarray(table.column("block").to_numpy(), np.int64)
 
 
 def with_round(drawn: DrawnItems, rank: Int64Array, block: Int64Array, place: Int64Array, **state: Any) -> DrawnItems:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError, did_you_mean
@@ -22,7 +24,7 @@ from streameval.slices.locate_slices import locate_slices
 from streameval.stores.scratch import mapped_bytes
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
-from streameval.typing import Int64Array, UInt8Array
+from streameval.typing import Int8Array, Int64Array, UInt8Array
 
 
 def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = silent) -> Plan:
@@ -38,8 +40,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     if not isinstance(method, DrawsIndependently):
         raise InputError(f"method {plan.method} has no use for a judge", "plan with --method=loguniform")
     refuse_stages(method, "a judge", ("growing",))
-    if judge.column not in ranking.columns():
-        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
+    _refuse_unknown_column(ranking, judge)
     ends, ranks = method.reserve(plan)
     if ranking.order is None:
         return with_judge(plan, judge, ends, *_as_stored(ranking, judge, ends, ranks, progress))
@@ -55,6 +56,76 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     before = np.searchsorted(cutoffs, ranks - 1, side="right")
     drawn = np.argmax(inside[here] - inside[before], axis=1).astype(np.uint8)
     return with_judge(plan, judge, ends, counts, (ranks, drawn))
+
+
+@dataclass(frozen=True)
+class ClassOrder:
+    """Classes counted in ranges of ranks, and the first of their items in a random order.
+
+    Attributes:
+        items (int64 array, shape (ranges, classes)): How many.
+        of_ranks (int8 array): Class of each rank that was asked about.
+        first: `rank` int64, `judge_class` int8, `place` int64: the place in the order, from 1, among the items of its
+            range and class.
+    """
+
+    items: Int64Array
+    of_ranks: Int8Array
+    first: pa.Table
+
+
+def class_order(
+    ranking: Ranking, judge: Judge, ends: Int64Array, known: Int64Array, how: tuple[int, int],
+    progress: Progress = silent,
+) -> ClassOrder:  # fmt: skip
+    """Put items of each range and class in a random order, as many as there is room for, the known ones left out.
+
+    Args:
+        ends: Last rank of each range; N is the last.
+        known: Ranks in ascending order.
+        how: How many items in all, about, and the seed.
+    """
+    _refuse_unknown_column(ranking, judge)
+    most, seed = how
+    cutoffs = np.unique(np.concatenate([ends, known, np.maximum(known - 1, 1)]))
+    nothing = [np.empty(0, np.int64)] * judge.classes
+    with temporary_folder("streameval-work") as folder:
+        classes = _read(ranking, judge, folder, progress)
+        inside = np.vstack([nothing_inside(judge), locate_slices(ranking, classes, nothing, cutoffs, progress).inside])
+        of_known = np.diff(inside, axis=0)[np.searchsorted(cutoffs, known)].argmax(axis=1).astype(np.int8)
+        upto = np.vstack([nothing_inside(judge), inside[np.searchsorted(cutoffs, ends) + 1]])
+        items = np.diff(upto, axis=0)
+        room, rng = shared_out(items.ravel(), most).reshape(items.shape), np.random.default_rng([seed, 0])
+        chosen = [[rng.choice(int(n), int(k), replace=False) + 1 for n, k in zip(*column, strict=True)]
+                  for column in zip(items.T, room.T, strict=True)]  # fmt: skip
+        wanted = [np.concatenate([one + start for one, start in zip(each, upto[:-1, c], strict=True)])
+                  for c, each in enumerate(chosen)]  # fmt: skip
+        ranks = locate_slices(ranking, classes, [np.sort(one) for one in wanted], ends, progress).rank
+    table = pa.table({
+        "rank": np.concatenate([at[np.argsort(np.argsort(one))] for at, one in zip(ranks, wanted, strict=True)]),
+        "judge_class": np.repeat(np.arange(judge.classes, dtype=np.int8), [one.size for one in wanted]),
+        "place": np.concatenate([np.arange(1, one.size + 1) for each in chosen for one in each]),
+    })  # fmt: skip
+    return ClassOrder(items, of_known, table.filter(pa.array(~np.isin(table["rank"].to_numpy(), known))))
+
+
+def nothing_inside(judge: Judge) -> Int64Array:
+    """Items of each class before the first rank."""
+    return np.zeros((1, judge.classes), np.int64)
+
+
+def shared_out(items: Int64Array, most: int) -> Int64Array:
+    """How many of each: all of the smaller groups, and of the others equally many."""
+    room, left = np.zeros(items.size, np.int64), most
+    for done, at in enumerate(np.argsort(items, kind="stable")):
+        room[at] = min(int(items[at]), left // (items.size - done))
+        left -= int(room[at])
+    return room
+
+
+def _refuse_unknown_column(ranking: Ranking, judge: Judge) -> None:
+    if judge.column not in ranking.columns():
+        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
 
 
 def _as_stored(

@@ -189,7 +189,7 @@ class Forced(PositivesToWidth):
 
 def refused(list_, runs, confidences):
     """Of some runs with blocks, how many ever refuse the truth on either side, by confidence."""
-    design = Forced.of_design(plan("positives within 0.001", list_.size, confidence="0.95"), "blocks")
+    design = Forced.of_design(plan("positives within 20%", list_.size, confidence="0.95"), "blocks")
     best = [most_evidence(design, list_, seed) for seed in range(runs)]
     return [int((np.array(best) >= -math.log((1 - one) / 2)).sum()) for one in confidences]
 
@@ -199,7 +199,7 @@ def most_evidence(design, list_, seed):
     drawn = run(design, of_list(list_), seed, 60, rounds=8)
     labels = labelled(drawn, of_list(list_))
     course, known = Course.of(drawn.table, labels), design._known(drawn, labels)
-    left = design._blocks.left(known.rank)
+    left = design._left(known)
     rest = int(list_.sum() - (known.label == 1).sum())
     paths = [
         evidence(course.factors(side, left, drawn.state["rounds"], at), beta)
@@ -214,6 +214,10 @@ def test_blocks_seldom_refuse_the_truth_whatever_the_list_and_whenever_one_looks
     runs = 50
     for count, confidence in zip(refused(LISTS[kind](1_000), runs, (0.95, 0.5)), (0.95, 0.5), strict=True):
         assert binomial_tail(runs, count, 1 - confidence) > 1e-4
+
+
+def test_stakes_are_such_that_the_truth_can_be_refused():
+    assert refused(LISTS["alternating"](1_000), 30, (0.5,))[0] > 3  # else counts of refusals would show nothing
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import StudyError
+from streameval.judges.options import JudgeColumn
 from streameval.kinds import Decision, Kind
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
@@ -30,9 +31,13 @@ class QuestionStudy(Kind):
     name = "question"
     about = "a study of a question"
     asked_by: ClassVar = {"plan": "questions"}
-    options: ClassVar = {"plan": (Asking,), "evaluate": (LabelColumns, Judging)}
+    options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
     answers = ("show", "check", "cut", "report", "sql", "publish")
+    instead: ClassVar = {
+        "monitor": "it watches curves, whose labels bound a mean over days; of a question `streameval check` says the "
+        "answer of its day, and `streameval guide question` shows a table of all nights"
+    }
     tables: ClassVar = {
         "metrics": "Proven bounds on what was asked about, and its estimate.",
         "answers": "One row per question (and cutoff): its outcome (pass, fail or open), and the labels that counted.",
@@ -45,19 +50,27 @@ class QuestionStudy(Kind):
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
     ) -> Plan:
         """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
+        from streameval.judges.values import judge_in
         from streameval.kinds.question.adding import added
         from streameval.kinds.question.plan import planned
 
-        (asking,) = self.asked("plan", given)
+        asking, column = self.asked("plan", given)
+        judge = judge_in(column)
         if ranking is None:
-            return added(study, asking, seed)
-        return planned(ranking, study, asking, seed, *how)
+            return added(study, (asking, judge), seed)
+        return planned(ranking, study, (asking, judge), seed, *how)
 
     def next_round(self, folder: Study, plan: Plan) -> Plan:
         """Draw another round, once every task has been answered or skipped."""
         from streameval.kinds.question.rounds import next_round
 
         return next_round(folder, plan)
+
+    def answered(self, folder: Study, plan: Plan) -> bool:
+        """Whether nothing that was asked is open; computed without writing anything."""
+        from streameval.kinds.question.rounds import is_answered
+
+        return is_answered(folder, plan)
 
     def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
         """Tasks that nobody has answered or skipped: what is known is never asked again."""
@@ -83,6 +96,10 @@ class QuestionStudy(Kind):
         from streameval.kinds.question.results import planned_conditions
 
         return planned_conditions(found)
+
+    def main_measures(self, found: Any) -> list[str]:
+        """Everything that was asked about."""
+        return list(self.measures(found))
 
     def decided(self, found: Any, question: Question) -> Decision | None:
         """What became of a condition that was planned."""

@@ -18,9 +18,11 @@ from typing import cast
 import numpy as np
 
 from streameval.errors import InputError, StudyError
+from streameval.judges.classes import asked_judge
+from streameval.judges.values import Judge
 from streameval.kinds import Kind, kind_of
 from streameval.kinds.question.earlier import evidence_of
-from streameval.kinds.question.plan import drawn_plan, known_of
+from streameval.kinds.question.plan import Beside, drawn_plan, known_of
 from streameval.kinds.question.rounds import counted
 from streameval.labelling.tally import Tallied
 from streameval.questions import Condition
@@ -29,6 +31,7 @@ from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.sequential import EarlierEvidence, KnownItems
+from streameval.sequential.pilot import joined
 from streameval.study import Study
 from streameval.study.judging import last_judging
 from streameval.study.planning import fresh_seed
@@ -37,7 +40,7 @@ from streameval.types import Plan
 _FOLDER = "question-{}"
 
 
-def added(study: str | os.PathLike[str], asking: Asking, seed: int | None) -> Plan:
+def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None) -> Plan:
     """Plan a question of a study's ranking; the same one asked again is the one that is there.
 
     Returns:
@@ -47,7 +50,7 @@ def added(study: str | os.PathLike[str], asking: Asking, seed: int | None) -> Pl
         InputError: A seed that drew from this ranking before.
         StudyError: No study there, or one of many rankings.
     """
-    folder = Study(Path(study))
+    folder, (asking, judge) = Study(Path(study)), given
     plan, kind = folder.plan(), kind_of(folder.folder)
     if kind.name not in ("curve", "question"):
         raise StudyError(f"{folder.folder} is {kind.about}, and a question is asked of one ranking",
@@ -55,7 +58,7 @@ def added(study: str | os.PathLike[str], asking: Asking, seed: int | None) -> Pl
     with folder.changing():
         asked = _asked_before(folder)
         for place, before in asked:
-            if _is_asked(before, asking) and seed in (None, before.seed):
+            if _is_asked(before, asking, judge) and seed in (None, before.seed):
                 return _beside(before, place)
         if seed is not None and seed in {plan.seed, *(before.seed for _, before in asked)}:
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
@@ -63,7 +66,8 @@ def added(study: str | os.PathLike[str], asking: Asking, seed: int | None) -> Pl
         opened = _opened(plan)
         here = _tallied(folder, plan)
         known, evidence = _known_in(plan, here, asked), _evidence(folder, plan, here, asking.confidence)
-        drawn = drawn_plan(opened, asking, fresh_seed() if seed is None else seed, known, evidence)
+        chosen, beside = fresh_seed() if seed is None else seed, Beside(known, evidence, judge)
+        drawn = drawn_plan(opened, asking, chosen, beside)
         place = folder.folder / _FOLDER.format(len(asked) + 1)
         made = replace(drawn, location=located(opened))
         Study(place).save_plan(made)
@@ -106,11 +110,9 @@ def _tallied(folder: Study, plan: Plan) -> Tallied | None:
 
 def _answered(plan: Plan, tallied: Tallied | None) -> KnownItems:
     if tallied is None:
-        return KnownItems.nothing()
-    here = KnownItems(plan.ranks[tallied.answered], tallied.labels.label[tallied.answered])
-    before = known_of(plan)
-    order = np.argsort(ranks := np.concatenate([here.rank, before.rank]), kind="stable")
-    return KnownItems(ranks[order], np.concatenate([here.label, before.label])[order])
+        return known_of(plan)
+    here = tallied.answered
+    return joined(known_of(plan), plan.ranks[here], tallied.labels.label[here])
 
 
 def _evidence(folder: Study, plan: Plan, here: Tallied | None, confidence: str | float) -> EarlierEvidence | None:
@@ -127,10 +129,10 @@ def _opened(plan: Plan) -> Ranking:
     return open_planned(plan)
 
 
-def _is_asked(before: Plan, asking: Asking) -> bool:
+def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
     """Whether a plan asks the same, in the same way."""
     same = all(before.parameters[name] == getattr(asking, name) for name in before.parameters)
-    return same and before.questions == tuple(map(str, asking.asked))
+    return same and asked_judge(before) == judge and before.questions == tuple(map(str, asking.asked))
 
 
 def _asked_before(folder: Study) -> list[tuple[Path, Plan]]:

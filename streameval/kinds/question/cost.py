@@ -27,7 +27,7 @@ def case_sentence(case: str, labels: LabelForecast) -> str:
         if labels.nine_in_ten in (None, labels.median, labels.most)
         else f"nine times in ten at most {labels.nine_in_ten:,}"
     )
-    more = ", ".join(filter(None, (often, most)))
+    more = "; ".join(filter(None, (often, most)))
     return f"About {labels.median:,} labels {case}{f' ({more})' if more else ''}."
 
 
@@ -39,9 +39,10 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
         lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
-        lines = [f"{one[:-1]}: --zone=0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
+        lines = [f"{one[:-1]}: --zone 0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
     labels = curve_labels(asking, n_items)
-    return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes about {labels:,}."])]
+    about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
+    return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes {about} {labels:,}."])]
 
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:
@@ -85,6 +86,12 @@ def _sharpness(question: Question, asking: Asking) -> tuple[float, float] | None
         precision, value = expected or 0.5, float(question.demand.value)
         return precision, value if question.demand.of == "value" else value / precision
     return None
+
+
+def _expects_no(question: Question, asking: Asking) -> bool:
+    """Whether the expected precision misses the threshold: there a curve takes down to half of what is planned."""
+    demand = question.demand
+    return isinstance(demand, Condition) and asking.expect is not None and not demand.met_by(float(asking.expect))
 
 
 def _threshold(question: Question) -> float | None:

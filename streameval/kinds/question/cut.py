@@ -5,15 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-import pyarrow as pa
-
 from streameval.errors import InputError
 from streameval.kinds.question.says import is_cut, promise
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
-from streameval.rankings import open_planned
 from streameval.study import Study
 from streameval.study.cut_files import Cut
+from streameval.study.planned_ranking import score_at
 from streameval.study.results import Result
 from streameval.types import Claim
 
@@ -38,13 +36,9 @@ def front(folder: Study, found: Result, target: Cutoff, ranking: Any) -> Cut:
     rank = int(row["lower"] or 0)
     if not rank:
         raise InputError(f"no rank is proven to have precision {target.value} yet", "label another round")
-    score = None
-    if plan.ranking.get("score") is not None and (ranking is not None or plan.location.get("source") is not None):
-        fetched = open_planned(plan, ranking).fetch(pa.array([rank]).to_numpy(), [])
-        score = fetched.table.column("score")[0].as_py()
     return Cut(
         rank=rank,
-        score=score if isinstance(score, int | float | None) else str(score),
+        score=score_at(plan, rank, ranking),
         holds={**dict.fromkeys(_NAMES), "precision_lower": float(target.share)},
         claim=Claim(**found.summary["claim"]),
         asked={"cutoff": str(target)},

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.kinds.question.plan import Posed, posed
+from streameval.kinds.question.plan import posed
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions import CUT, Question
 from streameval.questions.cutoffs import Cutoff
-from streameval.sequential import Answer, Line
+from streameval.sequential import Answer, DrawnItems, Line, QuestionDesign
 from streameval.study import Study
 from streameval.text import number_of
 from streameval.types import Claim, Plan
@@ -35,17 +35,17 @@ _ANSWERS = pa.schema(
 
 def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Say what the labels prove: their tables, what they claim, and what the summary says besides."""
-    asked = posed(plan)
-    answer = asked.design.answer(asked.drawn, tallied.labels.label)
+    design, drawn = posed(plan)
+    answer = design.answer(drawn, tallied.labels.label)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
     claim = Claim("simultaneous", confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
     more = summary_of(plan, answer)
-    return tables, claim, {**more, "ended": ended(plan, asked, tallied) if answer.outcome == "open" else ""}
+    return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
 
 
-def ended(plan: Plan, asked: Posed, tallied: Tallied) -> str:
+def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallied) -> str:
     """Why no round follows though the question is open; empty where one does, or tasks are open."""
     labels, budget = tallied.labels.label, plan.parameters["budget"]
     if not tallied.answered.all():
@@ -53,14 +53,16 @@ def ended(plan: Plan, asked: Posed, tallied: Tallied) -> str:
     if budget is not None and plan.table.num_rows >= budget:
         return f"The budget of {number_of(budget, 'label')} is spent."
     try:
-        if asked.design.next(asked.drawn, labels, None, plan.seed) is not asked.drawn:
+        if design.next(drawn, labels, None, plan.seed) is not drawn:
             return ""
     except InputError as error:
         return f"{error.what}."
     missing = int((labels < 0).sum())
-    return "Nothing is left to ask." + (f" {_MISSING}" if missing else "")
+    asked = "Nothing is left to ask." if plan.judge_sample is None else _ALL_ASKED
+    return asked + (f" {_MISSING}" if missing else "")
 
 
+_ALL_ASKED = "All items that were put in order for the judge have been asked for: ask anew without one."
 _MISSING = "What was skipped, or left open by votes that tie, would decide more."
 
 

@@ -11,7 +11,7 @@ from streameval.kinds.question.results import told, verdict
 from streameval.kinds.question.says import forecast_sentence, posed_as, promise
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
-from streameval.reporting.tables import account, table
+from streameval.reporting.tables import labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
 from streameval.types import Plan
@@ -29,7 +29,7 @@ def page(name: str, plan: Plan | None, found: Result) -> str:
         *paths(found.tables["evidence"]),
         "<h2>Answers</h2>", table(said.table.head, said.table.rows),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks if one != more),
-        "<h2>Labels</h2>", account(found.summary["account"]),
+        "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ]  # fmt: skip
     return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)

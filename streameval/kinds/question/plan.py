@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.count_at_score import count_at_score
-from streameval.progress import Progress
+from streameval.judges.values import Judge
+from streameval.kinds.question.judge import ListOfJudge
+from streameval.progress import Progress, silent
 from streameval.questions import CUT, Question
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
@@ -20,6 +21,8 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.sequential import (
+    LARGEST,
+    LEAST,
     DrawnItems,
     EarlierEvidence,
     KnownItems,
@@ -29,32 +32,18 @@ from streameval.sequential import (
     read_design,
 )
 from streameval.study.list_copy import materialize, with_copy
+from streameval.study.planned_ranking import items_at
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
 
-_SMALLEST, _LARGEST = 50, 200  # tasks of a round whose size a design decides
 _ASKED = (
     'ask "precision@1000000 >= 0.9", say, "recall@1e6 >= 0.8", "precision@1e4,1e5 within 0.03", '
     '"positives within 10%" or "cut precision 0.9"'
 )
 
 
-@dataclass(frozen=True)
-class Posed:
-    """A question as its plan holds it.
-
-    Attributes:
-        questions: As they were asked.
-        drawn: What was drawn of the order so far.
-    """
-
-    questions: tuple[Question, ...]
-    design: QuestionDesign
-    drawn: DrawnItems
-
-
 def planned(
-    ranking: Any, study: str | os.PathLike[str], asking: Asking, seed: int | None,
+    ranking: Any, study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None,
     options: RankingOptions, progress: Progress,
 ) -> Plan:  # fmt: skip
     """Fix how a question is answered, draw the first round, and write both to a study.
@@ -62,25 +51,38 @@ def planned(
     Raises:
         InputError: A question that no design answers, or not of this list; one that needs no label.
     """
-    folder = planned_study(study)
+    folder, (asking, judge) = planned_study(study), given
     before, fixed = planned_ids(folder), known_seed(folder, seed)
     source = materialize(folder, ranking, options, progress)
     opened = open_ranking(source, options)
     chosen = fresh_seed() if fixed is None else fixed
-    made = with_copy(drawn_plan(opened, asking, chosen, KnownItems.nothing()), folder)
+    made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
     save_unless_planned(folder, before, made)
     return made
 
 
-def drawn_plan(
-    opened: Ranking, asking: Asking, seed: int, known: KnownItems, evidence: EarlierEvidence | None = None
-) -> Plan:
-    """Make the plan of a question of a ranking, with its first round.
+@dataclass(frozen=True)
+class Beside:
+    """What a question is planned with besides its list.
 
-    Args:
-        evidence: See `QuestionSetting`.
+    Attributes:
+        known, evidence: See `QuestionSetting`.
+        judge: Who answers for every item in a column; None where there is none.
     """
-    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=evidence)
+
+    known: KnownItems = field(default_factory=KnownItems.nothing)
+    evidence: EarlierEvidence | None = None
+    judge: Judge | None = None
+    progress: Progress = silent
+
+
+def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Plan:
+    """Make the plan of a question of a ranking, with its first round."""
+    known = beside.known
+    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=beside.evidence)
+    if beside.judge is not None:
+        said = ListOfJudge(opened, beside.judge, known, seed, beside.progress)
+        setting = replace(setting, judge=said)
     design = design_for(asking.asked, setting)
     drawn = design.next(design.start(), np.empty(0, np.int8), size_of_next(asking.round, asking.budget, 0), seed)
     if not drawn.table.num_rows and not known.rank.size:
@@ -97,7 +99,7 @@ def drawn_plan(
         opened.description(), notes, located(opened), known=pa.table({"rank": known.rank, "label": known.label}),
         kind="question",
     )  # fmt: skip
-    return with_drawn(made, drawn)
+    return with_drawn(made if beside.judge is None else said.kept_by(made), drawn)
 
 
 def setting_of(
@@ -112,10 +114,13 @@ def setting_of(
 
 def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> QuestionDesign:
     """Give the design that answers all of the questions."""
+    each = [one for one in designs().values() if one.uses_judge or setting.judge is None]
     for question in questions:
         if not any(one.takes(question) for one in designs().values()):
             raise InputError(f"{question}: no study can be planned for this", _ASKED)
-    for one in designs().values():
+        if not any(one.takes(question) for one in each):
+            raise InputError(f"{question}: a judge is of no use to this", "leave out --judge; it helps conditions")
+    for one in each:
         if all(one.takes(question) for question in questions):
             return one.plan(questions, setting)
     raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
@@ -126,25 +131,28 @@ def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:
     """Give a plan with what was drawn by now."""
     table = drawn.table.rename_columns(["batch" if name == "round" else name for name in drawn.table.column_names])
     strata = pa.array(np.zeros(table.num_rows, np.int32))
-    held = replace(plan, table=table.add_column(1, "stratum", strata), ahead=drawn.ahead)
+    ahead = drawn.ahead if plan.judge_sample is None else drawn.ahead.slice(0, 0)
+    held = replace(plan, table=table.add_column(1, "stratum", strata), ahead=ahead)
     return held.with_notes(state=dict(drawn.state))
 
 
-def posed(plan: Plan) -> Posed:
-    """Read the question of a plan, and what was drawn for it."""
+def posed(plan: Plan) -> tuple[QuestionDesign, DrawnItems]:
+    """Read the design that answers the question of a plan, and what was drawn of its order so far."""
     known = known_of(plan)
     table = plan.table.drop_columns(["stratum"])
     table = table.rename_columns(["round" if name == "batch" else name for name in table.column_names])
-    ahead = table.slice(0, 0).drop_columns(["round"]) if plan.ahead is None else plan.ahead
     design = read_design(plan.notes["design"], known)
-    return Posed(tuple(map(Question.of, plan.questions)), design, DrawnItems(table, ahead, plan.notes["state"]))
+    ahead = table.slice(0, 0).drop_columns(["round"]) if plan.ahead is None else plan.ahead
+    if plan.judge_sample is not None:
+        ahead = design.unasked(plan.judge_sample, plan.ranks)
+    return design, DrawnItems(table, ahead, plan.notes["state"])
 
 
 def known_of(plan: Plan) -> KnownItems:
     """What was known when a question was planned."""
     if plan.known is None:
         return KnownItems.nothing()
-    return KnownItems(*(np.asarray(column.to_numpy()) for column in plan.known.columns))
+    return KnownItems(**{name: np.asarray(plan.known.column(name).to_numpy()) for name in plan.known.column_names})
 
 
 def size_of_next(size: int | None, budget: int | None, planned: int) -> int | None:
@@ -154,10 +162,10 @@ def size_of_next(size: int | None, budget: int | None, planned: int) -> int | No
         size: Of a round, where it was given.
         planned: Tasks so far.
     """
-    left = _LARGEST if budget is None else max(0, budget - planned)
+    left = LARGEST if budget is None else max(0, budget - planned)
     if size is not None:
         return size if budget is None else min(size, left)
-    return None if left >= _LARGEST else min(left, _SMALLEST)
+    return None if left >= LARGEST else min(left, LEAST)
 
 
 def _rank(opened: Ranking | None, n_items: int, cutoff: Cutoff) -> int:
@@ -170,11 +178,11 @@ def _rank(opened: Ranking | None, n_items: int, cutoff: Cutoff) -> int:
                          "ask at a number of items, a share of the list or a score")  # fmt: skip
     if opened is None:
         raise InputError(f"which rank {cutoff} is depends on the list", "name the list, or ask at a rank")
-    if opened.order is None:
-        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
-    count = count_at_score(opened.order, cutoff.value)
+    count = items_at(opened.order, cutoff.value)
     if not count:
-        raise InputError(f"no item has score {cutoff.value} or a better one")
+        raise InputError(
+            f"no item has score {cutoff.value} or a better one", "ask at a score that items of the list have"
+        )
     return count
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from typing import Any
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError
@@ -36,7 +36,8 @@ def bounds_of(found: Result, question: Question) -> Bounds:
                 return Bounds.of_row(row)
     asked = ", ".join(found.summary["questions"])
     raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
-                     f"streameval plan --study STUDY --for {shlex.quote(_example(question))}")  # fmt: skip
+                     shlex.join(["streameval", "plan", "--study", str(found.folder or "STUDY"),
+                                 "--for", _example(question)]))  # fmt: skip
 
 
 def _example(question: Question) -> str:
@@ -49,8 +50,14 @@ def planned_conditions(found: Result) -> tuple[Question, ...]:
     conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
     if not conditions:
         raise InputError(f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
-                         'give one, such as "precision@10000 >= 0.9"')  # fmt: skip
+                         shlex.join(["streameval", "check", str(found.folder or "STUDY"), _met(found)]))  # fmt: skip
     return conditions
+
+
+def _met(found: Result) -> str:
+    """A condition on what was asked about that its bounds meet."""
+    row = found.metrics.to_pylist()[-1]
+    return f"{measure_of(row['metric'], row['argument'])} >= {math.floor(100 * (row['lower'] or 0)) / 100:g}"
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:
@@ -70,22 +77,10 @@ def told(found: Result) -> Told:
     table = Columns(
         ["question", "outcome", "labels", "positive", "lower", "estimate", "upper"],
         [[row["question"], row["outcome"], f"{row['labels']:,}", f"{row['positives']:,}",
-          *_values(row)] for row in rows],
+          *shown_values(row)] for row in rows],
     )  # fmt: skip
     remarks = [*_withdrawn(found), forecast_sentence(found.summary), *_account(found), _KEPT]
     return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
-
-
-def _values(row: dict[str, Any]) -> list[str]:
-    """Bounds of a row; of a condition those that its answer proves, not what the labels alone count to."""
-    values, demand = shown_values(row), Question.of(row["question"]).demand
-    if not isinstance(demand, Condition) or row["lower"] == row["upper"]:
-        return values
-    rises = (demand.operator in (">=", ">")) == (row["outcome"] == "pass")
-    lower, middle, upper = values
-    if row["outcome"] == "open":
-        return ["-", middle, "-"]
-    return [lower if rises else "-", middle, "-" if rises else upper]
 
 
 _KEPT = "These labels answer this question; they were not drawn for a curve, and give none."

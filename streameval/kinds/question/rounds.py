@@ -24,22 +24,31 @@ def open_tasks(folder: Study, plan: Plan) -> BoolArray:
     return ~counted(folder, plan).answered
 
 
+def is_answered(folder: Study, plan: Plan) -> bool:
+    """Whether the labels that there are decide every question."""
+    design, drawn = posed(plan)
+    return design.answer(drawn, counted(folder, plan).labels.label).outcome != "open"
+
+
 def next_round(folder: Study, plan: Plan) -> Plan:
     """Draw one more round; the same plan where tasks are open, the question is answered, or the budget is spent.
 
     Rates and places of a round follow the labels as they are counted now, and are written down with it: a label that
     comes later changes what is proven, never what was drawn.
     """
-    if open_tasks(folder, plan).any():
+    if not folder.labels.folder.exists():
         return plan
-    labels = counted(folder, plan).labels.label
+    tallied = counted(folder, plan)
+    if not tallied.answered.all():
+        return plan
+    labels = tallied.labels.label
     size = size_of_next(plan.parameters["round"], plan.parameters["budget"], plan.table.num_rows)
     if size == 0:
         return plan
-    asked = posed(plan)
-    drawn = asked.design.next(asked.drawn, labels, size, plan.seed)
-    if drawn is asked.drawn:
+    design, drawn = posed(plan)
+    more = design.next(drawn, labels, size, plan.seed)
+    if more is drawn:
         return plan
-    grown = with_drawn(plan, drawn).with_notes(grown_from=list(plan.study_ids))
+    grown = with_drawn(plan, more).with_notes(grown_from=list(plan.study_ids))
     folder.grow_plan(grown)
     return grown

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.judges.classes import classes_sentence
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import value_text
@@ -26,6 +27,8 @@ def posed_as(text: str) -> str:
 
     >>> posed_as("precision@1000000 >= 0.9")
     'Is the precision of the first 1,000,000 items at least 0.9?'
+    >>> posed_as("positives >= 8e3")
+    'Is the number of positives at least 8,000?'
     >>> posed_as("positives within 10%"), posed_as("cut precision 0.9")
     ('What is the number of positives, within 10%?', 'How deep can the list be cut with a precision of 0.9?')
     """
@@ -33,7 +36,7 @@ def posed_as(text: str) -> str:
     if is_cut(question):
         return f"How deep can the list be cut with a precision of {_wanted(question)}?"
     if isinstance(question.demand, Condition):
-        return f"Is {subject(question)} {_IS[question.demand.operator]} {plain(question.demand.value)}?"
+        return f"Is {subject(question)} {_IS[question.demand.operator]} {_amount(question)}?"
     return f"What is {subject(question)}, {question.demand}?"
 
 
@@ -44,6 +47,12 @@ def is_cut(question: Question) -> bool:
 
 def _wanted(question: Question) -> str:
     return plain(next(one.value for one in question.cutoffs))  # type: ignore[arg-type]  # a precision is a decimal
+
+
+def _amount(question: Question) -> str:
+    """The number of a condition: of positives with commas, as all counts."""
+    demand = cast(Condition, question.demand)
+    return f"{demand.value.normalize():,f}" if question.metric == "positives" else plain(demand.value)
 
 
 def subject(question: Question) -> str:
@@ -73,9 +82,8 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None) -> str:
     if row["outcome"] == "open":
         return f"Not decided yet: {labels}, {row['positives']:,} positive."
     after = f"after {labels} ({row['positives']:,} positive)"
-    passed, value = row["outcome"] == "pass", plain(question.demand.value)
-    operator = question.demand.operator
-    says = f"{(_IS if passed else _IS_NOT)[operator]} {value}"
+    passed, operator = row["outcome"] == "pass", question.demand.operator
+    says = f"{(_IS if passed else _IS_NOT)[operator]} {_amount(question)}"
     if passed and zone is not None:
         says += f", or {'below' if '>' in operator else 'above'} it by less than the zone of {zone}"
     return f"{'Yes' if passed else 'No'}: {subject(question)} is {says}, {after}."
@@ -129,13 +137,15 @@ def known_lines(plan: Plan) -> Iterator[str]:
     if known:
         they = "was answered before: it counts, and is" if known == 1 else "were answered before: they count, and are"
         yield f"{number_of(known, 'item')} {they} not asked again."
+    if plan.judge_sample is not None:
+        yield classes_sentence(plan)
+        yield f"{plan.judge_sample.num_rows:,} items were put in order to be asked for, and no others can be."
     if any(one.get("earlier") for one in plan.notes["design"].get("tests", ())):
         yield "What the curve says of all other items counts too, less what it costs to choose a question by it."
 
 
 def promise(found: Result) -> str:
     """What holds of the answer, and with what probability."""
-    wrong = plain_share(1 - found.summary["claim"]["confidence"])
     zone = found.summary["parameters"]["zone"]
     each = found.tables["answers"].column("may_be_wrong").to_pylist()
     together = sum(each) <= 1 - found.summary["claim"]["confidence"] + 1e-9
@@ -143,12 +153,16 @@ def promise(found: Result) -> str:
     rest = (rest if len(each) > 1 else "") + (
         f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
     )
-    return f"Wrong with probability {wrong} at most, whatever the list and whenever labelling stops.{rest}"
+    undecided = all(row["outcome"] == "open" and isinstance(Question.of(row["question"]).demand, Condition)
+                    for row in found.tables["answers"].to_pylist())  # fmt: skip
+    what = "An answer is wrong" if undecided else "Wrong"
+    return f"{what} {seldom(found.summary['claim']['confidence'])}.{rest}"
 
 
-def plain_share(value: float) -> str:
-    """A small probability without noise of binary fractions."""
-    return f"{round(value, 12):g}"
+def seldom(confidence: float) -> str:
+    """How seldom an answer is wrong."""
+    wrong = round(1 - confidence, 12)  # without noise of binary fractions
+    return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
 
 
 def path_lines(evidence: pa.Table) -> Iterator[str]:
@@ -160,6 +174,7 @@ def path_lines(evidence: pa.Table) -> Iterator[str]:
         places: Any = np.unique(np.linspace(1, len(counts) - 1, _ROWS).astype(int)) if len(counts) > 1 else []
         bars = [(counts[at], *(_bar(ends[side], at) for side in ("fail", "pass"))) for at in places]
         if any(no or yes for _, no, yes in bars):
+            yield f"{name}:"
             yield f"{'labels':>8}  {'no':<{_WIDE - 1}} | {'yes':>{_WIDE}}"
             yield from (f"{count:>8,}  {no:>{_WIDE}}|{yes}" for count, no, yes in bars)
 

@@ -53,6 +53,13 @@ def test_what_is_known_is_not_asked_again_and_counts(curve, truth, labelled):
     assert test["passing"]["items"] == 5_000 - inside.size
 
 
+def test_what_a_question_knew_is_known_to_one_that_is_asked_of_it_before_it_has_labels(curve):
+    folder, plan = added(curve())
+    _, after = added(folder, "precision@8000 >= 0.5")
+    assert plan.known.num_rows
+    assert after.known.equals(plan.known)
+
+
 def test_a_late_answer_to_what_is_known_changes_nothing(curve, truth, people):
     folder, _ = added(curve())
     tasks = streameval.select(folder).table

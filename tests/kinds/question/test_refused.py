@@ -46,6 +46,10 @@ def test_a_question_that_cannot_be_asked_is_one_line(home, capsys, given, said):
     assert not (home / "q" / "plan.json").exists()
 
 
+def test_a_rank_outside_the_list_comes_with_a_hint(home, capsys):
+    assert "Hint: ask at a rank of the list" in refused(capsys, *PLAN, "--for", "precision@30000 >= 0.9")
+
+
 def test_options_of_a_question_need_one(home, capsys):
     assert "--zone is for a question, and none is asked" in refused(capsys, *PLAN, "--zone", "0.1")
     assert "--zone" in refused(capsys, "cost", "--items", "1000", "--zone", "0.1")
@@ -96,6 +100,7 @@ def test_answers_to_items_that_were_not_asked_for_are_reported_and_not_used(home
     (["check", "q", "precision@100 >= 0.5"], "precision@100 needs labels of its own"),
     (["cut", "q", "precision:0.9"], "and a cut at precision:0.9 is another question"),
     (["grow", "q", "--labels", "10"], "q is a study of a question, which grow does not read"),
+    (["monitor", "2026-11-22=q", "precision@5000 >= 0.6"], "`streameval check` says the answer of its day"),
     (["evaluate", "q", "--label-error", "0.1"], "a study of a question does not go with --label-error"),
     (["evaluate", "q", "--misses", "3"], "a study of a question does not go with --misses"),
     (["report", "q", "--examples"], "is a study of a question, which is drawn alone and without examples"),
@@ -105,6 +110,7 @@ def test_what_a_question_does_not_answer_is_one_line(home, people, capsys, verb,
     streameval.evaluate("q", labels=people(streameval.select("q").table))
     assert said in refused(capsys, *verb)
     assert "Hint: " in refused(capsys, *verb)
+    assert "STUDY" not in refused(capsys, *verb)
 
 
 def test_what_is_weaker_than_what_was_proven_is_proven_too(home, labelled, capsys):
@@ -114,3 +120,15 @@ def test_what_is_weaker_than_what_was_proven_is_proven_too(home, labelled, capsy
     assert run(["check", "q", "precision@5000 >= 0.55"]) == 0
     assert run(["check", "q", "precision@25% >= 0.55"]) == 0
     assert run(["check", "q", "precision@5000 >= 0.99"]) in (4, 5)
+
+
+def test_cost_says_in_a_sentence_what_has_no_number(capsys):
+    assert run(["cost", "--items", "1e6", "--for", "cut precision 0.9"]) == 0
+    first, _ = capsys.readouterr().out.splitlines()
+    assert first.startswith("About 125 labels tell where the cut may be; ")
+
+
+@pytest.mark.parametrize(("expect", "said"), [("0.7", "takes about"), ("0.4", "takes up to about")])
+def test_a_curve_is_said_to_take_so_many_at_most_where_the_answer_is_no(home, capsys, expect, said):
+    assert run([*PLAN, "--for", GATE, "--expect", expect]) == 0
+    assert f"The whole curve, as sharp there, {said} " in capsys.readouterr().out

@@ -1,0 +1,113 @@
+"""What is said of a question: each sentence says something true, of which question it is, and what comes next."""
+
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from refusals import refused
+
+import streameval
+from streameval.cli import run
+
+
+def told(capsys, *command, status=0):
+    capsys.readouterr()
+    assert run([*command]) == status
+    return capsys.readouterr().out
+
+
+def test_a_cut_is_never_forecast_to_be_where_it_is(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="cut precision 0.8", budget=400, seed=3)
+    forecasts = 0
+    while (tasks := streameval.select("q").table).num_rows:
+        found = streameval.evaluate("q", labels=people(tasks))
+        proven = found.tables["answers"].column("lower")[0].as_py()
+        said = re.search(r"With [\d,]+ more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
+        forecasts += bool(said)
+        assert said is None or int(said[1].replace(",", "")) > proven
+    assert forecasts
+
+
+def test_the_path_of_a_cut_names_the_rank_that_it_is_of(home, people, labelled):
+    streameval.plan("list.parquet", "q", score="score", questions="cut precision 0.7", budget=400, seed=3)
+    found, _ = labelled("q")
+    (row,) = found.tables["answers"].to_pylist()
+    assert row["lower"]
+    assert set(found.tables["evidence"].column("question").to_pylist()) == {f"precision@{row['lower']:.0f} >= 0.7"}
+
+
+def test_show_says_of_which_condition_a_path_is_and_tells_all_bounds(home, labelled, capsys):
+    asked = ["precision@500 >= 0.7", "precision@5000 >= 0.55"]
+    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=3)
+    labelled("q")
+    lines = told(capsys, "show", "q").splitlines()
+    heads = [at for at, line in enumerate(lines) if line.endswith("yes") and "no" in line]
+    assert [lines[at - 1] for at in heads] == [f"{one}:" for one in asked]
+    assert all(any(re.match(rf"{one} +\d", line) for line in lines) for one in ("precision@500", "precision@5000"))
+
+
+def test_evaluate_check_and_show_tell_the_same_bounds(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    pq.write_table(people(streameval.select("q").table), "answers.parquet")
+    said = told(capsys, "evaluate", "q", "--labels", "answers.parquet")
+    (row,) = re.findall(r"^precision@5000 >= 0\.65 .* (\S+)  +\S+  +(\S+)$", said, re.M)
+    checked = told(capsys, "check", "q", status=5)
+    assert row == re.search(r"^precision@5000 >= 0\.65 +(\S+) +(\S+)", checked, re.M).groups()
+    assert row == re.search(r"^precision@5000 +(\S+) … \S+ … (\S+)", told(capsys, "show", "q"), re.M).groups()
+
+
+def test_select_says_the_answer_whether_or_not_tasks_were_to_be_written(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.5", seed=3)
+    labelled("q")
+    for more in ([], ["--export", "more.csv"]):
+        said = told(capsys, "select", "q", *more)
+        assert "Yes: the precision of the first 5,000 items is at least 0.5" in said
+        assert "Next: streameval check q" in said
+        assert "fetched" not in said
+
+
+def test_what_is_open_is_not_called_wrong(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    tasks = streameval.select("q").table
+    streameval.evaluate("q", labels=people(tasks.slice(0, 3)))
+    assert "An answer is wrong with probability 0.05 at most" in told(capsys, "show", "q")
+
+
+@pytest.mark.parametrize(("question", "condition"), [
+    ("cut precision 0.7", r"'rank@precision:0\.7 >= (\d+)'"),
+    ("precision@500 within 0.2", r"'precision@500 >= ([\d.]+)'"),
+])  # fmt: skip
+def test_check_of_no_condition_names_one_that_passes(home, labelled, capsys, question, condition):
+    streameval.plan("list.parquet", "q", score="score", questions=question, budget=400, seed=3)
+    labelled("q")
+    said = refused(capsys, "check", "q")
+    assert (found := re.search(rf"Hint: streameval check q {condition}", said))
+    assert run(["check", "q", said.split("check q '")[1].rstrip().rstrip("'")]) == 0
+    assert float(found[1]) > 0
+
+
+def test_a_question_with_a_list_where_a_study_is_leads_to_one_without(home, capsys):
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score"]
+    assert run([*plan, "--budget", "200"]) == 0
+    streameval.select("q")
+    said = refused(capsys, *plan, "--for", "precision@5000 >= 0.5")
+    assert "Hint: to ask it of this study, leave out the list: streameval plan --study q --for" in said
+    assert "0.95 then, 0.95 now" not in said
+
+
+def test_cost_names_the_probability_and_the_flag_as_they_are_typed(capsys):
+    cost = ["cost", "--items", "1000000000", "--for", "precision@1e6 >= 0.9", "--confidence", "0.99"]
+    assert "An answer is wrong with probability 0.01 at most, whatever the list" in told(capsys, *cost)
+
+
+def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", "precision@5000 >= 0.6"]
+    assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", told(capsys, *plan, "--zone", "0.05"))
+
+
+@pytest.mark.parametrize("asked", [
+    ["precision@100 >= 0"], ["precision@100 >= 1.2"], ["precision@score:2 >= 0.9"],
+    ["precision@100 >= 0.9", "--zone", "0.95"],
+])  # fmt: skip
+def test_what_no_list_can_answer_is_refused_with_a_hint(home, capsys, asked):
+    assert "Hint: " in refused(capsys, "plan", "list.parquet", "--study", "q", "--score", "score", "--for", *asked)
