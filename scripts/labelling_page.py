@@ -72,22 +72,30 @@ class Browser:
                     raise SystemExit(f"{method}: {found['error']}")
                 return found["result"]
 
-    def open(self, page: Path, downloads: Path) -> None:
-        """Open a file in a tab of its own."""
+    def open(self, page: str, downloads: Path) -> None:
+        """Open an address in a tab of its own."""
         tab = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         self.call("Page.enable")
         self.load(page)
 
-    def load(self, page: Path) -> None:
+    def load(self, page: str) -> None:
         """Go to a page, and wait until its script has run."""
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page)
         for _ in range(200):
             if self.run("document.readyState === 'complete' && !!document.getElementById('count')?.textContent"):
                 return
             time.sleep(0.05)
         raise SystemExit("the page did not come up")
+
+    def until(self, script: str) -> None:
+        """Wait until an expression on the page is true."""
+        for _ in range(600):
+            if self.run(script):
+                return
+            time.sleep(0.05)
+        raise SystemExit(f"never came true: {script}")
 
     def run(self, script: str) -> object:
         """Value of an expression on the page."""
@@ -110,14 +118,14 @@ def make_page(folder: Path) -> Path:
     return folder / "tasks.html"
 
 
-def label(browser: Browser, page: Path) -> tuple[list[str], dict[int, str]]:
+def label(browser: Browser, page: str) -> tuple[list[str], dict[int, str]]:
     """Answer every task by keys; returns what was shown, and what was said in the end, by place."""
     browser.run("document.getElementById('who').focus()")
     for key in ("a", "n", "n", "Enter"):
         browser.press(key)
     shown, said = [], {}
     for i in range(len(PAYLOADS)):
-        shown.append(browser.run("document.querySelector('#item p').textContent"))
+        shown.append(browser.run("document.querySelector('#item p, #item pre').textContent"))
         said[i] = ("1", "0", "s")[i % 3]
         browser.press(said[i])
         if i == 4:  # come back another day
@@ -140,7 +148,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "labelling-page-run").resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    page, program = make_page(folder), shutil.which("chromium")
+    page, program = make_page(folder).as_uri(), shutil.which("chromium")
     if program is None:
         raise SystemExit("there is no chromium: apt-get install chromium")
     browser = Browser(program, folder / "profile")
@@ -160,7 +168,7 @@ def main() -> None:
     check(folder, saved[0], shown, said)
 
 
-def photograph(browser: Browser, folder: Path) -> None:
+def photograph(browser: Browser, folder: Path, name: str = "page") -> None:
     """The page on a desk and on a phone, by day and by night."""
     for width, scheme in itertools.product((1280, 390), ("light", "dark")):
         screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
@@ -168,7 +176,7 @@ def photograph(browser: Browser, folder: Path) -> None:
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         assert browser.run("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
         picture = browser.call("Page.captureScreenshot")["data"]
-        (folder / f"page-{width}-{scheme}.png").write_bytes(base64.b64decode(picture))
+        (folder / f"{name}-{width}-{scheme}.png").write_bytes(base64.b64decode(picture))
 
 
 def check(folder: Path, saved: Path, shown: list[str], said: dict[int, str]) -> None:

@@ -100,8 +100,23 @@ class Judging:
 
 
 @dataclass(frozen=True)
-class TaskOptions:
-    """What an export holds beside one task per planned item.
+class AskOptions:
+    """What people are asked of every item; kept in the study once it is given."""
+
+    question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
+    positive: str | None = option(None, "Word for a positive answer (default: yes to a question).")
+    negative: str | None = option(None, "Word for a negative answer (default: no to a question).")
+    guidelines: str | None = option(None, "Markdown file that says how to answer; on the page, key g shows it.")
+    image: tuple[str, ...] = option((), "Columns that hold pictures: paths, web addresses or bytes.")
+
+    def __post_init__(self) -> None:
+        """Read columns that are separated by commas."""
+        object.__setattr__(self, "image", listed(self.image))
+
+
+@dataclass(frozen=True)
+class TaskOptions(AskOptions):
+    """What an export holds beside one task per planned item, and what people are asked.
 
     What `remaining` leaves out is judged as in the last evaluation; undecided items stay. A task that is shown twice
     has another number then, and the second answer is no vote. `controls` is a path, address or table, with the items'
@@ -113,12 +128,10 @@ class TaskOptions:
     controls: Any = option(
         None, "Table of items with a known label, put among the tasks to see whether people are right."
     )
-    question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
-    positive: str | None = option(None, "Word for a positive answer (default: yes to a question).")
-    negative: str | None = option(None, "Word for a negative answer (default: no to a question).")
 
     def __post_init__(self) -> None:
         """Check what can be checked without a study."""
+        super().__post_init__()
         if self.repeats < 0:
             raise InputError(f"--repeats is {self.repeats:,}, below 0")
 
@@ -162,8 +175,8 @@ class ReuseOptions:
     )
     reuse: Any = option(
         None,
-        "Labels that items got for any earlier version, with --on and --seed; or its study, which knows both. With "
-        "--dry-run: how many labels are left to ask for.",
+        "Labels of an earlier version, with --on and --seed; or its study, which knows both. With --dry-run: how many "
+        "are left.",
     )
     label: str | None = option(None, "Column with the label (default label).")
     labels_unseen_by_model: Literal["yes", "no"] | None = option(

@@ -100,7 +100,7 @@ def agree(item: str, said: str) -> bool:
     (True, True, True, False)
     """
     text = html.unescape(said).strip()
-    if text.casefold() in _BLANK or item.strip().casefold() in _BLANK or text.startswith("#"):
+    if text.casefold() in _BLANK or item.strip().casefold() in _BLANK or text.startswith(("#", "data:image/")):
         return True
     if _as_date(item.strip(), text) or _same_number(item, text):
         return True

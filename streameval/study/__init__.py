@@ -6,10 +6,12 @@
     plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     ranking/                     the list, where it is read from what is no Parquet (`streameval.study.list_copy`)
+    against/                     the same of the list with which it is compared
     manifests/VERB.json          what the verb read and wrote
     scan/                        what `select` and `scan` have read of a list by score, until the selection is there
     votes/                       every label that ever came in (see `streameval.study.vote_store`)
     extra_tasks.parquet          repeated tasks and control items, where there are any
+    asked.json                   what people are asked of each item; .label-key: what the links of `label` are made of
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
@@ -42,10 +44,10 @@ from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
-from streameval.study.plan_files import LIST_COPY, difference, plan_files, read_plan, restores
+from streameval.study.plan_files import AGAINST_COPY, LIST_COPY, difference, instead, plan_files, read_plan, restores
 from streameval.study.result_files import Evaluation, read_evaluation
 from streameval.study.results import EVALUATE
-from streameval.types import Plan
+from streameval.types import SIDE_TABLES, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling.match_items import Items
@@ -89,6 +91,11 @@ class Study:
         """Where the list was copied to that could not be read where it lies."""
         return self.folder / LIST_COPY
 
+    @property
+    def against_copy(self) -> Path:
+        """Where the list was copied to with which this one is compared, if it could not be read where it lies."""
+        return self.folder / AGAINST_COPY
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Let one command at a time change the study; reading needs no leave.
@@ -119,7 +126,7 @@ class Study:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with locks.one_at_a_time(self.folder):
-            for name in ("votes", "plans", "manifests", "scan", LIST_COPY):
+            for name in ("votes", "plans", "manifests", "scan", LIST_COPY, AGAINST_COPY):
                 refuse_elsewhere(self.folder / name, self.folder, "put a folder in its place")
             yield
 
@@ -147,15 +154,14 @@ class Study:
                     return False  # it has grown since
                 if there.plan_id != plan.plan_id and self.is_begun:
                     raise StudyError(
-                        f"{self.folder} holds a different plan: {difference(there, plan)}",
-                        "plan into another folder, or repeat the plan that is there",
+                        f"{self.folder} holds a different plan: {difference(there, plan)}", instead(self.folder, plan)
                     )
                 if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
                     return False
             elif not self.exists:
                 self._refuse_results()
             atomic.write_all(plan_files(self.folder, plan, "plan"))
-            for name in {"slice_counts", "judge_counts", "judge_sample", "known", "ahead"} - plan.side_tables.keys():
+            for name in SIDE_TABLES.keys() - plan.side_tables.keys():
                 (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced
             return True
 

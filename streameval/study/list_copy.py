@@ -23,11 +23,16 @@ from streameval.types import Plan
 _ELSEWHERE = "plan into another folder, or repeat the plan that is there"
 
 
-def materialize(folder: Study, ranking: Any, options: RankingOptions, progress: Progress = silent) -> Any:
+def materialize(
+    folder: Study, ranking: Any, options: RankingOptions, progress: Progress = silent, copy: Path | None = None
+) -> Any:
     """Give what to open for a ranking: the ranking itself, or its copy in the study, which is made if it is not there.
 
     A query, and rows that come once, are read each time: only so is it known whether they are the same. While nothing
     was made of the plan that is there, another list takes the place of its copy.
+
+    Args:
+        copy: Folder of the copy (default: that of the list that is planned).
 
     Raises:
         StudyError: Something was made of the plan, and the source holds another list.
@@ -36,7 +41,7 @@ def materialize(folder: Study, ranking: Any, options: RankingOptions, progress: 
     kind = kind_of(ranking)
     if kind is None:
         return ranking
-    place = Path(os.path.abspath(folder.list_copy))
+    place = Path(os.path.abspath(copy or folder.list_copy))
     with open_list(ranking, kind, options) as unread:
         there = record_of(place)
         if there is not None and unread.content is not None and there["content"] == unread.content:
@@ -49,17 +54,17 @@ def materialize(folder: Study, ranking: Any, options: RankingOptions, progress: 
             room = place.with_name(f".{place.name}.part")
             write_copy(unread, room, progress)
             if folder.is_begun:
-                _refuse_other(folder, unread, room)
+                _refuse_other(folder, unread, room, place)
             else:
                 replace_copy(room, place)
     return str(place)
 
 
-def _refuse_other(folder: Study, unread: Unread, room: Path) -> None:
+def _refuse_other(folder: Study, unread: Unread, room: Path, place: Path) -> None:
     """Refuse rows that are not those of the copy; what was read to compare them is removed."""
     fingerprint = open_ranking(str(room)).fingerprint
     shutil.rmtree(room)
-    if fingerprint != open_ranking(str(folder.list_copy)).fingerprint:
+    if fingerprint != open_ranking(str(place)).fingerprint:
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",
                          f"{_ELSEWHERE}; ORDER BY makes the order of a query certain")  # fmt: skip
 

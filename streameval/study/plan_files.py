@@ -24,9 +24,11 @@ from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
 from streameval.study.formats import marked, read_header
 from streameval.text import short
-from streameval.types import Plan
+from streameval.types import SIDE_TABLES, Plan
 
 LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
+AGAINST_COPY = "against"  # the same of the list with which it is compared
+_COPIES = {"copied": ("source", LIST_COPY), "against_copied": ("against", AGAINST_COPY)}  # by what tells of them
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
 _NOTES = ("by", "per", "cutoffs", "questions")  # of a plan, that a message names
@@ -41,8 +43,8 @@ def read_plan(folder: Path) -> Plan:
     try:
         header = read_header(path, _RESTORE)
         values = {key: header[key] for key in _PLAN_KEYS}
-        if "copied" in values["location"]:  # its list is in the study, wherever that lies by now
-            values["location"]["source"] = [os.path.abspath(folder / LIST_COPY)]
+        for place, name in _copies(values["location"]).items():  # in the study, wherever that lies by now
+            values["location"][place] = [os.path.abspath(folder / name)]
         plan = Plan(table=_ranks(folder, header), kind=header["kind"], **_side_tables(folder, header), **values)
         _refuse_invented(plan)
     except FileNotFoundError as error:
@@ -74,13 +76,13 @@ def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]
     """Tables that a plan has beside its own, as its notes say."""
     notes, judge = header["notes"], header["notes"].get("judge", {})
     wanted = {
-        "marks": ("slice_counts", "slices" in notes, _RANKS),
-        "judge_counts": ("judge_counts", "judge" in notes and judge.get("answered", True), {"items": pa.int64()}),
-        "judge_sample": ("judge_sample", "sample" in judge or "reserve" in judge, _RANKS),
-        **{name: (name, "questions" in notes, _RANKS) for name in ("known", "ahead")},
+        "slice_counts": ("slices" in notes, _RANKS),
+        "judge_counts": ("judge" in notes and judge.get("answered", True), {"items": pa.int64()}),
+        "judge_sample": ("sample" in judge or "reserve" in judge, _RANKS),
+        **dict.fromkeys(("known", "ahead"), ("questions" in notes, _RANKS)),
     }
     tables = {}
-    for field, (name, there, columns) in wanted.items():
+    for name, (there, columns) in wanted.items():
         if there:
             file, former = (
                 read_table(folder / f"{name}.parquet", _RESTORE, **columns),
@@ -88,7 +90,7 @@ def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]
             )
             if file.facts.get("plan_id") != header["plan_id"] and former.exists():  # growing it was interrupted
                 file = read_table(former, _RESTORE, folder, **columns)
-            tables[field] = file.table
+            tables[SIDE_TABLES[name]] = file.table
     return tables
 
 
@@ -121,9 +123,19 @@ def _refuse_invented(plan: Plan) -> None:
         raise ValueError(f"its ranks are not among 1..{plan.n_items}")
 
 
+def file_names(plan: Plan) -> list[str]:
+    """Files that hold a plan in a study, in the order in which they are best read."""
+    return [*(f"{name}.parquet" for name in plan.side_tables), "plan.parquet", "plan.json"]
+
+
+def _copies(location: Mapping[str, Any]) -> dict[str, str]:
+    """Lists that a study holds a copy of: how its location calls them, and the folder."""
+    return {place: name for told, (place, name) in _COPIES.items() if told in location}
+
+
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
     """Both files of a plan; the JSON last, because it makes the study."""
-    copied = {"source": [LIST_COPY]} if "copied" in plan.location else {}
+    copied = {place: [name] for place, name in _copies(plan.location).items()}
     header = {
         "plan_id": plan.plan_id,
         **marked(plan.kind),
@@ -158,10 +170,19 @@ def _ids(folder: Path) -> Iterator[object]:
 def difference(there: Plan, new: Plan) -> str:
     """Say what two plans differ in, as it was then and is now: the first few things, and how many more."""
     old, now = _described(there), _described(new)
-    keys = [key for key in {**now, **old} if old.get(key) != now.get(key)]
+    keys = [key for key in {**now, **old} if _said(old.get(key)) != _said(now.get(key))]
     changes = [f"{_named(key, old.get(key))} then, {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
     more = [f"and {len(keys) - _DIFFERENCES:,} more"] if len(keys) > _DIFFERENCES else []
     return "; ".join([*changes, *more]) or "its ranks differ"
+
+
+def instead(folder: Path, plan: Plan) -> str:
+    """What to do with a plan whose folder holds another one."""
+    if not plan.questions:
+        return "plan into another folder, or repeat the plan that is there"
+    asked = (part for question in plan.questions for part in ("--for", question))
+    ask = shlex.join(["streameval", "plan", "--study", str(folder), *asked])
+    return f"to ask it of this study, leave out the list: {ask}"
 
 
 def _described(plan: Plan) -> dict[str, Any]:

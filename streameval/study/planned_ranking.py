@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from streameval.rankings.ranking import Ranking
 from streameval.study import Study
 from streameval.types import Plan
 from streameval.typing import Int64Array
+
+if TYPE_CHECKING:
+    from streameval.order.by_score import ByScore
 
 
 def planned_ranking(
@@ -50,12 +54,35 @@ def counted_at(plan: Plan, score: Any, ranking: Any = None) -> int:
     Raises:
         InputError: A list without scores, a score that is none of its type, or one that no item has.
     """
-    from streameval.order.count_at_score import count_at_score
-
-    order = open_planned(plan, ranking).order if plan.ranking.get("score") is not None else None
-    if order is None:
-        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
-    count = count_at_score(order, score)
+    count = items_at(open_planned(plan, ranking).order if plan.ranking.get("score") is not None else None, score)
     if not count:
         raise InputError(f"no item has score {score} or a better one", "the best is `streameval show STUDY score@1`")
     return count
+
+
+def items_at(order: ByScore | None, score: Any) -> int:
+    """Count the items of an order that have a score or a better one; an `InputError` where there are no scores."""
+    from streameval.order.count_at_score import count_at_score
+
+    if order is None:
+        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
+    return count_at_score(order, score)
+
+
+def score_at(plan: Plan, rank: int, ranking: Any = None, known: Any = None) -> Any:
+    """Score of the item at a rank, as text where it is no finite number.
+
+    Args:
+        known: The score, where it is kept: the list is not opened.
+
+    Returns:
+        None where the order has no scores, or the list lies in memory and was not given.
+    """
+    if plan.ranking.get("score") is None:
+        return None
+    score = known
+    if score is None and (ranking is not None or plan.location.get("source") is not None):
+        fetched = open_planned(plan, ranking).fetch(np.array([rank]), [])
+        score = fetched.table.column("score")[0].as_py()
+    plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
+    return score if score is None or plain else str(score)

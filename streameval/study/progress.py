@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.options import Judging
+from streameval.labelling.pace import pace_of_rows
 from streameval.labelling.tally import Tallied
-from streameval.notebook import Tabular
+from streameval.notebook import Tabular, facts
 from streameval.study import Study
 from streameval.study.judging import doubts, last_judging, tally_stored
 from streameval.study.vote_store import Given
@@ -35,6 +36,8 @@ class LabellingProgress(Tabular):
         doubts: What may have come in twice, and what counts for nothing as it names nobody
             (`streameval.study.judging.doubts`).
         half_width: As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`; nothing where there is no curve.
+        pace: How fast people label: `people` (answers in an hour of work, by name), `per_hour` (of one person; null
+            where no times tell it) and `left_hours` of one person's work that the open tasks take.
         judging: `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
     """
 
@@ -45,11 +48,24 @@ class LabellingProgress(Tabular):
     doubts: Mapping[str, Any]
     half_width: Mapping[str, Any]
     judging: Mapping[str, Any]
+    pace: Mapping[str, Any]
 
     @property
     def table(self) -> pa.Table:
         """The strata."""
         return self.strata
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook who labelled how much and how fast, what is left, and the strata."""
+        hourly, left = self.pace["people"], self.pace["left_hours"]
+        people = {
+            f"by {name or '(nobody named)'}": f"{one['votes']:,}"
+            + (f", {hourly[name]:,.0f} an hour" if name in hourly else "")
+            for name, one in self.agreement["annotators"].items()
+        }
+        account = {"labelled": f"{self.account['labelled']:,} of {self.account['planned']:,}"}
+        time = {"left": f"{left:.1f} hours of one person's work"} if left else {}
+        return facts("Labels", account | people | time) + super()._repr_html_()
 
 
 def progress_of(
@@ -66,6 +82,7 @@ def progress_of(
     """
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
+    pace = pace_of_rows(tallied.rows)
     return LabellingProgress(
         account=tallied.labels.account,
         strata=(strata or strata_of)(plan, tallied.labels.known),
@@ -74,6 +91,7 @@ def progress_of(
         doubts=doubts(tallied.rows, stored),
         half_width={} if width is None else width(tallied, judging),
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
+        pace={**pace.as_dict(), "left_hours": pace.left(tallied.labels.account["open"])},
     )
 
 

@@ -84,10 +84,8 @@ def _asked(plan: Plan, study: str) -> list[str]:
     """Commands that ask a judge about its sample."""
     answers = plan.location.get("judge_answers", {"places": ["judge.csv"], "flags": {}})
     files = [one or IN_MEMORY for one in answers["places"]]
-    return [
-        shlex.join(["streameval", "select", study, "--export", "judge.csv"]),
-        shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])]),
-    ]
+    taken = shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])])
+    return [shlex.join(["streameval", "select", study, "--export", "judge.csv"]), taken] if files else [taken]
 
 
 def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:

@@ -32,11 +32,13 @@ class Result(Tabular):
         evaluation_id: Hash of all that it was made from.
         summary: What evaluation.json and `--json` say.
         tables: By the names of their files.
+        folder: That they were read from; None of those that were just made.
     """
 
     evaluation_id: str
     summary: Mapping[str, Any] = field(repr=False)
     tables: Mapping[str, pa.Table] = field(repr=False)
+    folder: Path | None = field(default=None, repr=False, compare=False)
 
     @property
     def metrics(self) -> pa.Table:

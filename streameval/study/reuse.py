@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +54,14 @@ class Reuse(ReuseOptions):
             raise InputError("no column to draw by", "name one that tells items apart with --on")
         return on_columns or study_columns
 
+    def labels(self, on: Sequence[str]) -> Any:
+        """What is reused, as a source of label tables; of a study, its labels by columns of its items."""
+        return self.reuse if self.study is None else _labels_of(self.study, on)
+
+    def columns(self, on: Sequence[str]) -> LabelColumns:
+        """Columns of that source: it is about items, whosever tasks they were."""
+        return LabelColumns(tuple(on), self.label or "label", study="any")
+
     def refuse_unsaid(self) -> None:
         """Refuse labels of which it is not said whether the model has seen them: what bounds promise depends on it."""
         if self.reuse is not None and self.labels_unseen_by_model is None:
@@ -94,11 +104,12 @@ def drawn_by_key(
     made = replace(drawn, ranking=ranking.description(), location=located(ranking)).with_notes(draw_by=list(key))
     if how.reuse is None:
         return made, None
-    return made.with_notes(labels_seen_by_model=how.labels_unseen_by_model == "no"), _votes(ranking, made, how)
+    seen = made.with_notes(labels_seen_by_model=how.labels_unseen_by_model == "no")
+    return seen, reused_votes(ranking, made, how, key[:1])
 
 
-def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
-    """Join labels to the planned items by key; labels that contradict one another are refused.
+def reused_votes(ranking: Ranking, plan: Plan, how: Reuse, on: Sequence[str]) -> Votes | None:
+    """Join labels to the planned items by columns of theirs; labels that contradict one another are refused.
 
     Returns:
         Votes: None where a study that is reused knows none of the items.
@@ -109,14 +120,13 @@ def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
     from streameval.labelling.reading import read_votes
     from streameval.stores.transfer import copied
 
-    on = how.key[0]
-    keys = ranking.fetch(plan.ranks, [on]).table
-    items = pa.table({"rank": plan.ranks, on: keys.column(keys.num_columns - 1)})
-    source = how.reuse if how.study is None else _labels_of(how.study, on)
-    if how.study is not None and not set(source.column(on).to_pylist()) & set(items.column(on).to_pylist()):
+    keys = ranking.fetch(plan.ranks, list(on)).table.columns[-len(on) :]
+    items = pa.table({"rank": plan.ranks, **dict(zip(on, keys, strict=True))})
+    source = how.labels(on)
+    if how.study is not None and not _rows(source, on) & _rows(items, on):
         return None
     with copied(source) as place:
-        votes = read_votes(place, plan, Items(items), LabelColumns(on, how.label or "label", study="any"))
+        votes = read_votes(place, plan, Items(items), how.columns(on))
     if place is not how.reuse:
         votes = votes.at(how.reuse)
     answers = votes.table.filter(pc.is_valid(votes.table.column("value")))
@@ -124,25 +134,31 @@ def _votes(ranking: Ranking, plan: Plan, how: Reuse) -> Votes | None:
     mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())
     if mixed.size:
         rank = per_item.column("rank")[int(mixed[0])].as_py()
-        first = items.column(on)[int(np.searchsorted(plan.ranks, rank))].as_py()
+        first = items.slice(int(np.searchsorted(plan.ranks, rank)), 1).drop_columns("rank").to_pylist()[0]
+        named = ", ".join(f"{name} {value}" for name, value in first.items())
         raise InputError(
-            f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {on} {first})",
+            f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {named})",
             "reuse one label per item",
         )
     return replace(votes, table=answers)
 
 
-def _labels_of(study: Study, on: str) -> pa.Table:
-    """Labels of a study as they were evaluated last, by a column of its items."""
+def _rows(table: pa.Table, names: Sequence[str]) -> set[tuple[object, ...]]:
+    return set(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+
+
+def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
+    """Labels of a study as they were evaluated last, by columns of its items."""
     from streameval.study.result_files import NO_LABELS
 
     plan = study.plan()
     selection = study.selection(plan)
     if selection is None:
         raise StudyError(f"{study.folder}: nothing is selected yet", f"run `streameval select {study.folder}`")
-    if on not in selection.column_names:
-        raise InputError(f"{study.folder}: its items have no column '{on}'", "join by one that they have: --on COL")
+    if missing := [name for name in on if name not in selection.column_names]:
+        what = f"{study.folder}: its items have no column '{missing[0]}'"
+        raise InputError(what, "join by one that they have: --on COL")
     evaluated = (study.folder / "evaluation.json").exists()
     labels = (study.evaluation().label_table if evaluated else NO_LABELS).select(["rank", "label"])
-    items = selection.select(["rank", on]).join(labels, "rank", join_type="left outer").sort_by("rank")
-    return items.select([on, "label"])
+    items = selection.select(["rank", *on]).join(labels, "rank", join_type="left outer").sort_by("rank")
+    return items.select([*on, "label"])

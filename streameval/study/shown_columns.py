@@ -42,7 +42,7 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
     items = [name for name in table.column_names if name not in ours]
     # who sees what a judge says would be swayed by it
     judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]
-    telling = (plan.ranking.get("score"), plan.notes.get("score"), *judges)
+    telling = (plan.ranking.get("score"), plan.notes.get("score"), *plan.notes.get("scores", ()), *judges)
     order = _places(plan, table)
     left_out: LeftOut = {}
     for name in items:

@@ -33,4 +33,5 @@ def summary_of(kind: str, plan: Plan, taken: TakenIn, judging: Judging, claim: C
         "agreement": tallied.agreement.as_dict(),
         "sources": taken.given,
         **taken.doubts,
+        **taken.told,
     }

@@ -16,6 +16,7 @@ from streameval.errors import InputError
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.pace import pace_of_rows
 from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades, vote_rule
@@ -24,6 +25,7 @@ from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
 from streameval.stores.transfer import copied
 from streameval.study import Study
+from streameval.study.asked import kept_question
 from streameval.study.judging import doubts, tally_stored
 from streameval.study.vote_store import Given, rows_of
 from streameval.types import Plan
@@ -43,6 +45,10 @@ class TakenIn:
         new: By id of such a source: whether it was new to the study.
         doubts: See `streameval.study.judging.doubts`.
         history: All label tables that count (`label_history`).
+        state: Of the votes that were counted (`LabelStore.state`); where one came meanwhile, of fewer than these, so
+            that results are refused rather than taken for those of all votes.
+        told: `asked` (what people were asked, in one line), `overlap` (share of the tasks that two people are given)
+            and `pace` (`streameval.labelling.pace`), JSON-ready.
     """
 
     tallied: Tallied
@@ -50,6 +56,8 @@ class TakenIn:
     new: dict[str, bool]
     doubts: dict[str, Any]
     history: list[dict[str, Any]]
+    state: str
+    told: dict[str, Any]
 
 
 def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -63,6 +71,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
+    state = folder.labels.state()
     stored = folder.labels.sources()
     if not stored:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
@@ -75,8 +84,16 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
         }
         for votes in read
     ]
-    tallied = tally_stored(folder, plan, judging, stored)
-    return TakenIn(tallied, given, new, doubts(tallied.rows, stored), label_history(folder.folder, plan, stored))
+    tallied, question = tally_stored(folder, plan, judging, stored), kept_question(folder)
+    return TakenIn(
+        tallied,
+        given,
+        new,
+        doubts(tallied.rows, stored),
+        label_history(folder.folder, plan, stored),
+        state,
+        {"asked": question.in_short, "overlap": question.overlap, "pace": pace_of_rows(tallied.rows).as_dict()},
+    )
 
 
 def sources_of(labels: Sequence[Any] | Any) -> list[Any]:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.options import TaskOptions
 from streameval.study import Study
 from streameval.types import Plan
@@ -54,17 +53,8 @@ class Tasks:
     batches: tuple[int, ...] = ()
 
 
-def question_of(options: TaskOptions) -> TaskQuestion:
-    """The question of an export, and the words of its answers; an `InputError` where these are the same."""
-    words = TaskQuestion(options.question, "yes", "no") if options.question else NO_QUESTION
-    question = TaskQuestion(words.text, options.positive or words.yes, options.negative or words.no)
-    if question.yes == question.no:
-        raise InputError(f"both answers are called '{question.yes}'", "--positive and --negative name them")
-    return question
-
-
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
-    """Number planned ranks in a seeded shuffle: `se_task`, in the plan's order.
+    """Number planned ranks in a seeded shuffle, or in the order that the plan drew: `se_task`, in the plan's order.
 
     Args:
         plan: One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
@@ -73,6 +63,9 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     from streameval.kernels.draw import draws
 
     count = plan.ranks.size
+    begin = _own(plan, _FIRST) if first is None else first
+    if "turn" in plan.table.column_names:
+        return np.asarray(plan.table.column("turn").to_numpy()) + begin
     grown = "batch" in plan.table.column_names
     batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
     within = np.empty(count, dtype=np.uint64)
@@ -80,8 +73,21 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
         within[batch == batch_number] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == batch_number)))
     order = np.lexsort((within, batch))
     numbers = np.empty(count, dtype=np.int64)
-    numbers[order] = np.arange(count) + (_own(plan, _FIRST) if first is None else first)
+    numbers[order] = np.arange(count) + begin
     return numbers
+
+
+def in_order_of_draw(plan: Plan, numbers: Int64Array) -> list[int]:
+    """Tasks as they are best handed out one by one: shuffled, and those of a question as they were drawn.
+
+    Labels of a question count in the order of its draw, up to the first that is missing. That order is random too.
+
+    Args:
+        numbers: Of all tasks, in the plan's order.
+    """
+    columns = plan.table.column_names if plan.questions else []
+    keys = [plan.table.column(name).to_numpy() for name in ("draw", "order", "batch") if name in columns]
+    return [int(one) for one in numbers[np.lexsort((numbers, *keys))]]
 
 
 def first_judged(plan: Plan) -> int:

@@ -4,6 +4,8 @@
 
     votes/ID.parquet       the rows of one source about planned items; whole or not at all, and never changed but when
                            a plan has grown and the same source, given again, says more to it
+    votes/page.jsonl       answers given on the page of `streameval label`, one after another (`answer_journal`)
+    votes/judge.jsonl      what a judge that is a program has said so far, in the same form; these are no votes
     votes/forgotten.json   which sources are not to count; giving one again lets it count again
 
 Sources are numbered in the order in which they came: rules that take the latest vote go by it where rows have no time.
@@ -28,6 +30,7 @@ from streameval.labelling.votes import Votes, conform
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, unusable
+from streameval.study.answer_journal import IDENTITY, NAME, Journal, read_lines, votes_of
 from streameval.text.credentials import masked_source
 from streameval.text.options import flag
 
@@ -87,6 +90,8 @@ class LabelStore:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
         bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())
         files = {path.name: hashlib.sha256(body).hexdigest() for path, body in bodies}
+        if lines := read_lines(self.folder / NAME):
+            files[NAME] = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
         text = json.dumps([files, self._forgotten()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -102,7 +107,15 @@ class LabelStore:
                 stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
             except UNUSABLE as error:
                 raise unusable(path, error, _RESTORE) from error
+        path = self.folder / NAME
+        if lines := read_lines(path):
+            facts = {"source": "label page", "place": str(path), "given": lines[0]["given"]}
+            stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
         return stored
+
+    def journal(self) -> Journal:
+        """Open the answers of the page for adding; errors as of `Journal`."""
+        return Journal(self.folder, _next(self._stored()))
 
     def with_new(self, votes: Sequence[Votes]) -> list[Given]:
         """Return what `sources` would be after `add`."""

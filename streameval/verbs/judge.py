@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,27 @@ from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
 from streameval.options import split, takes
+from streameval.progress import Progress, silent
+from streameval.serving.items import Access, judged_items
+from streameval.serving.program import JudgeProgram, asked_of
 from streameval.study import Study
 from streameval.study.judge_sample import read_answers, refuse_other_answers
 from streameval.types import Plan
+from streameval.typing import FloatArray
 
 
 @takes(AnswerColumns)
-def judge(study: str | os.PathLike[str], answers: Sequence[Any] | Any, **columns: Any) -> Plan:
+def judge(
+    study: str | os.PathLike[str],
+    answers: Sequence[Any] | Any = (),
+    *,
+    command: str | None = None,
+    rate: float | None = None,
+    columns: str | Sequence[str] | None = None,
+    ranking: Any = None,
+    progress: Progress = silent,
+    **read: Any,
+) -> Plan:
     """Take the answers of a judge for the sample of a plan with `judge_sample`; the same ones again change nothing.
 
     Items that it says nothing of, or nothing that can be read, are a class of their own. From here on the plan covers
@@ -32,43 +46,72 @@ def judge(study: str | os.PathLike[str], answers: Sequence[Any] | Any, **columns
 
     Args:
         answers: What came back, as labels do to `evaluate`; the column `label` has 0/1, a boolean or a probability.
-        columns: `on`, `label`, `positive`, `negative`: columns and words (`AnswerColumns`).
+        command: A program to ask instead (`streameval.serving.program`). Each answer is on the disk as it comes; if it
+            ends early, the same call asks for the rest, and nothing is frozen before every item has an answer.
+        rate: Items that the program is given in a second at most.
+        columns, ranking: The columns that it is given, and the list: as of `select`.
+        progress: Is told how many items have an answer.
+        read: `on`, `label`, `positive`, `negative`: columns and words of `answers` (`AnswerColumns`).
 
     Returns:
         Plan: The study's plan, with what the judge said.
 
     Raises:
         InputError: A source that cannot be read, answers outside [0, 1], two answers to one item, or about items that
-            the judge was not asked about; fewer than half of the items have an answer; or there are labels already,
-            which the judge might have seen.
+            the judge was not asked about; fewer than half of the items have an answer; there are labels already,
+            which the judge might have seen; or a program that failed, or left items out.
         StudyError: The plan has no sample for a judge, or it has answered already, otherwise.
     """
     answering(study, "judge")
     folder = Study(Path(study))
-    (how,) = split([AnswerColumns], columns, "judge")
+    (how,) = split([AnswerColumns], read, "judge")
     several = isinstance(answers, Sequence) and not isinstance(answers, str)
     sources = list(answers) if several else [answers]
-    with folder.changing():
-        plan = folder.plan()
-        asked, method = asked_judge(plan), method_of(plan)
-        if asked is None or method.judge_sample is None or not isinstance(method, DrawsIndependently):
-            raise StudyError(f"{study}: its plan has no sample for a judge", "plan with --judge-sample 200000")
-        said = read_answers(folder, plan, sources, LabelColumns(**vars(how)))
-        codes = asked.codes(pa.chunked_array([pa.array(said)]), "the judge's answers")
-        if not awaits_judge(plan):
-            refuse_other_answers(folder, plan, said)
-            return plan
-        if folder.labels.sources():
-            raise InputError(f"{study}: there are labels already, and its judge may have seen them",
-                             "a judge answers first: plan into a new folder")  # fmt: skip
-        missing = int(np.sum(np.isnan(said)))
-        if 2 * missing > said.size:
-            raise InputError(f"{study}: its judge answered {said.size - missing:,} of {said.size:,} items, fewer than "
-                             "half, and none can be added once the answers are frozen",
-                             "give all of its answers at once; judge takes several files")  # fmt: skip
-        frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
+    if (command is None) == (not sources):
+        raise InputError("a judge's answers are files, or those of a program", "name files, or --command, and not both")
+    plan = folder.plan()
+    _refuse_no_sample(folder, plan)
+    if command is None:
         given = {"places": [place_of(one) for one in sources],
-                 "flags": {key: value for key, value in columns.items() if value is not None}}  # fmt: skip
-        frozen = replace(frozen, location={**frozen.location, "judge_answers": given})
-        folder.grow_plan(frozen)
-        return frozen
+                 "flags": {key: value for key, value in read.items() if value is not None}}  # fmt: skip
+        with folder.changing():
+            plan = folder.plan()
+            return _frozen(folder, plan, read_answers(folder, plan, sources, LabelColumns(**vars(how))), given)
+    program = JudgeProgram(command, rate)
+    if not awaits_judge(plan):
+        raise StudyError(f"{study}: its judge has answered already, and its answers are frozen",
+                         "another judge is another study: plan into a new folder")  # fmt: skip
+    _, tasks, _ = judged_items(folder, plan, Access(ranking, columns))
+    said = asked_of(folder, plan, tasks, program, progress)
+    with folder.changing():
+        return _frozen(folder, folder.plan(), said, {"places": [], "flags": {"command": command}})
+
+
+def _refuse_no_sample(folder: Study, plan: Plan) -> None:
+    method = method_of(plan)
+    if asked_judge(plan) is None or method.judge_sample is None:
+        raise StudyError(f"{folder.folder}: its plan has no sample for a judge", "plan with --judge-sample 200000")
+    if awaits_judge(plan) and folder.labels.sources():
+        raise InputError(f"{folder.folder}: there are labels already, and its judge may have seen them",
+                         "a judge answers first: plan into a new folder")  # fmt: skip
+
+
+def _frozen(folder: Study, plan: Plan, said: FloatArray, given: Mapping[str, Any]) -> Plan:
+    """Freeze what a judge said of its sample."""
+    asked, method = asked_judge(plan), method_of(plan)
+    if asked is None or not isinstance(method, DrawsIndependently):
+        raise ValueError("no judge was asked")
+    codes = asked.codes(pa.chunked_array([pa.array(said)]), "the judge's answers")
+    if not awaits_judge(plan):
+        refuse_other_answers(folder, plan, said)
+        return plan
+    _refuse_no_sample(folder, plan)
+    missing = int(np.sum(np.isnan(said)))
+    if 2 * missing > said.size:
+        raise InputError(f"{folder.folder}: its judge answered {said.size - missing:,} of {said.size:,} items, fewer "
+                         "than half, and none can be added once the answers are frozen",
+                         "give all of its answers at once; judge takes several files")  # fmt: skip
+    frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
+    frozen = replace(frozen, location={**frozen.location, "judge_answers": given})
+    folder.grow_plan(frozen)
+    return frozen

@@ -1,5 +1,6 @@
 """Tasks go out to every tool whole, and what comes back is what people said."""
 
+import base64
 import csv
 import json
 import re
@@ -94,7 +95,7 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
     study = small_study(tmp_path)
     for suffix in available():
         assert run(["select", str(study), "--export", str(tmp_path / f"t{suffix}"), *QUESTION]) == 0
-    words = {"text": "Do both mean the same?", "yes": "same <1>", "no": "different"}
+    words = {"text": "Do both mean the same?", "yes": "same <1>", "no": "different", "images": [], "guidelines": ""}
     assert shown_on(tmp_path / "t.html")["question"] == words
     with open(tmp_path / "t.csv", newline="", encoding="utf-8-sig") as stream:
         rows = list(csv.DictReader(stream))
@@ -115,6 +116,54 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
         run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--positive", "no"]) == 2
     )
     assert "both answers are called 'no'" in capsys.readouterr().err
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
+
+
+def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tmp_path):
+    (tmp_path / "a.png").write_bytes(PNG)
+    names = [str(tmp_path / "a.png"), "https://example.org/b.png", None, ""] * 15
+    items = pa.table({"photo": names, "raw": [PNG] * 60, "text": ["one\ntwo"] * 60})
+    pq.write_table(items, tmp_path / "list.parquet")
+    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", alpha=0.05, seed=1)
+    (tmp_path / "how.md").write_text("# Rules\n\nNo <script>. [a](javascript:x) ![b](https://x.org/y.png)\n")
+    asked = {"question": "A bird?", "guidelines": str(tmp_path / "how.md"), "image": "photo,raw"}
+    streameval.select(tmp_path / "study", export=tmp_path / "t.html", **asked)
+    for suffix in (".label-studio.json", ".jsonl"):  # what is asked is in the study by now
+        streameval.select(tmp_path / "study", export=tmp_path / f"t{suffix}")
+    inside = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    shown = shown_on(tmp_path / "t.html")
+    assert shown["question"]["images"] == ["photo", "raw"]
+    assert {tuple(cells[:2]) for _, cells in shown["tasks"]} == {
+        (inside, inside), ("https://example.org/b.png", inside), ("", inside)
+    }  # fmt: skip
+    rules = shown["question"]["guidelines"]
+    assert "<h1>Rules</h1>" in rules
+    assert not re.search("<script|href=.javascript|<img", rules)
+    view = (tmp_path / "t.label-studio.xml").read_text()
+    assert '<Image name="show_photo" value="$photo"/>' in view
+    assert 'white-space: pre; overflow-x: auto"><Text name="show_text"' in view
+    assert "# Rules" in ElementTree.fromstring(view).find("Collapse/Panel/View/Header").get("value")
+    tasks = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert {task["image"] for task in tasks} == {inside, "https://example.org/b.png", ""}
+    for task in tasks:
+        task |= {"answer": "accept", "_input_hash": 1}
+    (tmp_path / "back.jsonl").write_text("\n".join(map(json.dumps, tasks)))
+    found = streameval.evaluate(tmp_path / "study", labels=tmp_path / "back.jsonl")
+    assert found.summary["account"]["labelled"] == 60
+
+
+@pytest.mark.parametrize(("value", "said"), [("none.png", "none.png: No such file"), (b"<svg/>", "is no image")])
+def test_what_is_no_picture_is_refused(value, said, tmp_path):
+    pq.write_table(pa.table({"photo": [value] * 60}), tmp_path / "list.parquet")
+    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", alpha=0.05, seed=1)
+    with pytest.raises(streameval.InputError, match=said):
+        streameval.select(tmp_path / "study", export=tmp_path / "t.html", image="photo")
+    with pytest.raises(streameval.InputError, match="image: the tasks show no column 'phot'"):
+        streameval.select(tmp_path / "study", export=tmp_path / "t.html", image="phot")
+    with pytest.raises(streameval.InputError, match="name a Markdown file"):
+        streameval.select(tmp_path / "study", export=tmp_path / "t.html", guidelines="nowhere.md")
 
 
 def numbers_in(files):

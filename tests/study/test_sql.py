@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from functools import cache
 from io import StringIO
 
@@ -136,6 +137,9 @@ class Trouble:
 
     def __init__(self, message):
         self.message = message
+
+    def cursor(self):
+        return nullcontext(self)
 
     def register(self, name, table):
         raise duckdb.Error(self.message)
@@ -476,3 +480,23 @@ def test_nothing_in_a_value_reaches_the_terminal(study, tmp_path, capsys, monkey
         assert not set(out) & {"\x07", "\x9b", "\u202e"}
     assert run(["sql", str(study), "SELECT \x1b[2J"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_database_is_written_in_one_transaction_whatever_types_it_cannot_store(tmp_path, monkeypatch):
+    """Each statement alone was written to the log and synced; a type that fails must not end what holds the others."""
+    from streameval.study.database import writer
+
+    logged, add, log = [], writer._add, tmp_path / "a.wal"
+
+    def added(*given):
+        add(*given)
+        logged.append(log.stat().st_size if log.exists() else 0)
+
+    monkeypatch.setattr(writer, "_add", added)
+    monkeypatch.setattr(writer, "macro_statements", lambda *given: [])
+    odd = pa.array([1, None], pa.decimal256(60, 2))
+    tables = {"labels": pa.table({"id": [1, 2], "odd": odd}), "provenance": pa.table({"evaluation_id": ["0123"]})}
+    writer.database(tables)(str(tmp_path / "a"))
+    assert logged == [0, 0]
+    with duckdb.connect(tmp_path / "a", read_only=True) as connection:
+        assert connection.execute("SELECT id, odd FROM labels ORDER BY id").fetchall() == [(1, "1.00"), (2, None)]

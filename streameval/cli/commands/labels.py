@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,6 +57,7 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
         **state.doubts,
         "half_width": dict(state.half_width),
         **state.judging,
+        "pace": dict(state.pace),
     }
     output.say(result, _lines(study, state))
 
@@ -76,7 +78,17 @@ def _lines(study: Path, state: LabellingProgress) -> list[str]:
         lines.append("No half-width: the labels so far give a picture, not bounds.")
     elif half:
         lines.append(width_reached(half))
+    lines += _time_left(state)
     return [*lines, *_strata(state), *_annotators(state), *doubt_lines(study, state.doubts), *_sources(state)]
+
+
+def _time_left(state: LabellingProgress) -> list[str]:
+    """How long the open tasks take, where times tell how fast people answer."""
+    pace, left, tasks = state.pace["per_hour"], state.pace["left_hours"], state.account["open"]
+    if not pace or not tasks:
+        return []
+    time = f"{left:.1f} hours" if left >= 1 else f"{math.ceil(60 * left)} minutes"
+    return [f"At {pace:,.0f} answers in an hour of work, {number_of(tasks, 'open task')} would take one person {time}."]
 
 
 def _strata(state: LabellingProgress) -> list[str]:
@@ -99,12 +111,17 @@ def _annotators(state: LabellingProgress) -> list[str]:
     people = state.agreement["annotators"]
     if not people:
         return []
+    pace = state.pace["people"]
     cells = [
-        [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}", _percent(counts["percent"]),
+        [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}",
+         f"{pace[name]:,.0f}" if name in pace else "–", _percent(counts["percent"]),
          _of(counts, "repeats_equal", "repeats"), _of(counts, "controls_right", "controls")]
         for name, counts in people.items()
     ]  # fmt: skip
-    lines = ["", *columns(["annotator", "votes", "skips", "agrees", "repeats equal", "controls right"], cells)]
+    lines = [
+        "",
+        *columns(["annotator", "votes", "skips", "an hour", "agrees", "repeats equal", "controls right"], cells),
+    ]
     if state.agreement["items"]:
         alpha = state.agreement["alpha"]
         shown = f"{alpha:.3f}" if alpha is not None else "undefined"

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -30,11 +30,34 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class TaskQuestion:
-    """What people are asked of every item, and the words of the two answers; no question where `text` is empty."""
+    """What people are asked of every item, and the words of the two answers; no question where `text` is empty.
+
+    Attributes:
+        guidelines: How to answer, as Markdown.
+        images: Columns that hold pictures: paths, web addresses or bytes.
+        overlap: Share of the tasks that `label` gives to two people, drawn at random.
+    """
 
     text: str = ""
     yes: str = "positive"
     no: str = "negative"
+    guidelines: str = ""
+    images: tuple[str, ...] = ()
+    overlap: float = 0.0
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is anything to say in one line."""
+        return (self.text, self.yes, self.no) != ("", "positive", "negative")
+
+    @property
+    def in_short(self) -> str:
+        """Question and words in one line; empty where nothing was said."""
+        return f"{self.text} ({self.yes}, or {self.no})".strip() if self.has_words else ""
+
+    def among(self, columns: Collection[str]) -> TaskQuestion:
+        """The same with pictures only of these columns, which are called as in an export."""
+        return replace(self, images=tuple(one for one in map(_unambiguous, self.images) if one in columns))
 
     def in_words(self, yes: str, no: str) -> str:
         """Question and answers in one line, for tools that show text.
@@ -85,4 +108,8 @@ def unambiguous(tasks: pa.Table) -> pa.Table:
     >>> unambiguous(pa.table({"se_task": [1], "label": [0], "Source": ["x"]})).column_names
     ['se_task', 'label_item', 'Source_item']
     """
-    return tasks.rename_columns([f"{n}_item" if n.lower() in _MEANINGS else n for n in tasks.column_names])
+    return tasks.rename_columns([_unambiguous(name) for name in tasks.column_names])
+
+
+def _unambiguous(name: str) -> str:
+    return f"{name}_item" if name.lower() in _MEANINGS else name

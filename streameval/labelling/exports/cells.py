@@ -6,11 +6,12 @@ import datetime
 import decimal
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
 
+_SHORT = 100  # characters of a line
 _NUL, _SHOWN = "\0", "␀"  # no format of tables can hold the first
 
 
@@ -39,11 +40,21 @@ def text(value: Any) -> str:
     return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
 
 
-def records(tasks: pa.Table) -> Iterator[dict[str, Any]]:
-    """Give one task after another, as JSON-ready values."""
+def records(tasks: pa.Table, images: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """Give one task after another, as JSON-ready values.
+
+    Args:
+        images: Columns that are given as they are.
+    """
     for batch in tasks.to_batches(max_chunksize=4096):
         for row in batch.to_pylist():
-            yield {name: plain(value) for name, value in row.items()}
+            yield {name: value if name in images else plain(value) for name, value in row.items()}
+
+
+def is_drawn(shown: str | None) -> bool:
+    """Whether a text is of several short lines, as code and drawings are; page.js asks the same of what it shows."""
+    lines = (shown or "").split("\n")
+    return len(lines) > 1 and max(map(len, lines)) <= _SHORT
 
 
 def dumps(value: Any) -> str:

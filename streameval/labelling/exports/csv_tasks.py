@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, TaskQuestion, unambiguous
+from streameval.labelling.exports import TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
@@ -22,7 +22,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
-    asked = [] if question == NO_QUESTION else [_harmless(question.in_words("1", "0"))]
+    asked = [_harmless(question.in_words("1", "0"))] if question.has_words else []
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)
         out.writerow(

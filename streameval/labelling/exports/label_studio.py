@@ -7,32 +7,38 @@ with the ending .xml. Its choices come back as labels; the full JSON export is t
 from __future__ import annotations
 
 import re
-from itertools import islice
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.exports import NO_QUESTION, OURS, Files, TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import dumps, records
+from streameval.labelling.exports.cells import dumps, is_drawn, records
+from streameval.labelling.exports.pictures import address
 from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"
 HOW = "import it into Label Studio with the .xml, and export the answers as answers.json"
 BACK = "answers.json"
 _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000
+_LOOKED_AT = 1_000  # rows, to see which texts need a fixed font
 
 
 def files(tasks: pa.Table, path: Path, question: TaskQuestion = NO_QUESTION) -> Files:
     """Task files and the configuration; an `InputError` where a single task is larger than a file may be."""
     shown = unambiguous(tasks)
-    cuts = _cuts(shown, path)
+    question = question.among(shown.column_names)
+    images = question.images
+    cuts = _cuts(shown, path, images)
     names = [path] if len(cuts) == 2 else [_numbered(path, i) for i in range(1, len(cuts))]
-    writers: dict[Path, atomic.Writer] = {
-        name: _writer(shown, first, last) for name, first, last in zip(names, cuts[:-1], cuts[1:], strict=True)
-    }
-    return {**writers, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
+    parts = [shown.slice(first, last - first) for first, last in pairwise(cuts)]
+    writers: dict[Path, atomic.Writer] = {name: _writer(part, images) for name, part in zip(names, parts, strict=True)}
+    written = configuration(shown.column_names, question, _drawn(shown))
+    return {**writers, path.with_suffix(".xml"): atomic.text(written)}
 
 
 def _numbered(path: Path, number: int) -> Path:
@@ -40,10 +46,23 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{stem}-{number:04}{path.name[len(stem) :]}")
 
 
-def _cuts(tasks: pa.Table, path: Path) -> list[int]:
+def _records(tasks: pa.Table, images: Collection[str]) -> Iterator[dict[str, Any]]:
+    """One task after another; a picture is the address of its bytes."""
+    for record in records(tasks, images):
+        yield {**record, **{name: address(record[name]) for name in images}}
+
+
+def _drawn(tasks: pa.Table) -> list[str]:
+    """Columns of texts of several short lines, as of code and drawings: they need a fixed font."""
+    first = tasks.slice(0, _LOOKED_AT)
+    texts = [one.name for one in first.schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    return [name for name in texts if any(map(is_drawn, first.column(name).to_pylist()))]
+
+
+def _cuts(tasks: pa.Table, path: Path, images: Collection[str]) -> list[int]:
     """Row at which each file begins, and the number of rows."""
     cuts, size, count = [0], 0, 0
-    for i, record in enumerate(records(tasks)):
+    for i, record in enumerate(_records(tasks, images)):
         more = len(_encoded(record)) + 2
         if more > _MOST_BYTES - 4:
             raise InputError(f"{path}: task {record['se_task']} alone has {more:,} bytes", "--columns carries fewer")
@@ -58,36 +77,51 @@ def _encoded(record: dict[str, object]) -> bytes:
     return dumps({"data": record}).encode("utf-8", "replace")
 
 
-def _writer(tasks: pa.Table, first: int, last: int) -> atomic.Writer:
+def _writer(tasks: pa.Table, images: Collection[str]) -> atomic.Writer:
     def write(path: str) -> None:
         with open(path, "wb") as stream:
             stream.write(b"[\n")
-            for i, record in enumerate(islice(records(tasks.slice(first, last - first)), last - first)):
+            for i, record in enumerate(_records(tasks, images)):
                 stream.write((b",\n" if i else b"") + _encoded(record))
             stream.write(b"\n]\n")
 
     return write
 
 
-def configuration(columns: list[str], question: TaskQuestion = NO_QUESTION) -> str:
+def configuration(columns: list[str], question: TaskQuestion = NO_QUESTION, drawn: Collection[str] = ()) -> str:
     """Labelling configuration that shows the items' columns above the question and the choice.
 
     Whatever its words, a choice comes back under its alias, as positive or negative.
 
     A column whose name is no plain word cannot be shown (`$name` would end early); it stays in the task's data.
+
+    Args:
+        drawn: Columns whose texts need a fixed font.
     """
     items = [name for name in columns if name not in OURS and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
     shown = items or ["se_task"]
-    texts = [
-        f'  <Header value={quoteattr(name)} size="5"/>\n  <Text name={quoteattr("show_" + name)} value="${name}"/>'
-        for name in shown
-    ]
+    cells = [_cell(name, "Image" if name in question.images else "Text", name in drawn) for name in shown]
     answers = ((question.yes, "positive"), (question.no, "negative"))
     choices = "\n".join(f'    <Choice value={quoteattr(word)} alias="{answer}"/>' for word, answer in answers)
     asked = f"  <Header value={quoteattr(question.text)}/>\n" if question.text else ""
     return (
         "<View>\n"
-        + "\n".join(texts)
+        + _guidelines(question.guidelines)
+        + "\n".join(cells)
         + f'\n{asked}  <Choices name="label" toName={quoteattr("show_" + shown[0])} choice="single" required="true">'
         + f"\n{choices}\n  </Choices>\n</View>\n"
     )
+
+
+def _cell(name: str, tag: str, drawn: bool) -> str:
+    shown = f'<{tag} name={quoteattr("show_" + name)} value="${name}"/>'
+    if drawn:
+        shown = f'<View style="font-family: monospace; white-space: pre; overflow-x: auto">{shown}</View>'
+    return f'  <Header value={quoteattr(name)} size="5"/>\n  {shown}'
+
+
+def _guidelines(markdown: str) -> str:
+    """A panel that opens by a click, a line for each paragraph of the Markdown."""
+    paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", markdown) if one.strip()]
+    lines = "".join(f'<Header value={quoteattr(" " + one)} size="5"/>' for one in paragraphs)
+    return f'  <Collapse><Panel value="Guidelines"><View>{lines}</View></Panel></Collapse>\n' if lines else ""

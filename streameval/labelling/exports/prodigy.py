@@ -2,6 +2,7 @@
 
 `prodigy mark DATASET tasks.jsonl --view-id text` shows them; `prodigy db-out DATASET` gives what `evaluate` reads.
 Prodigy shows the field `text`: where the items have none, it is made of all their columns; and `meta`, the question.
+With `--view-id image` it shows the field `image`: the first of the columns that hold pictures; others are left out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, OURS, TaskQuestion, unambiguous
+from streameval.labelling.exports import OURS, TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
+from streameval.labelling.exports.pictures import address
 
 SUFFIX = ".jsonl"
 HOW = "label them in Prodigy, then `prodigy db-out DATASET > answers.jsonl`"
@@ -26,9 +28,14 @@ def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
 
 
 def _tasks(tasks: pa.Table, question: TaskQuestion) -> Iterator[dict[str, Any]]:
-    for record in records(unambiguous(tasks)):
+    shown = unambiguous(tasks)
+    images = question.among(shown.column_names).images
+    for record in records(shown, images):
+        pictures = [address(record.pop(name)) for name in images]
         if not isinstance(record.get("text"), str):
             record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in OURS)
-        if question != NO_QUESTION:
+        if pictures:
+            record["image"] = pictures[0]
+        if question.has_words:
             record["meta"] = {"question": question.in_words("accept", "reject")}
         yield record

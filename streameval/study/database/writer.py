@@ -88,7 +88,9 @@ def new_database(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
         with duckdb.connect() as connection:
             connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
             connection.execute("USE study")
+            connection.begin()  # one for all tables and comments: each alone would be written to the log, and synced
             yield connection
+            connection.commit()
             connection.execute("USE memory")
             connection.execute("DETACH study")
     except duckdb.Error as error:
@@ -141,9 +143,10 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict
 def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
     try:
         empty = pa.table({"column": pa.array([], kind)})
-        connection.register("se_empty", empty)
-        connection.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
-        ((column_type,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
+        with connection.cursor() as apart:  # an error would end the transaction that all tables are written in
+            apart.register("se_empty", empty)
+            apart.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
+            ((column_type,),) = apart.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
         return not str(column_type).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
     except (duckdb.Error, pa.ArrowException, NotImplementedError) as error:
         if (trouble := outside_trouble(error)) is not None:

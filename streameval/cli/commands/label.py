@@ -1,0 +1,73 @@
+"""`streameval label`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streameval.cli.options import EngineFlags, Flags, SeveralNames, Whole, flags_of
+from streameval.cli.output import Output, progress
+from streameval.cli.panels import TASKS
+from streameval.labelling.options import AskOptions
+from streameval.text import printable
+
+if TYPE_CHECKING:
+    from streameval.verbs.label import Served
+
+
+@flags_of(AskOptions, panel=TASKS)
+class AskFlags(Flags):
+    """What people are asked."""
+
+
+_ASKED = AskFlags()
+
+
+def label(
+    study: Path,
+    /,
+    *,
+    people: SeveralNames = None,
+    host: str = "127.0.0.1",
+    port: Whole = 8765,
+    overlap: str | None = None,
+    columns: str | None = None,
+    asked: AskFlags = _ASKED,
+    engine: EngineFlags = EngineFlags(),
+    output: Output = Output(),
+) -> None:
+    """Label in the browser, one person or many at once, until Ctrl-C; a question stops when it is answered.
+
+    Example: streameval label my-study
+    Example: streameval label my-study --people ann,ben --question "Do both mean the same?" --overlap 10%
+
+    Args:
+        study: Folder of the study.
+        people: Names, separated by commas; each gets a link of their own (default: you).
+        host: Address to listen at; other machines reach only one that they see, such as this machine's own.
+        port: Port to listen at; 0 takes any that is free.
+        overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
+            as before).
+        columns: The items' columns to show, as in select.
+    """
+    from streameval.verbs.label import label as verb
+
+    def served(where: Served) -> None:
+        output.event("served", people=list(where.people))
+        if not output.json:
+            links = [f"{name}: {link}" for name, link in where.people.items()]
+            first = f"Your own page, with the answer as it stands: {where.owner}"
+            last = "Whoever has a link can answer in that name. Ctrl-C ends it; the same command goes on."
+            print("\n".join(map(printable, [first, *links, last])), flush=True)
+
+    with progress("reading pages", output) as bar:
+        state = verb(
+            study, people=people or (), host=host, port=port, overlap=overlap, columns=columns,
+            engine=engine.create(), progress=bar, served=served, **asked.given(),
+        )  # fmt: skip
+    account = state.account
+    following = f"streameval evaluate {shlex.quote(str(study))}"
+    result = {"study": str(study), "account": dict(account), "next": following}
+    output.say(result, [f"{account['labelled']:,} of {account['planned']:,} planned items have a label.",
+                        f"Next: {following}"])  # fmt: skip

@@ -1,0 +1,68 @@
+"""How fast people label, from the times of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_BREAK = 300.0  # seconds: who answered nothing for longer was not at work
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast people label.
+
+    Attributes:
+        people (mapping of str to float): Answers in an hour of work, by name; only of those with two answers or more,
+            of different times and less than five minutes apart.
+        per_hour: Of one person on average; None where it cannot be told.
+    """
+
+    people: Mapping[str, float]
+    per_hour: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"people": dict(self.people), "per_hour": self.per_hour}
+
+    def left(self, tasks: int) -> float | None:
+        """Hours of one person's work that so many tasks take, or None."""
+        return tasks / self.per_hour if self.per_hour else None
+
+
+def pace_of(answers: Iterable[tuple[str, datetime | None]]) -> Pace:
+    """Pace of the people who gave answers, each with its time; breaks of more than five minutes are no work.
+
+    >>> at = [datetime(2026, 1, 1, 12, 0, second) for second in (0, 10, 20, 30)]
+    >>> pace_of([("ann", one) for one in at]).people
+    {'ann': 360.0}
+    """
+    times: dict[str, list[datetime]] = {}
+    for name, time in answers:
+        if time is not None:
+            times.setdefault(name, []).append(time)
+    work = {name: _work(sorted(given)) for name, given in times.items()}
+    people = {name: count / seconds * _HOUR for name, (count, seconds) in work.items() if seconds}
+    seconds = sum(one for _, one in work.values())
+    return Pace(people, sum(count for count, _ in work.values()) / seconds * _HOUR if seconds else None)
+
+
+def pace_of_rows(rows: pa.Table) -> Pace:
+    """Pace of those who gave the rows that name somebody and are an answer or a skip (`streameval.labelling.votes`)."""
+    spoken = rows.filter(pc.is_in(rows.column("state"), value_set=pa.array(["answer", "skip"])))
+    columns = (spoken.column(name).to_pylist() for name in ("annotator", "time"))
+    return pace_of((name, time) for name, time in zip(*columns, strict=True) if name)
+
+
+def _work(times: list[datetime]) -> tuple[int, float]:
+    """Answers that came less than five minutes after another, and the seconds between these."""
+    gaps = [(after - before).total_seconds() for before, after in pairwise(times)]
+    working = [gap for gap in gaps if gap <= _BREAK]
+    return len(working), sum(working)

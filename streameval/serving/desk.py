@@ -1,0 +1,110 @@
+"""Who is given which task: each to one person at a time, some on purpose to two, none twice to the same person.
+
+A task that was handed out is kept for whoever got it for some minutes, so that two people do not label the same item
+by accident. An answer counts whoever had the task meanwhile: nothing that a person did is thrown away.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+KEPT = 600.0
+"""Seconds that a task is kept for whoever got it."""
+
+AHEAD = 3
+"""Tasks that a page holds, so that the next one is there at once."""
+
+_TWICE = np.uint64(0x7365_7477_6963_6501)  # keeps the draw of tasks for two apart from every other draw of a seed
+
+
+def given_twice(tasks: Collection[int], share: float, seed: int) -> set[int]:
+    """Tasks that two people are given: each with probability `share`, whatever it shows and whoever has answered."""
+    from streameval.kernels.draw import draws
+
+    own = np.uint64(seed % 2**64) ^ _TWICE
+    return {task for task in tasks if float(draws(own ^ np.uint64(task), 1)[0]) / 2.0**64 < share}
+
+
+class Desk:
+    """Tasks, answers and who is at which task; every method is called by one thread at a time.
+
+    Attributes:
+        tasks: Numbers of tasks, in the order in which they are handed out.
+        answers (mapping of int to mapping): By task: what each person said last: "1", "0" or "skip".
+    """
+
+    def __init__(self, people: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self.tasks: dict[int, None] = {}
+        self.answers: dict[int, dict[str, str]] = {}
+        self._people, self._clock = people, clock
+        self._twice: set[int] = set()
+        self._open: dict[int, None] = {}
+        self._kept: dict[int, dict[tuple[str, str], float]] = {}
+
+    def add(self, tasks: Iterable[int], twice: Collection[int], closed: Collection[int]) -> None:
+        """Add tasks that are not there yet.
+
+        Args:
+            twice: Those that two people are given.
+            closed: Those that are answered elsewhere.
+        """
+        new = [task for task in tasks if task not in self.tasks]
+        self.tasks |= dict.fromkeys(new)
+        self._twice |= {*twice}
+        self._open |= {task: None for task in new if task not in closed and self._wanted(task) > 0}
+
+    def answered(self, person: str, task: int, answer: str) -> None:
+        """Take what a person said, and give back what was kept for them."""
+        self.answers.setdefault(task, {})[person] = answer
+        kept = self._kept.get(task, {})
+        for holder in [one for one in kept if one[0] == person]:
+            del kept[holder]
+        if self._wanted(task) <= 0:
+            self._open.pop(task, None)
+        elif task in self.tasks:
+            self._open[task] = None
+
+    def hand_out(self, person: str, tab: str) -> list[int]:
+        """Tasks for one page: what it has already and nobody has answered, and more up to `AHEAD`."""
+        mine, now = (person, tab), self._clock()
+        for task in [task for task, kept in self._kept.items() if all(end <= now for end in kept.values())]:
+            del self._kept[task]
+        given = [task for task in self._open if mine in self._kept.get(task, {})]
+        for task in self._open:
+            if len(given) >= AHEAD:
+                break
+            if task not in given and self._free(task, person, now):
+                given.append(task)
+        for task in given:
+            self._kept.setdefault(task, {})[mine] = now + KEPT
+        return given
+
+    def awaited(self, person: str) -> bool:
+        """Whether a task may come to a person later, as others have it now."""
+        return any(person not in self.answers.get(task, {}) for task in self._open)
+
+    @property
+    def open(self) -> int:
+        """How many tasks want an answer."""
+        return len(self._open)
+
+    def of(self, person: str) -> list[int]:
+        """Tasks that a person has answered, in the order in which they were first answered by anybody."""
+        return [task for task, said in self.answers.items() if person in said]
+
+    def _free(self, task: int, person: str, now: float) -> bool:
+        holders = {one for (one, _), end in self._kept.get(task, {}).items() if end > now}
+        said = self.answers.get(task, {})
+        return person not in said and person not in holders and len(holders) < self._wanted(task)
+
+    def _wanted(self, task: int) -> int:
+        """How many more people are to answer a task: a third one where two differ."""
+        said: Mapping[str, str] = self.answers.get(task, {})
+        wanted = 2 if task in self._twice else 1
+        votes = [one for one in said.values() if one != "skip"]
+        if wanted == 2 and len(votes) == 2 and len({*votes}) == 2:
+            wanted = 3
+        return min(wanted, len(self._people)) - len(said)

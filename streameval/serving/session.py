@@ -1,0 +1,309 @@
+"""People label a study together: what its pages ask, and what becomes of it, without anything of the network."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.errors import StreamevalError
+from streameval.kinds import kind_of
+from streameval.labelling.exports import TaskQuestion, unambiguous
+from streameval.labelling.exports.cells import records
+from streameval.labelling.exports.page import asked, cells_of
+from streameval.serving.desk import Desk, given_twice
+from streameval.serving.items import Access, planned_items
+from streameval.serving.links import Links
+from streameval.study import Study
+from streameval.study.answer_journal import IDENTITY, PageAnswer
+from streameval.study.judging import last_judging, tally_stored
+from streameval.study.tasks import in_order_of_draw
+
+_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+_LABELS = ("1", "0", "skip")
+_LONGEST_NOTE = 2_000
+_LATEST = timedelta(days=365)  # how long an answer may have waited in a browser
+_SHOWN_AGAIN = 20  # of one's own answers, after the page is loaded again
+_NOTES = 50
+
+ANSWERED = "That is enough: the question is answered, and nothing more is handed out. Thank you."
+DONE = "That was the last one. Thank you."
+WAIT = (
+    "Nothing to do just now: the last tasks are with others, or new ones are being drawn. This page goes on by itself."
+)
+
+
+class RefusedError(Exception):
+    """What a page sent cannot be meant."""
+
+
+@dataclass(frozen=True)
+class LatestEvaluation:
+    """Where the study stands by its last evaluation.
+
+    Attributes:
+        lines: What is proven so far, in sentences.
+        evaluation: Id of the evaluation; empty before there is one.
+        over: Why nothing more is handed out; empty where something is.
+        agreement: As `evaluate` gives it.
+        trouble: Why the last try failed; empty where it did not.
+        counted: How many answers of the page it knew.
+    """
+
+    lines: tuple[str, ...] = ("Nothing is known before there are answers.",)
+    evaluation: str = ""
+    over: str = ""
+    agreement: Mapping[str, Any] | None = None
+    trouble: str = ""
+    counted: int = -1
+
+
+class LabellingSession:
+    """One serving of a study.
+
+    Attributes:
+        links: Who takes part.
+        wanted: Set when there is something to look at: an answer, or no task that is open.
+    """
+
+    def __init__(self, folder: Study, links: Links, question: TaskQuestion, access: Access) -> None:
+        """Open the study for answers; errors as of `select`."""
+        self.links, self.wanted = links, threading.Event()
+        self._folder, self._access, self._share = folder, access, question.overlap
+        self._changing = threading.Lock()
+        self._desk = Desk(links.people)
+        self._standing, self._looked = LatestEvaluation(), -1
+        self._asked = question
+        with folder.changing():
+            self._journal = folder.labels.journal()
+        self._take_items()
+        for one in self._journal.lines:
+            self._desk.answered(one["annotator"], one["se_task"], one["label"])
+        self._ask_for_more()
+
+    def _take_items(self) -> None:
+        """Fetch what is planned by now, and put it on the desk."""
+        items = planned_items(self._folder, self._access)
+        plan, table = items.plan, items.fetched.table
+        names, _ = items.shown(self._access.columns)
+        stored = [one for one in self._folder.labels.sources() if one.identity != IDENTITY]
+        elsewhere = tally_stored(self._folder, plan, last_judging(self._folder), stored).answered if stored else None
+        numbers = table.column("se_task").to_pylist()
+        closed = (
+            {task for task, known in zip(numbers, elsewhere, strict=True) if known} if elsewhere is not None else set()
+        )
+        ranks = dict(zip(numbers, table.column("rank").to_pylist(), strict=True))
+        shown = unambiguous(table.select(["se_task", *names]))
+        order = in_order_of_draw(plan, table.column("se_task").to_numpy())
+        twice = given_twice(order, self._share, plan.seed) if self._share else set()
+        with self._changing:
+            self._plan, self._shown, self._ranks = plan, shown, ranks
+            self._row = {task: row for row, task in enumerate(numbers)}
+            self._names = [name for name in shown.column_names if name != "se_task"]
+            self._question = self._asked.among(self._names)
+            self._desk.add(order, twice, closed)
+
+    @property
+    def study(self) -> str:
+        """Id of the study, the same however it grows."""
+        return str(self._plan.study_ids[0])
+
+    @property
+    def answers(self) -> int:
+        """How many answers the page has taken, before and now."""
+        return len(self._journal.lines)
+
+    def start(self, person: str) -> dict[str, Any]:
+        """What a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
+        with self._changing:
+            last = self._desk.of(person)[-_SHOWN_AGAIN:]
+            said = {task: self._desk.answers[task][person] for task in last}
+        notes = {one["se_task"]: one["note"] for one in self._journal.lines if one["annotator"] == person}
+        mine = [[*task, said[task[0]], notes.get(task[0], "")] for task in self._cells(last)]
+        return {
+            "who": person,
+            "study": self.study,
+            "names": self._names,
+            "question": asked(self._question),
+            "mine": mine,
+        }
+
+    def work(self, person: str, message: Any) -> dict[str, Any]:
+        """Take answers, which are on the disk when this returns, and give tasks.
+
+        Args:
+            message: `tab` (id of the page) and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the
+                latter in milliseconds).
+
+        Raises:
+            RefusedError: It is not of this form.
+            OutsideError: The disk is full, and the like; then no answer was taken.
+        """
+        tab = _text(message, "tab", 64)
+        answers, refused = self._read(person, message)
+        for one in self._journal.add(answers):
+            with self._changing:
+                self._desk.answered(person, one.task, one.label)
+            self.wanted.set()
+        self._ask_for_more()
+        with self._changing:
+            over = self._standing.over
+            given = [] if over else self._desk.hand_out(person, tab)
+            waiting = self._desk.awaited(person) or (self._plan.questions and not over)
+            mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
+            done = len(self._desk.tasks) - self._desk.open
+        state = "open" if given else "answered" if over else "wait" if waiting else "done"
+        return {
+            "kept": [one.id for one in answers], "refused": refused, "state": state, "tasks": self._cells(given),
+            "message": {"answered": over, "wait": WAIT, "done": DONE}.get(state, ""),
+            "counts": {"mine": mine, "open": open_tasks, "done": done},
+        }  # fmt: skip
+
+    def owner(self) -> dict[str, Any]:
+        """What the owner's page shows."""
+        from streameval.labelling.pace import pace_of
+
+        lines, standing = list(self._journal.lines), self._standing
+        with self._changing:
+            open_tasks, planned = self._desk.open, len(self._desk.tasks)
+        pace = pace_of([(one["annotator"], datetime.fromisoformat(one["time"])) for one in lines])
+        kinds = Counter((one["annotator"], one["label"] == "skip") for one in lines)
+        last = {one["annotator"]: one["time"] for one in lines}
+        agree = (standing.agreement or {}).get("annotators", {})
+        people = [
+            {"name": name, "answers": kinds[name, False], "skips": kinds[name, True], "last": last.get(name),
+             "per_hour": pace.people.get(name), "agrees": agree.get(name, {}).get("percent"),
+             "link": f"/#{self.links.token(name)}" if name in self.links.people else ""}
+            for name in dict.fromkeys([*self.links.people, *last])
+        ]  # fmt: skip
+        notes = [{key: one[key] for key in ("annotator", "se_task", "rank", "note")} for one in lines if one["note"]]
+        whole = {key: (standing.agreement or {}).get(key) for key in ("items", "percent", "alpha")}
+        return {
+            "study": self._folder.folder.resolve().name, "question": self._question.text, "people": people,
+            "open": open_tasks, "planned": planned, "answers": len(lines), "left_hours": pace.left(open_tasks),
+            "lines": standing.lines, "over": standing.over, "evaluation": standing.evaluation, "overlap": self._share,
+            "agreement": whole, "trouble": standing.trouble, "notes": notes[-_NOTES:],
+            "report": f"/report/{self.links.report}" if standing.evaluation else "",
+        }  # fmt: skip
+
+    def report(self) -> str:
+        """The report of the last evaluation, as HTML."""
+        return (self._folder.folder / "report.html").read_text(encoding="utf-8")
+
+    def look(self) -> None:
+        """Stop handing out as soon as the answers on the disk are enough; draw a question's next round when it is due.
+
+        Nothing is written before that is so, so that this may follow every few answers.
+        """
+        self.wanted.clear()
+        with self._telling():
+            counted = self.answers
+            if self._plan.questions and counted != self._looked and not self._standing.over:
+                if kind_of(self._folder.folder).answered(self._folder, self._plan):
+                    self._become(over=ANSWERED)
+                self._looked = counted
+            if self._standing.over or not self._desk.open:
+                self._bring_up_to_date()
+
+    def refresh(self) -> None:
+        """Evaluate what is on the disk, and draw the next round of a question where it is due."""
+        with self._telling():
+            self._bring_up_to_date()
+
+    def _bring_up_to_date(self) -> None:
+        counted = self.answers
+        if counted and counted != self._standing.counted:
+            self._evaluate(counted)
+        if self._plan.questions and not self._standing.over and not self._desk.open:
+            self._next_round()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Whatever fails, people go on labelling, and the owner's page says it."""
+        try:
+            yield
+        except StreamevalError as error:
+            self._become(trouble=error.what)
+        except Exception as error:
+            self._become(trouble=f"{type(error).__name__}: {error}")
+
+    def _become(self, **what: Any) -> None:
+        with self._changing:
+            self._standing = replace(self._standing, **what)
+
+    def close(self) -> None:
+        """Let others serve the study."""
+        self._journal.close()
+
+    def _evaluate(self, counted: int) -> None:
+        folder = self._folder
+        kind, judging = kind_of(folder.folder), last_judging(folder)
+        given = {name: getattr(judging, name) for name in ("vote", "prefer", "label_error")}
+        with folder.changing():
+            found = kind.evaluate(
+                folder, [], {key: one for key, one in given.items() if key in kind.accepts("evaluate")}
+            )
+        plan = folder.plan()
+        standing = kind.standing(str(folder.folder), folder.folder.resolve().name, plan, found)
+        over = ANSWERED if plan.questions and found.summary["outcome"] != "open" else ""
+        lines = tuple(filter(None, (standing.head, standing.verdict)))
+        with self._changing:
+            self._standing = LatestEvaluation(lines, found.evaluation_id, over, found.summary["agreement"], "", counted)
+
+    def _next_round(self) -> None:
+        before = self._plan.table.num_rows
+        self._take_items()
+        if self._plan.table.num_rows == before:  # the budget is spent, or nothing is left to ask
+            self._become(over=DONE)
+
+    def _ask_for_more(self) -> None:
+        if not self._desk.open and not self._standing.over:
+            self.wanted.set()
+
+    def _cells(self, tasks: Sequence[int]) -> list[list[Any]]:
+        """Tasks as the page shows them: their number, and a text for each column."""
+        if not tasks:
+            return []
+        shown, question = self._shown.take(pa.array([self._row[task] for task in tasks])), self._question
+        return [[record["se_task"], cells_of(record, self._names, question)]
+                for record in records(shown, question.images)]  # fmt: skip
+
+    def _read(self, person: str, message: Mapping[str, Any]) -> tuple[list[PageAnswer], list[list[str]]]:
+        """Answers of a message, and ids of those that are about no task of this study, with why."""
+        now, read, refused = datetime.now(UTC), [], []
+        answers = message.get("answers")
+        if not isinstance(answers, list) or len(answers) > 50:
+            raise RefusedError("answers are a list of 50 at most")
+        for one in answers:
+            name, label, note = _text(one, "id", 64), _text(one, "answer", 4), _text(one, "note", _LONGEST_NOTE)
+            task, ago, took = (_number(one, key) for key in ("task", "ago", "took"))
+            if not _ID.fullmatch(name) or label not in _LABELS:
+                raise RefusedError("an answer has an id, and is 1, 0 or skip")
+            rank = self._ranks.get(int(task))
+            if rank is None:
+                refused.append([name, f"Task {int(task)} is none of this study."])
+                continue
+            when = now - min(timedelta(milliseconds=ago), _LATEST)
+            read.append(PageAnswer(name, self._plan.plan_id, int(task), rank, label, person, when, note, took / 1000))
+        return read, refused
+
+
+def _text(given: Any, name: str, most: int) -> str:
+    value = given.get(name, "") if isinstance(given, dict) else None
+    if not isinstance(value, str) or len(value) > most:
+        raise RefusedError(f"{name} is a text of at most {most:,} characters")
+    return value
+
+
+def _number(given: Mapping[str, Any], name: str) -> float:
+    value = given.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2**53:
+        raise RefusedError(f"{name} is a number that is not negative")
+    return value

@@ -1,0 +1,166 @@
+"""Answers as they are given, one after another, in votes/page.jsonl of a study.
+
+Each line is one answer, as JSON that any program reads and `evaluate --labels` too; the last key is a checksum of what
+stands before it. Lines are only ever appended, and are on the disk before the answer is acknowledged. A line that has
+no end was never acknowledged: readers pass it over, and the next writer takes it away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.errors import OutsideError, outside_trouble
+from streameval.labelling.votes import SCHEMA
+from streameval.process.system import sync
+from streameval.stores import atomic
+from streameval.stores.locks import lock
+from streameval.stores.own_files import UNUSABLE, unusable
+
+NAME, IDENTITY = "page.jsonl", "page"
+_RESTORE = "restore the file, or take the damaged line out of it"
+_VALUES = {"1": 1.0, "0": 0.0}
+
+
+@dataclass(frozen=True)
+class PageAnswer:
+    """What one person said of one task.
+
+    Attributes:
+        id: Of the answer: the same sent again counts once.
+        label: "1", "0" or "skip"; of a judge also a probability.
+        took: Seconds that the task was on the screen.
+    """
+
+    id: str
+    study: str
+    task: int
+    rank: int
+    label: str
+    annotator: str
+    time: datetime
+    note: str = ""
+    took: float = 0.0
+
+
+def _line(answer: PageAnswer, given: int) -> bytes:
+    plain = {"se_study": answer.study, "se_task": answer.task, "rank": answer.rank, "label": answer.label,
+             "annotator": answer.annotator, "time": answer.time.isoformat(), "note": answer.note,
+             "took": round(answer.took, 1), "id": answer.id, "given": given}  # fmt: skip
+    text = json.dumps(plain, ensure_ascii=False)[:-1]
+    return f'{text}, "crc": {_sum(text)}}}\n'.encode("utf-8", "replace")
+
+
+def _sum(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "replace"))
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Answers in the order in which they came; a `StudyError` for a damaged line."""
+    try:
+        return list(_lines(path.read_bytes()))
+    except FileNotFoundError:
+        return []
+    except UNUSABLE as error:
+        raise unusable(path, error, _RESTORE) from error
+
+
+def _lines(content: bytes) -> Iterator[dict[str, Any]]:
+    whole = content[: content.rfind(b"\n") + 1].decode()
+    for number, line in enumerate(whole.split("\n")[:-1], 1):
+        text, mark, rest = line.rpartition(', "crc": ')
+        if not mark or rest != f"{_sum(text)}}}":
+            raise ValueError(f"line {number:,} is not as it was written")
+        yield json.loads(text + "}")
+
+
+def votes_of(lines: Sequence[dict[str, Any]]) -> pa.Table:
+    """Answers as votes: columns of `streameval.labelling.votes.SCHEMA`."""
+    rows = [
+        {"rank": one["rank"], "value": _VALUES.get(one["label"]), "annotator": one["annotator"],
+         "state": "answer" if one["label"] in _VALUES else "skip", "time": datetime.fromisoformat(one["time"]),
+         "row": number, "line": number, "task": one["se_task"], "ours": True}
+        for number, one in enumerate(lines, 1)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+class Journal:
+    """The answers of a study, to be added to by one process at a time, from any of its threads.
+
+    Attributes:
+        lines: All answers so far, in the order in which they came.
+    """
+
+    def __init__(self, folder: Path, given: int, name: str = NAME) -> None:
+        """Open it for adding.
+
+        Args:
+            folder: `votes/` of a study.
+            given: Number of the source, where these are its first answers.
+            name: Of the file.
+
+        Raises:
+            OutsideError: Another process adds to it.
+            StudyError: It is damaged.
+        """
+        self._path = folder / name
+        atomic.make_folder(folder)
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        if lock(self._file) == "busy":
+            os.close(self._file)
+            raise OutsideError(f"{self._path}: another command adds answers to it", "wait for it, or end it")
+        sync(str(folder))
+        self.lines = read_lines(self._path)
+        self._ids = {(one["annotator"], one["id"]) for one in self.lines}
+        self._given = self.lines[0]["given"] if self.lines else given
+        content = self._path.read_bytes()
+        self._length = content.rfind(b"\n") + 1
+        os.ftruncate(self._file, self._length)
+        self._one_at_a_time = threading.Lock()
+
+    def add(self, answers: Sequence[PageAnswer]) -> list[PageAnswer]:
+        """Put answers on the disk; all of them, or an error and none.
+
+        Returns:
+            list of PageAnswer: Those that are new; the others were there already.
+
+        Raises:
+            OutsideError: Full disk and the like.
+        """
+        with self._one_at_a_time:
+            new = list({(one.annotator, one.id): one for one in answers
+                        if (one.annotator, one.id) not in self._ids}.values())  # fmt: skip
+            if not new:
+                return []
+            content = b"".join(_line(one, self._given) for one in new)
+            self._write(content)
+            self._length += len(content)
+            self._ids |= {(one.annotator, one.id) for one in new}
+            self.lines += _lines(content)
+            return new
+
+    def _write(self, content: bytes) -> None:
+        try:
+            left = memoryview(content)
+            while left:
+                left = left[os.write(self._file, left) :]
+            os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, self._length)
+            raise outside_trouble(error, self._path) or error from error
+
+    def close(self) -> None:
+        """Let another process add to it; again does nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

@@ -1,0 +1,129 @@
+"""Label: people label in the browser, one or many at once, and stop when the question is answered."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from streameval.engines import Engine
+from streameval.errors import InputError, installed_by
+from streameval.judges.classes import awaits_judge
+from streameval.kinds import kind_of
+from streameval.labelling.options import AskOptions
+from streameval.options import listed, split, takes
+from streameval.progress import Progress, silent
+from streameval.serving.items import Access, planned_items
+from streameval.serving.links import Links, links_of
+from streameval.stores import atomic
+from streameval.study import Study
+from streameval.study.asked import question_file, question_of
+from streameval.study.progress import LabellingProgress
+
+PORT = 8765
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where a study is served.
+
+    Attributes:
+        owner: Address of the owner's page.
+        people: Address for each person, by name.
+    """
+
+    owner: str
+    people: dict[str, str]
+
+
+def _unsaid(where: Served) -> None:
+    """Say nothing."""
+
+
+@takes(AskOptions)
+def label(
+    study: str | os.PathLike[str],
+    *,
+    people: str | Sequence[str] = (),
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    overlap: str | float | None = None,
+    columns: str | Sequence[str] | None = None,
+    ranking: Any = None,
+    engine: Engine | str = "local",
+    progress: Progress = silent,
+    served: Callable[[Served], None] = _unsaid,
+    **asked: Any,
+) -> LabellingProgress:
+    """Serve the labelling page of a study until Ctrl-C; every answer is in the study before it is acknowledged.
+
+    The study is evaluated every half minute. Rounds of a question come by themselves; answers to it are looked at as
+    they come, and once it is answered nothing more is handed out.
+
+    Args:
+        people: Their names; each gets a link of their own, the same whenever the study is served. By default you.
+        host: Address to listen at. Others than this machine reach it only where one is named that they see.
+        port: 0 takes any that is free.
+        overlap: Share of the tasks, as 0.1 or "10%", that two people are given, drawn at random, so that it is measured
+            how far they agree; a third decides where they differ, if there is one. Kept in the study; by default as
+            before, and at first none.
+        columns, ranking, engine, progress: As of `select`.
+        served: Is told where, once it is.
+        asked: `question`, `positive`, `negative`, `guidelines`, `image`: see `streameval.labelling.options.AskOptions`.
+
+    Returns:
+        LabellingProgress: How far the labelling has come, as of `labels`.
+
+    Raises:
+        InputError: A name, an address or a share that cannot be; errors as of `select`.
+        OutsideError: The study is served already.
+    """
+    try:
+        from streameval.serving.serve import bound, serve
+        from streameval.serving.session import LabellingSession
+    except ModuleNotFoundError as error:
+        raise InputError("label needs Starlette and uvicorn", installed_by("label")) from error
+    (options,) = split([AskOptions], asked, "label")
+    folder = Study(Path(study))
+    if awaits_judge(folder.plan()):
+        raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
+                         f"streameval select {folder.folder} --export FILE")  # fmt: skip
+    names = listed(people) or (getpass.getuser(),)
+    access = Access(ranking, columns, engine, progress)
+    shown, _ = planned_items(folder, access).shown(columns)
+    question = question_of(folder, options, shown)
+    if overlap is not None:
+        question = replace(question, overlap=share_of(overlap, len(names)))
+    atomic.write_all(question_file(folder, question))
+    links = links_of(folder.folder, names)
+    with bound(host, port) as listening:
+        session = LabellingSession(folder, links, question, access)
+        where = _addresses(links, host, listening.getsockname()[1])
+        serve(session, listening, lambda: served(where))
+    return kind_of(folder.folder).progress(folder)
+
+
+def share_of(overlap: str | float, people: int) -> float:
+    """Read a share of the tasks.
+
+    >>> share_of("10%", 2), share_of(0.25, 3)
+    (0.1, 0.25)
+    """
+    text = str(overlap).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(f"--overlap is '{text}', and no share of the tasks", "such as 10% or 0.1")
+    if share and people < 2:
+        raise InputError("an overlap needs two people or more", "--people ann,ben")
+    return share
+
+
+def _addresses(links: Links, host: str, port: int) -> Served:
+    base = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    return Served(f"{base}owner#{links.owner}", {name: f"{base}#{links.token(name)}" for name in links.people})
