@@ -31,7 +31,7 @@ def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
 
 
 @vector_kernel
-def _log_positive(mu: float, at: tuple[float, float, float], stake: float, root: float) -> float:
+def log_positive(mu: float, at: tuple[float, float, float], stake: float, root: float) -> float:
     """Log of f at the best stake for (y, π, q), without cancellation; π < 1."""
     y, rate, q = at
     if y * (1 + rate * q) < 1:
@@ -50,7 +50,7 @@ def _gain(rate: float, weight: Weight, q: float, untaken: float, negative: float
     if negative > 0:
         gain += negative * math.log1p((1 - rate) * stake)
     if positive > 0:
-        gain += positive * _log_positive(weight[0], (y, rate, q), stake, root)
+        gain += positive * log_positive(weight[0], (y, rate, q), stake, root)
     return gain
 
 
@@ -114,8 +114,8 @@ def chained(
     low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
     stakes = low[0], high[0]
     weights = (
-        math.log1p((1 - judged) * low[0]) - _log_positive(weight[0], (y, judged, p_low), *low),
-        math.log1p((1 - judged) * high[0]) - _log_positive(weight[0], (y, judged, p_high), *high),
+        math.log1p((1 - judged) * low[0]) - log_positive(weight[0], (y, judged, p_low), *low),
+        math.log1p((1 - judged) * high[0]) - log_positive(weight[0], (y, judged, p_high), *high),
     )
     thetas = (weights[0], -math.expm1(-weights[0])), (weights[1], -math.expm1(-weights[1]))
     swap = 1 if weights[0] > weights[1] else 0
@@ -173,4 +173,4 @@ def add_block(
             table[row, m] += negative * math.log1p((1 - rate) * table[STAKE, m])
         for m in range(live if positive > 0 else 0):
             at = table[EPSILON, m] / rate, rate, q
-            table[row, m] += positive * _log_positive(table[MU, m], at, table[STAKE, m], table[ROOT, m])
+            table[row, m] += positive * log_positive(table[MU, m], at, table[STAKE, m], table[ROOT, m])

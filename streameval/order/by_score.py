@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError
+from streameval.order.finer_bins import OrderWords
 from streameval.order.locate import least_memory, locate
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys, ScoreOrder, order_of, widest
@@ -104,6 +105,14 @@ class ByScore:
         """Find the stored positions of wanted ranks; raises what `order.locate` does."""
         scan = self.scan_for(wanted)
         return locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, checkpoints)
+
+    def places(
+        self, wanted: Int64Array, progress: Progress = silent, checkpoints: Checkpoints | None = None
+    ) -> OrderWords:
+        """Find the words of the items at wanted ranks; raises what `order.locate` does."""
+        items = self.locate(wanted, progress, checkpoints)
+        hashes = self.scan_all(1).tie_hashes(items.position)
+        return OrderWords(items.keys.key, items.keys.low, hashes, items.position.view(np.uint64))
 
     def scan(self, wanted: Int64Array, scans: Scans, shard: Shard, progress: Progress = silent) -> ScanState:
         """Do one share of every scan, as far as the other shares allow; its partials are saved in `Scans.folder`.

@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import StudyError
-from streameval.order.partials import Engine, Partial, Task, merged
-from streameval.order.run_threads import Scanning, Threads
-from streameval.order.scan import Scan
+from streameval.order.partials import SUM, Engine, Partial, Task, merged
+from streameval.order.run_threads import Scannable, Scanning, Threads
 from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
 from streameval.parquet.own_tables import read_table
@@ -50,14 +49,26 @@ class Scans:
     engine: Engine = field(default_factory=Threads)
 
 
-class CheckpointTask(Task[Scan], Protocol):
+class Shared(Scannable, Protocol):
+    """What is read in shares, each in some threads."""
+
+    @property
+    def threads(self) -> int:
+        """Readers at work at once on this machine."""
+
+
+R = TypeVar("R", bound=Shared)
+R_contra = TypeVar("R_contra", bound=Shared, contravariant=True)
+
+
+class CheckpointTask(Task[R_contra], Protocol):
     """A task whose partials can be found again."""
 
     @property
     def digest(self) -> str:
         """Hash of all that decides its partials, besides the list."""
 
-    def units(self, scan: Scan) -> Int64Array:
+    def units(self, scan: R_contra) -> Int64Array:
         """Row groups that it needs."""
 
 
@@ -87,8 +98,11 @@ class _Saved:
     shards: int
 
     def load(self) -> Partial:
-        table = read_table(self.path, _REMOVE, self.path.parents[1]).table
-        return Partial(self.units, self.missing, {name: table.column(name).to_numpy() for name in table.column_names})
+        read = read_table(self.path, _REMOVE, self.path.parents[1])
+        columns = {name: read.table.column(name).to_numpy() for name in read.table.column_names}
+        if SUM in read.facts:
+            columns[SUM] = np.array(read.facts[SUM], dtype=np.int64)
+        return Partial(self.units, self.missing, columns)
 
 
 @dataclass
@@ -114,7 +128,7 @@ class Checkpoints:
     _shards: int = 1
     _unsaved: dict[str, Partial] = field(default_factory=dict)
 
-    def run(self, scan: Scan, task: CheckpointTask, progress: Progress) -> Partial:
+    def run(self, scan: R, task: CheckpointTask[R], progress: Progress) -> Partial:
         """Return the partial of all row groups, reading those that no saved partial covers.
 
         Raises `UnfinishedError` where other shards have some of them to read.
@@ -143,7 +157,7 @@ class Checkpoints:
             raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
         return merged(parts)
 
-    def _mine(self, scan: Scan, task: CheckpointTask, needed: Int64Array, left: Int64Array) -> Int64Array:
+    def _mine(self, scan: R, task: CheckpointTask[R], needed: Int64Array, left: Int64Array) -> Int64Array:
         """Row groups to read here."""
         if isinstance(task, Sampling):  # so small that waiting for others would take longer
             return left
@@ -152,7 +166,7 @@ class Checkpoints:
             return share
         return left if self._shards == 1 else left[:0]
 
-    def _state(self, scan: Scan, task: CheckpointTask, needed: Int64Array, left: Int64Array) -> ScanState:
+    def _state(self, scan: R, task: CheckpointTask[R], needed: Int64Array, left: Int64Array) -> ScanState:
         count = max(self._shards, self.shard.count if self.shard is not None else 1)
         missing = np.unique(_shard_of(scan, count)[left])
         shards = tuple(Shard(index, count) for index in missing.tolist())
@@ -169,8 +183,12 @@ class Checkpoints:
         files = {}
         for name, partial in self._unsaved.items():
             if partial.units.size:
-                table = pa.table({column: pa.array(values) for column, values in partial.columns.items()})
+                columns = dict(partial.columns)
+                # a count beside rows is short, and not as long as they are
+                count = {SUM: columns.pop(SUM).tolist()} if SUM in columns and len(columns) > 1 else {}
+                table = pa.table({column: pa.array(values) for column, values in columns.items()})
                 facts = {
+                    **count,
                     "units": partial.units.tolist(),
                     "missing": partial.missing,
                     "shards": self.shard.count if self.shard is not None else 1,
@@ -219,7 +237,7 @@ def _covered(kept: list[_Saved]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *(one.units for one in kept)])
 
 
-def _shard_of(scan: Scan, count: int) -> Int64Array:
+def _shard_of(scan: Shared, count: int) -> Int64Array:
     """Shard of each row group, from 1 to `count`."""
     return 1 + share_of([unit.rows for unit in scan.units], count)
 

@@ -13,6 +13,7 @@ from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys
 from streameval.rows.units import Unit
+from streameval.text import those_with
 
 _BLOCK = 1 << 16  # rows whose keys fit a cache
 
@@ -53,7 +54,8 @@ def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
         count += int(np.count_nonzero(before | same))
     if missing and order.options.nan == "refuse":
         raise InputError(
-            f"{unit.file}: {missing:,} scores are null or NaN", "--nan=last puts such items behind all others"
+            f"{unit.place}: {those_with(missing, 'item')} no {order.score} (null or NaN)",
+            "every item needs a score, or put these last with --nan=last",
         )
     return count
 

@@ -77,7 +77,7 @@ def locate(
     early_candidates = _early_candidates(search, sample, int(limit_bytes))
     _count(search, early_candidates)
     if search.missing and nan == "refuse":
-        raise _missing(scan, search.missing)
+        raise missing_scores(scan, search.missing)
     while (search.counts - search.skipped_counts).sum() > search.most_candidates:
         wide = LOW if scan.order.kind == "decimal" else HASH
         before = search.stages[-1]
@@ -87,7 +87,8 @@ def locate(
     return select_candidates(search, _collect(search) if kept is None else kept)
 
 
-def _missing(scan: Scan, count: int) -> InputError:
+def missing_scores(scan: Scan, count: int) -> InputError:
+    """Make the error of items without a score."""
     places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",

@@ -123,6 +123,8 @@ def _is_data(name: str) -> bool:
 
 def _folder(path: str, file_order: str | None) -> list[DataFile]:
     _refuse_table_formats(path)
+    if all(os.path.isfile(os.path.join(path, name)) for name in ("plan.json", "plan.parquet")):
+        raise InputError(f"{path}: a study, and no ranking", "name the files that it was planned of")
     return _named(path, sorted(filter(_is_parquet, below(path))), file_order)
 
 

@@ -42,10 +42,24 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
         raise InputError("this study holds a copy of its ranking, so none is to be given", "leave out ranking=")
     if source is None:
         raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
-    opened = open_ranking(source, RankingOptions.of(plan))
+    opened = _open(source, plan)
     if opened.fingerprint != plan.ranking["fingerprint"]:
         raise StudyError(
             f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
             "the files have changed since; plan the new list into a new study",
         )
     return opened
+
+
+def _open(source: Any, plan: Plan) -> Ranking:
+    """Open one list; where a plan is of two lists, the rows of both."""
+    options = RankingOptions.of(plan)
+    if "against" not in plan.location:
+        return open_ranking(source, options)
+    from streameval.rows.two_tables import TwoTables
+
+    both = (source, plan.location["against"]) if plan.location["against"] is not None else source
+    if not isinstance(both, tuple) or len(both) != 2:
+        raise StudyError("this study compares two lists, which were tables in memory",
+                         "give both again in Python, with ranking=(b, a)")  # fmt: skip
+    return Ranking(TwoTables(*(open_rows(one, options) for one in both)), options)

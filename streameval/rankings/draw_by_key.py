@@ -33,9 +33,14 @@ def below(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray])
         rates: Last rank of each block, and the probability of its ranks; 1 draws any hash.
     """
     ends, rate = rates
-    limit = np.minimum(np.floor(rate * 2.0**64), 2.0**64 - 2048).astype(np.uint64)  # the largest float below 2⁶⁴
+    limit = limits(rate)
     block = np.searchsorted(ends, np.arange(first, first + hashes.size))
     return np.flatnonzero((hashes < limit[block]) | (rate[block] >= 1))
+
+
+def limits(rate: FloatArray) -> UInt64Array:
+    """What a hash has to be less than to be drawn with some probabilities, those of 1 apart: floor(rate · 2⁶⁴)."""
+    return np.minimum(np.floor(rate * 2.0**64), 2.0**64 - 2048).astype(np.uint64)  # the largest float below 2⁶⁴
 
 
 def draw_by_key(

@@ -60,7 +60,7 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
         lists = listed(ranking, np.array([[1, last_rank]]))
         return _ranked(items, (table for ranks in lists for table in items.read_ranks(ranks)))
     if order == "storage":
-        kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
+        kept = _gathered(_kept(ranking.order, ranking.order.places(np.array([last_rank])), "ties"), last_rank)
         return FirstItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
     return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
@@ -88,7 +88,7 @@ def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, li
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
     spill = ItemSpill(folder, items.schema, files)
     with spill:
-        for words, interval in _gathered(_kept(order, _places(order, ends), "all"), last_rank):
+        for words, interval in _gathered(_kept(order, order.places(ends), "all"), last_rank):
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
@@ -103,13 +103,6 @@ def _sample(n_rows: int) -> Int64Array:
     starts = np.linspace(0, n_rows - 1, _SAMPLE_PLACES).astype(np.int64)
     positions = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
     return positions[positions < n_rows]
-
-
-def _places(order: ByScore, ranks: Int64Array) -> OrderWords:
-    """Words of the items at some ranks."""
-    scan, items = order.scan_for(ranks), order.locate(ranks)
-    hashes = scan.tie_hashes(items.position)
-    return OrderWords(items.keys.key, items.keys.low, hashes, items.position.view(np.uint64))
 
 
 def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[OrderWords, Int64Array]]:

@@ -20,15 +20,15 @@ class RankingOptions:
     of the ranking.
     """
 
-    score: str | None = option(None, "Column whose order is the ranking, largest first, whatever the storage order.")
+    score: str | None = option(None, "Column whose order is the ranking, largest first.")
     ascending: bool = option(False, "Small scores come first.")
     key: tuple[str, ...] = option(
         (),
-        "Columns, separated by commas, whose hash breaks ties in score.",
+        "Columns (a,b) whose hash breaks ties in score.",
     )
     nan: Literal["refuse", "last"] = option(
         "refuse",
-        "Scores that are null or NaN. plan refuses nulls that footers count; NaN is seen only by select.",
+        "What is done with scores that are null or NaN.",
     )
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."

@@ -1,0 +1,143 @@
+"""Two rankings of the same items, what tells items apart, and what is to be drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.order.by_score import by_score
+from streameval.order.tie_hashes import check_key
+from streameval.rankings.ranking import Ranking
+from streameval.typing import FloatArray, Int64Array, UInt64Array
+
+
+@dataclass(frozen=True)
+class ScoreCutoffs:
+    """Cutoffs at scores: a top is all items with this score of a cutoff, or a better one.
+
+    Attributes:
+        a, b (sequences of length m): As typed, from the best to the worst, of A and of B.
+    """
+
+    a: Sequence[Any]
+    b: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class PairedDraw:
+    """What is drawn.
+
+    Attributes:
+        cutoffs (int64 array, strictly increasing, shape (m,), or ScoreCutoffs): Ranks, where one beyond a
+            list stands for all of it.
+        rates (float64 array, shape (m,)): With which items are drawn that gain or lose at each cutoff, at most.
+        seed: Of the hash that draws; it may not be known before both orders are fixed.
+        known (uint64 array, rising): Hashes by this seed of items that were labelled before there was one: they are
+            drawn wherever they gain or lose.
+    """
+
+    cutoffs: Int64Array | ScoreCutoffs
+    rates: FloatArray
+    seed: int
+    known: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def __post_init__(self) -> None:
+        """Check that there is a rate in [0, 1] for every cutoff, and that ranks increase from 1 on."""
+        at = self.cutoffs
+        sizes = {len(at.a), len(at.b)} if isinstance(at, ScoreCutoffs) else {len(at)}
+        if sizes != {len(self.rates)} or sizes == {0}:
+            raise InputError(f"there are {len(self.rates)} rates for {' and '.join(map(str, sizes))} cutoffs")
+        if not np.all((self.rates >= 0) & (self.rates <= 1)):
+            raise InputError("a rate of drawing lies outside [0, 1]")
+        if not isinstance(at, ScoreCutoffs) and (at[0] < 1 or np.any(np.diff(at) <= 0)):
+            raise InputError("cutoffs have to increase from 1 on", "give each once, the smallest first")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Rankings A and B.
+
+    Attributes:
+        key: KeptColumns that tell items apart, the same in both.
+        judge: Column that predicts labels, 0 or 1 or a probability, which counts as 1 from 0.5 on; null counts as 0.
+    """
+
+    a: Ranking
+    b: Ranking
+    key: tuple[str, ...]
+    judge: str | None = None
+
+    def checked(self) -> Pair:
+        """The same with ties of both orders broken by the hash of the key; an `InputError` where that cannot be.
+
+        Otherwise ties alone would be gains and losses.
+        """
+        if not self.key:
+            raise InputError("no column is named that tells items apart", "name it with --key ID")
+        for ranking in (self.a, self.b):
+            _check_columns(ranking, self.key, self.judge)
+        for name in self.key:
+            mine, theirs = (plain_type(one, name) for one in (self.a, self.b))
+            if _family(mine) != _family(theirs):
+                raise InputError(
+                    f"key column '{name}' is {mine} in {self.a.rows.name} and {theirs} in {self.b.rows.name}: "
+                    "no item would be found in both",
+                    "cast one of them",
+                )
+        return replace(self, a=_tied_by(self.a, self.key), b=_tied_by(self.b, self.key))
+
+    def key_types(self) -> pa.Schema:
+        """Types of the key columns as they are returned: those of A."""
+        return pa.schema([(name, plain_type(self.a, name)) for name in self.key])
+
+
+def plain_type(ranking: Ranking, column: str) -> pa.DataType:
+    """The type in which a key is returned: int64, or uint64 where it is stored so, float64, or text."""
+    kinds = [_plain(kind) for _, kind in ranking.rows.types(column)]
+    for (place, stored), kind in zip(ranking.rows.types(column), kinds, strict=True):
+        if kind != kinds[0]:
+            raise InputError(f"{place}: key column '{column}' is {stored}, and {kinds[0]} in other files")
+    return kinds[0]
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_integer(kind):
+        return pa.uint64() if kind == pa.uint64() else pa.int64()
+    return pa.float64() if pa.types.is_floating(kind) else pa.large_string()
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types of one family have the same hashes for the same values."""
+    return "whole numbers" if pa.types.is_integer(kind) else str(kind)
+
+
+def _check_columns(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> None:
+    columns, where = ranking.columns(), ranking.rows.name
+    for name in (*key, *([judge] if judge else [])):
+        if name not in columns:
+            raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
+    for name in key:
+        for place, kind in ranking.rows.types(name):
+            check_key(kind, name, place)
+    for place, kind in ranking.rows.types(judge) if judge else ():
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise InputError(f"{place}: judge column '{judge}' is {kind}", "it holds 0 and 1, or probabilities")
+
+
+def _tied_by(ranking: Ranking, key: tuple[str, ...]) -> Ranking:
+    order = ranking.order
+    if order is None or order.options.key == key:
+        return ranking
+    if order.options.key:
+        raise InputError(
+            f"{ranking.rows.name}: ties are broken by {', '.join(order.options.key)}, not by {', '.join(key)}",
+            "equal scores have to be ordered by one hash of the item in both rankings: leave --key of the order out",
+        )
+    options = replace(ranking.options, key=key)
+    return Ranking(ranking.rows, options, by_score(ranking.rows, options))

@@ -1,0 +1,86 @@
+"""The rows of two lists as those of one: first those of the one, then those of the other; columns that both have."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.parquet.account import Forecast, total
+from streameval.progress import Progress, silent
+from streameval.rows import Rows, Taken
+from streameval.typing import Int64Array
+
+
+@dataclass(frozen=True)
+class TwoTables(Rows):
+    """Two lists of rows, one after the other."""
+
+    first: Rows
+    second: Rows
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of both."""
+        return self.first.n_rows + self.second.n_rows
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever one of them does."""
+        both = f"{self.first.fingerprint} {self.second.fingerprint}"
+        return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+    @cached_property
+    def schema(self) -> pa.Schema:  # type: ignore[override]
+        """Columns that both have, of the type that they have in the first."""
+        there = self.second.schema.names
+        return pa.schema([field for field in self.first.schema if field.name in there])
+
+    @property
+    def name(self) -> str:
+        """Both places, for messages."""
+        return f"{self.first.name} and {self.second.name}"
+
+    @property
+    def source(self) -> Sequence[str] | None:
+        """None: a plan names both places."""
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """What the rows are."""
+        files = sum(int(one.facts().get("files", 0)) for one in (self.first, self.second))
+        return {"fingerprint": self.fingerprint, "files": files}
+
+    def columns(self) -> list[str]:
+        """Names of the columns that both have, partition keys included."""
+        there = self.second.columns()
+        return [name for name in self.first.columns() if name in there]
+
+    def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
+        """Read rows of both."""
+        from dataclasses import fields
+
+        cut = int(np.searchsorted(positions, self.first.n_rows))
+        sides = (self.first, positions[:cut]), (self.second, positions[cut:] - self.first.n_rows)
+        parts = [rows.take(wanted, columns, progress) for rows, wanted in sides if wanted.size]
+        table = pa.concat_tables([one.table.cast(parts[0].table.schema) for one in parts])
+        counts: dict[str, Any] = {one.name: reduce(add, (getattr(part, one.name) for part in parts))
+                                  for one in fields(Taken) if one.name != "table"}  # fmt: skip
+        return Taken(table, **counts)
+
+    def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Forecast what `take` would read."""
+        cut = int(np.searchsorted(positions, self.first.n_rows))
+        sides = (self.first, positions[:cut]), (self.second, positions[cut:] - self.first.n_rows)
+        return total([rows.forecast(wanted, columns) for rows, wanted in sides if wanted.size])
+
+    def check_unchanged(self) -> None:
+        """Refuse rows that changed since they were opened."""
+        self.first.check_unchanged()
+        self.second.check_unchanged()
