@@ -19,6 +19,7 @@ _HOMES = {
     "judge": "verbs.judge",
     "adopt": "verbs.adopt",
     "select": "verbs.select",
+    "label": "verbs.label",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
     "labels": "verbs.labels",

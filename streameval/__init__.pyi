@@ -1,6 +1,6 @@
 # Made from the code by `scripts/reference`.
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -27,6 +27,7 @@ from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History
+from streameval.study.progress import LabellingProgress
 from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
@@ -38,6 +39,7 @@ from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
+from streameval.verbs.label import Served
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
 from streameval.verbs.publish import publish as publish
@@ -98,6 +100,12 @@ def cost(
     zone: float | str | None = ...,
     expect: float | str | None = ...,
     round: int | None = ...,
+    against: Any = ...,
+    against_score: str | None = ...,
+    at: Sequence[str] | None = ...,
+    within: float | str | None = ...,
+    look: Literal["both", "one", "any"] | None = ...,
+    engine: Any = ...,
     alpha: float | None = ...,
     confidence: float | None = ...,
     min_precision: float | None = ...,
@@ -146,13 +154,36 @@ def grow(
 ) -> Plan: ...
 def judge(
     study: str | os.PathLike[str],
-    answers: Sequence[Any] | Any,
+    answers: Sequence[Any] | Any = ...,
     *,
+    command: str | None = ...,
+    rate: float | None = ...,
+    columns: str | Sequence[str] | None = ...,
+    ranking: Any = ...,
+    progress: Progress = ...,
     on: Sequence[str] | str | None = ...,
     label: str | None = ...,
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
 ) -> Plan: ...
+def label(
+    study: str | os.PathLike[str],
+    *,
+    people: str | Sequence[str] = ...,
+    host: str = ...,
+    port: int = ...,
+    overlap: str | float | None = ...,
+    columns: str | Sequence[str] | None = ...,
+    ranking: Any = ...,
+    engine: Engine | str = ...,
+    progress: Progress = ...,
+    served: Callable[[Served], None] = ...,
+    question: str | None = ...,
+    positive: str | None = ...,
+    negative: str | None = ...,
+    guidelines: str | None = ...,
+    image: Sequence[str] | None = ...,
+) -> LabellingProgress: ...
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -185,6 +216,11 @@ def plan(
     zone: float | str | None = ...,
     expect: float | str | None = ...,
     round: int | None = ...,
+    against: Any = ...,
+    against_score: str | None = ...,
+    within: float | str | None = ...,
+    look: Literal["both", "one", "any"] | None = ...,
+    engine: Any = ...,
     alpha: float | None = ...,
     min_precision: float | None = ...,
     budget: int | None = ...,
@@ -224,12 +260,14 @@ def select(
     export: str | os.PathLike[str] | None = ...,
     engine: Engine | str = ...,
     progress: Progress = ...,
-    remaining: bool | None = ...,
-    repeats: int | None = ...,
-    controls: Any = ...,
     question: str | None = ...,
     positive: str | None = ...,
     negative: str | None = ...,
+    guidelines: str | None = ...,
+    image: Sequence[str] | None = ...,
+    remaining: bool | None = ...,
+    repeats: int | None = ...,
+    controls: Any = ...,
 ) -> Selection: ...
 def simulate(
     ranking: Any,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import struct
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,18 +20,19 @@ import pyarrow.parquet as pq
 from streameval.curve import Curve
 from streameval.errors import InputError, installed_by
 from streameval.stores import atomic
-from streameval.typing import Int8Array, Int64Array, UInt8Array
+from streameval.typing import Int8Array, Int64Array
 from streameval.verbs.evaluate import evaluate
 from streameval.verbs.plan import plan
 from streameval.verbs.select import select
 
 _FILES = 16
 _MARK = ".streameval-demo"
-_MADE = {_MARK, "ranking", "study", "study-paula", "truth.parquet", "tasks.csv"}
+_MADE = {_MARK, "ranking", "study", "study-paula", "truth.parquet", "tasks.html"}
 _STUDIES = {"loguniform": "study", "paula": "study-paula"}  # ours, the default, and the paper's
 _CUTOFFS = (10_000, 100_000)
 _SEED = 0  # the same for everybody: the list is always the same, and was made before anything was drawn from it
-_INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
+_QUESTION = "Do both show the same digit?"
+_SIDES = ("left_picture", "right_picture")
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -57,7 +60,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         "methods": methods,
     }
     lines = [
-        f"A model ranked {truth.size:,} pairs of handwritten digits by similarity: do both show the same digit?",
+        f"A model ranked {truth.size:,} pairs of handwritten digits by similarity. {_QUESTION}",
         "Precision of its first k pairs, by the labels of few, in two ways; the demo knows the truth.",
         "",
         *_table(methods),
@@ -65,7 +68,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         *(f"{method['method']}: {sentence}" for method in methods for sentence in method["findings"]),
         "",
         *(f"Report of {one['method']}: {one['report']}" for one in methods),
-        f"Tasks as people would get them: {folder / 'tasks.csv'}",
+        f"Tasks as people would get them: {folder / 'tasks.html'}",
     ]
     return result, lines
 
@@ -74,7 +77,10 @@ def _evaluated(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]
     """Plan, select and evaluate by a method at its defaults, as JSON-ready facts."""
     study = folder / _STUDIES[method]
     planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is
-    select(study, export=folder / "tasks.csv" if study.name == "study" else None)
+    if study.name == "study":
+        select(study, columns=_SIDES, export=folder / "tasks.html", question=_QUESTION, image=_SIDES)
+    else:
+        select(study, columns=_SIDES)
     evaluation = evaluate(study, labels=folder / "truth.parquet")
     return {
         "method": method,
@@ -118,14 +124,12 @@ def write_ranking(folder: Path) -> Int8Array:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    vectors = digits.data.astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    left, right = (side.astype(np.int16) for side in np.triu_indices(len(vectors), 1))
-    similarity = (vectors @ vectors.T)[left, right]
+    left, right = (side.astype(np.int16) for side in np.triu_indices(len(digits.data), 1))
+    similarity = _cosines(digits.data)[left, right]
     order = np.argsort(-similarity, kind="stable")
     left, right, similarity = left[order], right[order], similarity[order]
     truth: Int8Array = (digits.target[left] == digits.target[right]).astype(np.int8)
-    art = _INK[(digits.images * (len(_INK) - 1) / 16).round().astype(np.int64)]
+    pictures = pa.array([_png(image) for image in digits.images], pa.binary())
     (folder / "ranking").mkdir(parents=True, exist_ok=True)
     for index, rows in enumerate(np.array_split(np.arange(order.size), _FILES)):
         table = pa.table(
@@ -133,7 +137,8 @@ def write_ranking(folder: Path) -> Int8Array:
                 "left": left[rows],
                 "right": right[rows],
                 "similarity": similarity[rows],
-                "picture": _pictures(art, left[rows], right[rows]),
+                "left_picture": pa.DictionaryArray.from_arrays(left[rows], pictures),
+                "right_picture": pa.DictionaryArray.from_arrays(right[rows], pictures),
             }
         )
         path = folder / "ranking" / f"part-{index:02d}.parquet"
@@ -143,16 +148,27 @@ def write_ranking(folder: Path) -> Int8Array:
     return truth
 
 
-def _pictures(art: UInt8Array, left: npt.NDArray[np.int16], right: npt.NDArray[np.int16]) -> pa.Array:
-    """Draw both digits of each pair side by side, eight lines of text each."""
-    rows, side = left.size, art.shape[2]
-    canvas = np.full((rows, art.shape[1], 2 * side + 4), ord(" "), dtype=np.uint8)
-    canvas[:, :, :side] = art[left]
-    canvas[:, :, side + 3 : -1] = art[right]
-    canvas[:, :, -1] = ord("\n")
-    length = canvas.shape[1] * canvas.shape[2]
-    offsets = np.arange(rows + 1, dtype=np.int32) * length
-    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(canvas))
+def _cosines(shades: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Cosine similarity of all pairs of rows of small whole numbers, the same on every machine.
+
+    Products of whole numbers are exact in any order of summation, and one division and one square root are rounded
+    alike everywhere; with rows divided by their norms, what a library adds up first would decide who is first.
+    """
+    products = shades @ shades.T
+    squares = np.diag(products)
+    return np.sqrt(products * products / np.outer(squares, squares)).astype(np.float32)
+
+
+def _png(image: npt.NDArray[np.float64]) -> bytes:
+    """A digit as a PNG of 64 by 64 pixels in 16 shades, dark on white."""
+    shades = np.kron(15 - np.minimum(image, 15).astype(np.uint8), np.ones((8, 8), np.uint8))
+    rows = (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8)
+    lines = b"".join(b"\0" + row.tobytes() for row in rows)
+    head = struct.pack(">IIBBBBB", *shades.shape, 4, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    chunks = (struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+              for kind, body in parts)  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def _compare(curve: Curve, yields: Int64Array, cutoffs: list[int]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ class Output:
 
     json: Switch = option(False, "Print one JSON object and nothing else.")
     log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
-    quiet: Switch = option(False, "Print no progress, no notices and no next step; what was found is printed whole.")
+    quiet: Switch = option(False, "Print what was found, and no progress, notice or next step.")
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""

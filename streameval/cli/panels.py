@@ -89,6 +89,7 @@ def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
 RANKING = Group("Ranking", sort_key=(0,))
 READING = _on_demand("Reading", (0, 2), "--memory")
 QUESTION = _on_demand("One question", (0, 0), "--for")
+AGAINST = _on_demand("Another ranking", (0, 0), "--against")
 MANY = _on_demand("Many rankings", (0, 1), "--per")
 STAGES = _on_demand("Labelling in stages", (0, 3), "--stages")
 JUDGE = _on_demand("A judge", (0, 4), "--judge")

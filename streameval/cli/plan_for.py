@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import Batch, record, stage
-from streameval.cli.output import Output, progress
-from streameval.cli.planning import doubts, next_stop
+from streameval.cli.batch import Batch
+from streameval.cli.output import Output
+from streameval.cli.planning import doubts, next_stop, planned
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
 from streameval.text.options import flag
@@ -27,7 +27,6 @@ def plan_for(
     from streameval.kinds.question.says import known_lines, posed_as
     from streameval.questions.asking import Asking
     from streameval.study import Study
-    from streameval.verbs.plan import plan
 
     if given["questions"] is None:
         first = next(name for name in ("zone", "expect", "round") if name in given)
@@ -35,14 +34,8 @@ def plan_for(
                          'ask one with --for "precision@10000 >= 0.9"')  # fmt: skip
     if batch.dry_run:
         raise InputError("--for does not go with --dry-run", "`streameval cost --for` says what a question costs")
-    with stage("plan", output) as told:
-        with progress("rows", output) as bar:
-            made = plan(list(ranking) or None, study, options=flags.options(), progress=bar, **given)
-        told |= {"labels": made.table.num_rows, "n_items": made.n_items}
-    place = study if made.location.get("beside") is None else Path(made.location["beside"])
-    record(place, "plan", {"source": made.read_from, "n_items": made.n_items, **made.ranking},
-           [place / "plan.parquet", place / "plan.json"], output)  # fmt: skip
-    design, asking = posed(made).design, Asking(questions=made.questions, **made.parameters)
+    made, place = planned(ranking, study, given, flags, output)
+    design, asking = posed(made)[0], Asking(questions=made.questions, **made.parameters)
     lines = [*map(posed_as, made.questions), *expected_lines(design, asking, made.n_items)]
     lines += [*known_lines(made), f"Seed {made.seed}, kept in plan.json.", *doubts(made), next_stop(Study(place), made)]
     facts = {"study": str(place), "plan_id": made.plan_id, "labels": made.table.num_rows,

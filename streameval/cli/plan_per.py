@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import record, stage
-from streameval.cli.output import Output, progress
-from streameval.cli.planning import next_stop
+from streameval.cli.output import Output
+from streameval.cli.planning import next_stop, planned
 from streameval.cli.ranking import RankingFlags
 from streameval.text import number_of
 
@@ -27,14 +26,8 @@ def plan_per(
         parameters: All other flags that were given; what has no part in it is refused.
     """
     from streameval.study import Study
-    from streameval.verbs.plan import plan
 
-    with stage("plan", output) as told:
-        with progress("rows", output) as bar:
-            made = plan(list(ranking), study, options=flags.options(), progress=bar, **parameters)
-        told |= {"rows": made.n_items, "labels": made.table.num_rows}
-    record(study, "plan", {"source": made.read_from, "n_items": made.n_items, **made.ranking},
-           [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
+    made, _ = planned(ranking, study, parameters, flags, output)
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
     labels, judge, per = made.table.num_rows, parameters.get("judge"), ",".join(made.notes["per"])
     again = {**parameters, **flags.changed(), "method": None, "seed": made.seed}

@@ -12,7 +12,7 @@ import os
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,6 +48,7 @@ class Kind(Reporting):
         about: A study of this kind, for messages: "a study of one ranking".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
+        instead: By verb that refuses it: what to do, where those that answer are not enough of a hint.
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
@@ -57,6 +58,7 @@ class Kind(Reporting):
     about: ClassVar[str]
     tables: ClassVar[Mapping[str, str]] = {}
     answers: ClassVar[tuple[str, ...]] = ("show", "check", "report", "sql", "publish")
+    instead: ClassVar[Mapping[str, str]] = {}
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
@@ -96,7 +98,7 @@ class Kind(Reporting):
         from streameval.study.results import read_tables
 
         files = read_tables(folder, summary, self.tables, EVALUATE, {})
-        return self._result(summary, {name: file.table for name, file in files.items()})
+        return replace(self._result(summary, {name: file.table for name, file in files.items()}), folder=folder)
 
     def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Result:
         from streameval.study.results import Result
@@ -129,7 +131,7 @@ class Kind(Reporting):
         plan = folder.plan()
         taken = take_in(folder, plan, labels, asked[0], asked[1])
         tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
-        summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": folder.labels.state()}
+        summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": taken.state}
         results = self._result(summary, tables)
         self.save(folder, plan, results)
         return results
@@ -156,6 +158,10 @@ class Kind(Reporting):
     def next_round(self, folder: Study, plan: Plan) -> Plan:
         """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""
         return plan
+
+    def answered(self, folder: Study, plan: Plan) -> bool:
+        """Whether the labels that there are answer all that was asked; by default more of them always say more."""
+        return False
 
     def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
         """Which planned items an export shows, in the plan's order; None stands for all.
@@ -225,7 +231,7 @@ def answering(study: str | os.PathLike[str], verb: str) -> Kind:
         return kind
     *most, last = kind.answers
     raise StudyError(f"{os.fspath(study)} is {kind.about}, which {verb} does not read",
-                     f"{', '.join(most)} and {last} do")  # fmt: skip
+                     kind.instead.get(verb, f"{', '.join(most)} and {last} do"))  # fmt: skip
 
 
 def database_of(study: str | os.PathLike[str]) -> Database:

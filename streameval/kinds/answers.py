@@ -62,7 +62,7 @@ class Reporting:
         labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []
         return {**found.summary, "metrics": found.metrics.to_pylist()}, [
             told.claim, "", told.table, "", *told.remarks, *labels,
-            *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary),
+            *agreement_lines(found.summary), *doubt_lines(study, found.summary),
         ]  # fmt: skip
 
     def page(self, name: str, plan: Plan | None, found: Any) -> str:

@@ -13,11 +13,25 @@ _MOST = 4  # files that are named
 
 
 def agreement_lines(found: Mapping[str, Any]) -> list[str]:
-    """How far annotators agree."""
-    if not found["items"]:
+    """How far annotators agree, and on which items that is measured on purpose.
+
+    Args:
+        found: evaluation.json.
+    """
+    measured, twice = found["agreement"], overlap_line(found)
+    if not measured["items"]:
+        return twice
+    alpha = f"; Krippendorff's alpha {measured['alpha']:.3f}" if measured["alpha"] is not None else ""
+    items = f"{measured['items']:,} items with several votes"
+    return [f"Agreement on {items}: {measured['percent']:.1%} of pairs{alpha}.", *twice]
+
+
+def overlap_line(found: Mapping[str, Any]) -> list[str]:
+    """Which tasks are given to two people on purpose; nothing where none are."""
+    share = found.get("overlap")
+    if not share:
         return []
-    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
-    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
+    return [f"{share:.1%} of the tasks, drawn at random, are given to two people; where these differ, a third decides."]
 
 
 def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]) -> list[str]:

@@ -173,7 +173,7 @@ def _details(study: ReportedStudy, several: bool) -> str:
         *study.evaluation.curve.findings,
     )
     parts += [f"<p>{escaped(sentence)}</p>" for sentence in sentences if sentence]
-    parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study.evaluation.summary["account"])]
+    parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.labels(study.evaluation.summary)]
     if study.items is not None:
         parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]
     return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(study)])

@@ -7,7 +7,7 @@ from typing import Any
 
 from streameval.reporting.page import frame
 from streameval.reporting.said import Told
-from streameval.reporting.tables import account, table
+from streameval.reporting.tables import labels, table
 from streameval.study.results import Result
 from streameval.text import escaped, printable
 
@@ -18,7 +18,7 @@ def plain_page(name: str, found: Result, told: Told) -> str:
         f"<main><h1>Rankings of {escaped(name)}</h1>", f'<p class="verdict">{escaped(told.claim)}</p>',
         "<h2>Means</h2>", table(told.table.head, told.table.rows),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in told.remarks),
-        "<h2>Labels</h2>", account(found.summary["account"]),
+        "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ], evaluation=found.evaluation_id)  # fmt: skip
 

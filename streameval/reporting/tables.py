@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from streameval.metrics import headlines
 from streameval.reporting.figures import ReportedStudy
+from streameval.reporting.given_again import overlap_line
 from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
@@ -117,10 +118,21 @@ def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def account(counts: Mapping[str, int]) -> str:
-    """Every label that came in, and what became of it."""
+def labels(summary: Mapping[str, Any]) -> str:
+    """What people were asked, who labelled how much and how fast, and what became of every label that came in."""
+    counts, pace = summary["account"], summary.get("pace", {}).get("people", {})
+    asked = f"<p>Asked: {escaped(summary['asked'])}</p>" if summary.get("asked") else ""
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
-    return table(("labels", "number"), rows, label="Labels")
+    given = summary.get("agreement", {}).get("annotators", {})
+    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}", _hourly(pace.get(name)))
+              for name, one in given.items()]  # fmt: skip
+    who = table(("annotator", "votes", "skips", "an hour"), people, label="Annotators") if people else ""
+    twice = "".join(f"<p>{line}</p>" for line in overlap_line(summary))
+    return asked + who + twice + table(("labels", "number"), rows, label="Labels")
+
+
+def _hourly(pace: float | None) -> str:
+    return "–" if pace is None else f"{pace:,.0f}"
 
 
 def assumptions(study: ReportedStudy) -> str:

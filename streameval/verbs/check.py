@@ -25,7 +25,7 @@ from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 
-_COUNTS = ("yield", "positives", "rank", "dcg")
+_COUNTS = ("yield", "positives", "rank", "dcg", "gain")
 _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 
 
@@ -126,16 +126,19 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
         raise InputError("nothing is checked", CONDITION)
     result = kind.read(folder)
     asked = asked or [*kind.conditions(result)]
-    why = _why_not(result, kind.claim(result), about)
+    why = _why_not(kind, result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
     following = _next(folder, result, checks, why), _alone(folder, kind, result, checks, why)
     return Checks(checks, kind.claim(result), kind.promised(result), why, *following)
 
 
-def _why_not(result: Any, claim: Claim, about: str | None) -> str:
+def _why_not(kind: Kind, result: Any, about: str | None) -> str:
     """Why nothing can be told of conditions; empty where it can."""
+    claim = kind.claim(result)
     if isinstance(result, Evaluation) and not result.curve.proves:
         return next(iter(result.curve.findings), "The bounds contradict each other.")
+    if claim.coverage == "none":
+        return kind.promised(result)
     return claim.caution if about is not None else ""
 
 
@@ -185,7 +188,7 @@ def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
 def _refuse_impossible(question: Question, condition: Condition) -> None:
     """Refuse a share outside 0..1."""
     metric = question.metric.removeprefix("mean_").removesuffix("_at")
-    least = -1 if metric == "mcc" else 0
+    least = -1 if metric in ("mcc", "precision_gain") else 0
     if metric not in _COUNTS and not least <= condition.value <= 1:
         message = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
         raise InputError(message, "60% and 0.6 are one")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -15,6 +15,7 @@ from streameval.methods import Method, available, create, own_parameters, parame
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.questions.asking import Asking
+from streameval.questions.comparing import Comparing
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
 
@@ -37,7 +38,7 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
-@takes(RankingOptions, Asking, more=parameters_of_any)
+@takes(RankingOptions, Asking, Comparing, more=parameters_of_any)
 def cost(
     items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
 ) -> Costs:
@@ -49,7 +50,8 @@ def cost(
         price_per_label: Adds `price` = labels × price.
         **parameters: Fields of `RankingOptions`, and parameters of any method; each takes those it knows. With
             `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`), what a
-            study of these takes, case by case, and the whole curve beside it.
+            study of these takes, case by case, and the whole curve beside it. With `against`, the share of their tops
+            that two rankings have in common ("80%"), and other fields of `Comparing`: what their comparison takes.
 
     Returns:
         Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to
@@ -60,12 +62,13 @@ def cost(
         InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
             method can keep.
     """
-    if price_per_label is not None and not 0 <= price_per_label < float("inf"):
-        raise InputError(f"--price-per-label is {price_per_label}, not a price")
+    priced(0, price_per_label)
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     if "questions" in given:
         return _of_questions(items, asked, given, price_per_label)
+    if "against" in given:
+        return _of_comparison(items, asked, given, price_per_label)
     named("curve").refuse_others("plan", given)
     refuse_alpha_with_budget(given)
     methods = available()
@@ -79,7 +82,7 @@ def cost(
             refusals.append(error)
             row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": error.line}
         if price_per_label is not None and row["labels"] is not None:
-            row["price"] = row["labels"] * price_per_label
+            row["price"] = priced(row["labels"], price_per_label)
         rows.append(row)
     if len(refusals) == len(rows):
         raise refusals[0]
@@ -90,7 +93,7 @@ def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], pr
     """What questions cost, before there is a list or of one that is there."""
     from streameval.kinds.question.cost import costs_of
 
-    (asking,) = named("question").asked("plan", given)
+    asking, _ = named("question").asked("plan", given)
     if isinstance(items, Integral | float):
         rows = costs_of(asking, int(items))
     else:
@@ -99,10 +102,32 @@ def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], pr
         with for_a_while(items, options) as source:
             opened = open_ranking(source, options)
             items, rows = opened.n_items, costs_of(asking, opened.n_items, opened)
-    priced = [
-        row if price is None or row["labels"] is None else {**row, "price": row["labels"] * price} for row in rows
-    ]
-    return Costs(tuple(priced), int(items))
+    return Costs(_priced(rows, price), int(items))
+
+
+def _of_comparison(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
+    """What it costs to compare two rankings of so many items."""
+    from streameval.kinds.paired.cost import costs_of
+
+    comparing, _ = named("paired").asked("plan", given)
+    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, options)
+    return Costs(_priced(costs_of(comparing, n_items), price), n_items)
+
+
+def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
+    """Add what labels cost."""
+    if price is None:
+        return tuple(rows)
+    return tuple(row if row["labels"] is None else {**row, "price": priced(row["labels"], price)} for row in rows)
+
+
+def priced(labels: int, price_per_label: float | None) -> float | None:
+    """What labels cost; None where no price was given, and an `InputError` for one that is none."""
+    if price_per_label is None:
+        return None
+    if not 0 <= price_per_label < float("inf"):
+        raise InputError(f"--price-per-label is {price_per_label}, not a price")
+    return labels * price_per_label
 
 
 def _counted(ranking: Any, options: RankingOptions) -> int:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from streameval.curve import Curve
 from streameval.curve.points import best_f
 from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
@@ -18,14 +16,13 @@ from streameval.errors import InputError, StudyError, check_misses
 from streameval.kinds import answering
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
-from streameval.rankings import open_planned
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
 from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
-from streameval.study.planned_ranking import counted_at
+from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.text.options import flag
@@ -84,7 +81,7 @@ def cut(
     if misses is not None:
         asked["misses"] = str(misses)
     at = curve.at([chosen]).to_pylist()[0]
-    threshold = _score(plan, at, ranking)
+    threshold = score_at(plan, at["rank"], ranking, at.get("score"))
     if apply is not None and not by_score and threshold is not None:  # a threshold keeps all items of its score
         first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
         chosen = first if first == last else counted_at(plan, threshold, ranking)
@@ -173,15 +170,3 @@ def _first(curve: Curve, target: Cutoff) -> int:
             f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses_text} misses",
         )
     return int(last)
-
-
-def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
-    """Score at the cutoff: kept for the curve's own cutoffs, and looked up in the list for others."""
-    if plan.ranking.get("score") is None:
-        return None
-    score = at.get("score")
-    if score is None and (ranking is not None or plan.location.get("source") is not None):
-        fetched = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
-        score = fetched.table.column("score")[0].as_py()
-    plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
-    return score if score is None or plain else str(score)

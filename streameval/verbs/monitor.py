@@ -14,7 +14,7 @@ import numpy as np
 
 from streameval.curve.runs import share_of
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
-from streameval.kinds import answering
+from streameval.kinds import answering, named
 from streameval.methods import check_confidence
 from streameval.questions import Condition, Question
 from streameval.reporting.history import render
@@ -102,6 +102,9 @@ def _same(path: Path, before: History, given: Mapping[str, Any]) -> History:
 def _watched(question: Question) -> str:
     """The text of a measure that can be watched: precision at one cutoff, and perhaps the precision to keep."""
     cutoff, demand = question.cutoff, question.demand
+    if question.metric in ("gain", "precision_gain"):
+        raise InputError(f"{question.measure} is the difference of two rankings, which monitor does not watch",
+                         named("paired").instead["monitor"])  # fmt: skip
     if question.metric != "precision" or cutoff is None or cutoff.kind not in ("rank", "share", "score"):
         raise InputError(f"{question.measure} is not watched", _FORM)
     if demand is None:

@@ -12,12 +12,13 @@ from streameval.options import takes
 from streameval.progress import Progress, silent
 from streameval.queries.options import RankingsDraw
 from streameval.questions.asking import Asking
+from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions, described
 from streameval.study.reuse import Reuse
 from streameval.types import Plan
 
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, more=parameters_of_any)
+@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, Comparing, more=parameters_of_any)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -31,7 +32,7 @@ def plan(
 ) -> Plan:
     """Choose the ranks of a ranking to label, and write them to a study; with `per`, those of drawn rankings.
 
-    With `questions`, those that answer them, round by round.
+    With `questions`, those that answer them, round by round. With `against`, of what changed between two rankings.
 
     Args:
         ranking: A Parquet file, a folder of partitions, a glob, or a list of these; a table of Arrow, Polars or
@@ -59,7 +60,10 @@ def plan(
             answer them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`,
             `round`, `budget` and `confidence` go with them. `select` hands out further rounds until the question is
             answered. With None for the ranking, it is asked of the study that is there, in a folder within, and its
-            labels count as known.
+            labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking of the
+            same items by `key` (the same list, by `against_score` or in its stored order; or another list), what is
+            planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how many
+            more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with it.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.

@@ -18,6 +18,7 @@ from streameval.stores import locks
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
 from streameval.study import Study
+from streameval.study.plan_files import file_names
 
 MANIFEST = "manifest.json"
 _PLAIN = re.compile(r"\w[\w.-]*")  # no folder, and nothing that leads out of one
@@ -64,7 +65,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
 def published(folder: Study) -> list[str]:
     """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
-    planned = [] if plan is None else [*(f"{name}.parquet" for name in plan.side_tables), "plan.parquet", "plan.json"]
+    planned = [] if plan is None else file_names(plan)
     return [*planned, *kind_of(folder.folder).files(plan)]
 
 

@@ -121,7 +121,8 @@ def every(home):
     streameval.plan("list.parquet", "curve", budget=40, seed=5)
     streameval.plan("list.parquet", "drawn_rankings", per="user", rankings=20, at=3, seed=5)
     streameval.plan("list.parquet", "question", questions="precision@10 >= 0.05", seed=5)
-    for name in ("curve", "drawn_rankings", "question"):
+    streameval.plan("list.parquet", "paired", score="id", against="list.parquet", key="id", at=10, seed=5)
+    for name in ("curve", "drawn_rankings", "question", "paired"):
         streameval.evaluate(name, labels=labels_of(name))
     streameval.exact("list.parquet", label="right", out="labelled_list")
     streameval.exact("list.parquet", label="right", per="user", out="rankings")
@@ -129,7 +130,7 @@ def every(home):
 
 
 MEASURES = {"curve": "precision@10", "labelled_list": "precision@10", "rankings": "map",
-            "drawn_rankings": "precision@3", "question": "precision@10"}  # fmt: skip
+            "drawn_rankings": "precision@3", "question": "precision@10", "paired": "gain@10"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -137,20 +138,23 @@ def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, cap
     assert {*MEASURES} == {*available()}
     shutil.copytree(name, "other")
     (every / "judge.csv").write_text("se_task,judge\n")
+    least = -10 if name == "paired" else 0
     commands = {
-        "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= 0"], "report": [name],
+        "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= {least}"], "report": [name],
         "sql": [name, "FROM metrics"], "publish": [name, "there"], "compare": [name, "other"], "cut": [name, "10"],
         "extrapolate": [name, "precision@recall:0.75"], "monitor": [f"2026-01-01={name}", "precision@10 >= 0.1"],
         "grow": [name, "--labels", "20"], "judge": [name, "judge.csv"],
     }  # fmt: skip
     read = [verb for kind in available().values() for verb in kind.answers]
     assert {*commands} == {*read}
-    *most, last = kind_of(every / name).answers
+    kind = kind_of(every / name)
+    *most, last = kind.answers
     for verb, command in commands.items():
         capsys.readouterr()
         status, told = run([verb, *command]), capsys.readouterr().err
         if verb not in (*most, last):
-            assert (status, f"which {verb} does not read. Hint: {', '.join(most)} and {last} do" in told) == (2, True)
+            hint = kind.instead.get(verb, f"{', '.join(most)} and {last} do")
+            assert (status, f"which {verb} does not read. Hint: {hint}" in told) == (2, True)
         elif (name, verb) not in (("curve", "grow"), ("curve", "judge"), ("question", "cut")):  # not of these plans
             assert (verb, status, told) == (verb, 0, told)
         assert f"{verb} does not read" not in told or verb not in (*most, last)
@@ -172,7 +176,7 @@ def test_files_say_their_kind_and_format(every):
 
 
 def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every):
-    for name in {*available()} - {"question"}:  # plans of questions have always named it
+    for name in {*available()} - {"question", "paired"}:  # their plans have always named it
         files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
         before = streameval.sql(name, "FROM metrics")
         if len(files) == 2:

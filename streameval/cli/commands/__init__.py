@@ -14,7 +14,7 @@ from cyclopts import App, Group
 from streameval.cli.panels import flowing
 
 PANELS = {
-    "The journey": ["plan", "select", "labels", "evaluate", "cut", "grow"],
+    "The journey": ["plan", "select", "label", "labels", "evaluate", "cut", "grow"],
     "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
     "Labels that are there already": ["exact", "adopt", "judge"],

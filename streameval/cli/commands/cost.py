@@ -8,7 +8,7 @@ from typing import Any
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
-from streameval.cli.planning import QuestionFlags, Questions
+from streameval.cli.planning import CostAgainstFlags, QuestionFlags, Questions
 from streameval.cli.ranking import CountedFlags
 from streameval.errors import InputError
 
@@ -20,6 +20,7 @@ def cost(
     sample_size: Whole | None = None,
     questions: Questions = None,
     question: QuestionFlags = QuestionFlags(),
+    against: CostAgainstFlags = CostAgainstFlags(),
     parameters: MethodFlags = MethodFlags(),
     flags: CountedFlags = CountedFlags(),
     output: Output = Output(),
@@ -30,6 +31,7 @@ def cost(
     Example: streameval cost --items 2000000000 --budget 10000
     Example: streameval cost ranking/
     Example: streameval cost --items 2000000000 --for "precision@1000000 >= 0.9"
+    Example: streameval cost --items 2000000000 --against 80% --at 10000,1000000
 
     Args:
         ranking: The list, as for plan: its rows are counted.
@@ -43,12 +45,18 @@ def cost(
     if (items is None) != bool(ranking):
         what = "a list and a number of items were given" if ranking else "neither a list nor a number of items is given"
         raise InputError(what, "cost ranking/, or cost --items 2e9")
-    given = parameters.given() | question.given() | ({} if questions is None else {"questions": questions})
+    given = (
+        parameters.given()
+        | question.given()
+        | against.changed()
+        | ({} if questions is None else {"questions": questions})
+    )
     costs = verb(items if items is not None else list(ranking), options=flags.options(),
                  price_per_label=price_per_label, **given)  # fmt: skip
     items, rows = costs.n_items, costs.methods
-    if questions is not None:
-        output.say({"items": items, "methods": rows}, _of_questions(rows, price_per_label))
+    if questions is not None or "against" in given:
+        closing = _BOTH if questions is None else _wrong(given.get("confidence", 0.95))
+        output.say({"items": items, "methods": rows}, [*_by_case(rows, price_per_label), closing])
         return
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in rows])
@@ -62,16 +70,27 @@ def cost(
     output.say(result, [*lines, "", *_COST_NOTES])
 
 
-def _of_questions(rows: Sequence[dict[str, Any]], price: float | None) -> list[str]:
-    """What questions take, case by case."""
+_BOTH = "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
+
+
+def _wrong(confidence: float) -> str:
+    """How seldom the answer to a question is wrong."""
+    from streameval.kinds.question.says import seldom
+
+    return f"An answer is wrong {seldom(confidence)}."
+
+
+def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[str]:
+    """What questions and comparisons take, case by case."""
     names = ["labels", "nine_in_ten", "most"]
     head = ["case", "labels", "nine times in ten", "at most", *(["price"] if price is not None else [])]
+    told = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
     cells = [[row["case"], *("-" if row[name] is None else f"{row[name]:,}" for name in names),
               *([f"{row['price']:,.2f}" if "price" in row else "-"] if price is not None else [])]
-             for row in rows]  # fmt: skip
+             for row in told]  # fmt: skip
     return [
-        *columns(head, cells),
-        "An answer is wrong with a probability of 1 less --confidence at most.",
+        *(f"{row['case'][:1].upper()}{row['case'][1:]}." for row in rows if row not in told),
+        *(columns(head, cells) if cells else []),
     ]
 
 

@@ -14,9 +14,19 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.plan_against import plan_against
 from streameval.cli.plan_for import plan_for
 from streameval.cli.plan_per import plan_per
-from streameval.cli.planning import DrawnFlags, JudgeFlags, QuestionFlags, Questions, ReuseFlags, doubts, next_stop
+from streameval.cli.planning import (
+    AgainstFlags,
+    DrawnFlags,
+    JudgeFlags,
+    QuestionFlags,
+    Questions,
+    ReuseFlags,
+    doubts,
+    next_stop,
+)
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import number_of, printable, short
@@ -37,6 +47,7 @@ def plan(
     by: str | None = None,
     questions: Questions = None,
     question: QuestionFlags = QuestionFlags(),
+    against: AgainstFlags = AgainstFlags(),
     many: DrawnFlags = DrawnFlags(),
     judge: JudgeFlags = JudgeFlags(),
     reuse: ReuseFlags = ReuseFlags(),
@@ -49,20 +60,25 @@ def plan(
 
     Example: streameval plan ranking/ --study my-study --score confidence
     Example: streameval plan ranking/ --study my-gate --for "precision@10000 >= 0.9"
+    Example: streameval plan new/ --against old/ --key id --study release --at 1000
     Example: streameval plan runs/ --study my-study --per query --at 10
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it.
         seed: Of the draw and the shuffle of tasks; kept in plan.json.
-        by: Column whose values are slices, each with a curve of its own.
+        by: Column of slices, each with a curve of its own.
     """
+    beside = {**judge.given(), **reuse.given(), **parameters.given()}
+    everything = {**question.given(), **against.changed(), **many.changed(), **beside,
+                  "method": method, "by": by, "seed": seed}  # fmt: skip
     if questions is not None or question.given():
-        given = {"questions": questions, **question.given(), **many.changed(), **judge.given(), **reuse.given(),
-                 **parameters.given(), "method": method, "by": by, "seed": seed}  # fmt: skip
-        plan_for(ranking, study, given, flags, batch, output)
+        plan_for(ranking, study, {"questions": questions, **everything}, flags, batch, output)
         return
-    asked = _ToPlan(ranking, study, method, seed, by, {**judge.given(), **reuse.given(), **parameters.given()}, flags)
+    if against.changed():
+        plan_against(ranking, study, everything, flags, batch, output)
+        return
+    asked = _ToPlan(ranking, study, method, seed, by, beside, flags)
     if many.changed():
         _draw_rankings(asked, many, batch, output)
     elif batch.dry_run:
@@ -115,6 +131,7 @@ def _draw_rankings(asked: _ToPlan, many: DrawnFlags, batch: Batch, output: Outpu
 def _plan(asked: _ToPlan, output: Output) -> None:
     """Plan one ranking, and say what came of it."""
     from streameval.study import Study
+    from streameval.study.plan_files import file_names
     from streameval.verbs.plan import plan as verb
 
     study, method = asked.study, asked.method
@@ -124,7 +141,7 @@ def _plan(asked: _ToPlan, output: Output) -> None:
         with progress("rows", output) as bar:
             made = verb(list(asked.ranking), study, method=method, seed=asked.seed, by=asked.by,
                         options=asked.flags.options(), progress=bar, **asked.given)  # fmt: skip
-        labels, files = made.table.num_rows, _files(study, made)
+        labels, files = made.table.num_rows, [study / name for name in file_names(made)]
         size = sum(path.stat().st_size for path in files)
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before if before is not None and made.plan_id not in before.study_ids else None
@@ -146,6 +163,7 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
     from streameval.copies.write import for_a_while
     from streameval.kinds.curve.plan import draw, drawing
     from streameval.study import Study
+    from streameval.study.plan_files import file_names
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
@@ -156,7 +174,7 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
         made, opened = drawn.plan, drawn.ranking
         labels = made.table.num_rows
         forecast = opened.forecast(made.ranks, opened.columns())
-    facts = rehearsed(of_plan(made), forecast, _files(asked.study, made))
+    facts = rehearsed(of_plan(made), forecast, [asked.study / name for name in file_names(made)])
     labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
     more, left = asked.reused(labels, labelled)
     head = f"{asked.method}: {labels:,} of {made.n_items:,} items would be planned"
@@ -212,15 +230,10 @@ def _told(made: Plan) -> list[str]:
         )
     lines += _stages(made)
     if made.judge_counts is not None and made.judge_sample is None:
-        lines.append(f"Items by what the judge says: {_classes(made)}. People should not see its answers.")
+        from streameval.judges.classes import classes_sentence
+
+        lines.append(classes_sentence(made))
     return lines
-
-
-def _classes(made: Plan) -> str:
-    """How many items of the list are in each class of its judge."""
-    from streameval.judges.classes import counts_of
-
-    return ", ".join(f"{name}: {items:,}" for name, items in counts_of(made).items() if items)
 
 
 def _largest(made: Plan) -> str:
@@ -247,7 +260,3 @@ def _stages(made: Plan) -> list[str]:
         if method.judge_sample > made.n_items:
             lines.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
     return lines
-
-
-def _files(study: Path, made: Plan) -> list[Path]:
-    return [*(study / f"{name}.parquet" for name in made.side_tables), study / "plan.parquet", study / "plan.json"]

@@ -84,7 +84,7 @@ def select(
     written = [kept, *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     fate = "fetched before are used again from" if made.already else "fetched into"
-    lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"]
+    lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"] * bool(made.table.num_rows)
     if made.fetched.tied_ranks:
         lines.append(
             f"{made.fetched.tied_ranks:,} of them share their score with another item: tied items stand in a fixed, "
@@ -129,11 +129,12 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
     from streameval.study import Study
     from streameval.verbs.show import show
 
-    if export is not None and not made.files:
+    if not made.table.num_rows or (export is not None and not made.files):
         standing = show(study)
+        unwritten = "" if export is None else f", and {export} was not written"
         following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
         return [
-            f"Every task has its label: none remains, and {export} was not written.",
+            f"Every task has its label: none remains{unwritten}.",
             *[verdict] * bool(Study(study).plan().questions),
             *[f"Next: {following}"] * bool(following),
         ]

@@ -175,7 +175,25 @@ def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
     table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
     basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
     return result, [*sides(found), "", verdict(found), "", table, "", claim_sentence(found),
-                    *filter(None, basis)]  # fmt: skip
+                    *filter(None, [*basis, _by_what_changed(found)])]  # fmt: skip
+
+
+def _by_what_changed(found: Comparison) -> str:
+    """What the same would take if only what changed had been labelled; of the last cutoff that is not a whole list."""
+    from streameval.kinds.paired.cost import as_close_sentence
+
+    shortest = min(found.a.curve.n_items, found.b.curve.n_items)  # the whole of a list does not change with its order
+    rows = [
+        row for row in found.differences.to_pylist()
+        if row["metric"] == "precision_at" and row["lower"] is not None and int(row["argument"]) < shortest
+    ]  # fmt: skip
+    if found.lists == "the same list" or not rows:
+        return ""
+    deepest = max(rows, key=lambda row: int(row["argument"]))
+    half_width = (deepest["upper"] - deepest["lower"]) / 2
+    if not 0 < half_width < 1:
+        return ""
+    return as_close_sentence(int(deepest["argument"]), half_width, found.a.labels + found.b.labels)
 
 
 def _described(side: Side) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def _evaluated(
     summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
     summary |= {} if rest is None else rest.facts(curve)
     facts = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
-    facts["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **facts}
+    facts["votes"] = taken.state
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **taken.told, **facts}
     summary["label_tables"] = taken.history
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]

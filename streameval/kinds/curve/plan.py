@@ -10,7 +10,7 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
-from streameval.judges.values import Judge
+from streameval.judges.values import Judge, judge_in
 from streameval.labelling.votes import Votes
 from streameval.methods import Method, create, refuse_alpha_with_budget
 from streameval.options import own
@@ -80,12 +80,9 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     sample = parameters.get("judge_sample") is not None
     if sample and column.judge is not None:
         raise InputError("a judge is either a column or asked about a sample", "leave out --judge, or --judge-sample")
-    name = "judge" if sample else column.judge
-    if name is None and column.judge_classes is not None:
-        raise InputError("--judge-classes were given without a judge", "name its column")
-    if name is None:
+    judge = judge_in(replace(column, judge="judge") if sample else column)
+    if judge is None:
         refuse_accuracy_alone(parameters)
-    judge = None if name is None else Judge.of(name, column.judge_classes)
     fixed_seed, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
     chosen = keyed.seed(fixed_seed) if keyed is not None else fresh_seed() if fixed_seed is None else fixed_seed
     refuse_alpha_with_budget(parameters)

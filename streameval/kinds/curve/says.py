@@ -42,7 +42,7 @@ def says(study: Path, found: Evaluation) -> list[Said]:
         *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
         *label_lines(found.issues, found.summary),
         *_kept(account),
-        *agreement_lines(found.summary["agreement"]),
+        *agreement_lines(found.summary),
         *given_again(study, found.summary, found.new),
         "",
         Columns(["first k", "lower", "estimate", "upper"], rows),

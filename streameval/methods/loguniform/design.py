@@ -144,7 +144,8 @@ def mixture(design: Blocks, variance: float, least_variance: float | None = None
     """The mu of the mixture (equal weights): from the best one at the last rank to the best near the head.
 
     They follow from the plan alone, and tune the width. The best one is that of Bernstein's inequality: with good
-    judges it is not the variance that rules, but what a single label stands for.
+    judges it is not the variance that rules, but what a single label stands for. None exceeds 3: from about 40 on, at
+    π = .99, rounding in log(1 − πD) would count (`streameval.kernels.stakes`).
 
     Args:
         variance: Of a label, where nothing is known of the item.

@@ -302,7 +302,7 @@ def test_what_does_not_go_with_per_is_named(home, capsys):
     with pytest.raises(InputError, match="has no option 'rankngs'"):
         streameval.plan("runs.parquet", "st", per="user", rankngs=3)
     assert run(["plan", "--per", "--help"]) == 0
-    assert "whose means are bounded together" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+    assert "their means are bounded together" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
 
 
 def test_the_normal_interval_stays_where_the_metric_can_be(home):

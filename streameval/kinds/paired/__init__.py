@@ -1,0 +1,118 @@
+"""Two rankings of the same items: bounds on the difference of their tops, from labels of what changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streameval.kinds import Kind
+from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
+from streameval.questions.comparing import Comparing
+
+if TYPE_CHECKING:
+    from streameval.curve.bounds import Bounds
+    from streameval.labelling.tally import Tallied
+    from streameval.questions import Question
+    from streameval.reporting.said import Told
+    from streameval.reporting.standing import Standing
+    from streameval.study import Study
+    from streameval.study.progress import LabellingProgress
+    from streameval.types import Claim, Plan
+
+
+class PairedRankings(Kind):
+    """How many more positives the top of one ranking holds than that of another."""
+
+    name = "paired"
+    about = "a study of two rankings"
+    asked_by: ClassVar = {"plan": "against"}
+    options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
+    without = frozenset({"label_error", "assume"})
+    instead: ClassVar = {
+        "monitor": "`streameval check` answers for each challenger by itself; `streameval guide comparing` says how to "
+        "ask about several",
+        "compare": "show says which of its two rankings is better, and at which cutoff",
+    }
+    tables: ClassVar = {
+        "metrics": "Bounds on how many more positives B holds at each cutoff than A (gain_at), and on the difference "
+        "in precision (precision_gain_at) where both hold as many items.",
+        "differences": "One row per cutoff: what only B holds (gains) and only A (losses), what was drawn and labelled "
+        "of it, the difference in positives with its bounds, and which ranking is better.",
+        "measures": "One row per measure that weighs items by rank, such as the DCG: B less A, with its bounds.",
+        "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def plan(
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Plan:
+        """Find what the tops of two rankings do not share, and draw from it."""
+        from streameval.kinds.paired.plan import planned
+
+        comparing, labels = self.asked("plan", given)
+        return planned(ranking, study, (comparing, labels), seed, *how)
+
+    def measured(
+        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+    ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:
+        """Bound the difference at every cutoff."""
+        from streameval.kinds.paired.evaluate import measured
+
+        return measured(plan, tallied)
+
+    def answer(self, found: Any, question: Question) -> Bounds:
+        """Bounds on a difference, and its estimate."""
+        from streameval.kinds.paired.results import bounds_of
+
+        return bounds_of(found, question)
+
+    def measures(self, found: Any) -> tuple[str, ...]:
+        """The differences that there are."""
+        from streameval.kinds.paired.results import measures
+
+        return measures(found)
+
+    def main_measures(self, found: Any) -> list[str]:
+        """The differences in positives."""
+        return [name for name in self.measures(found) if not name.startswith("precision_gain@")]
+
+    def progress(self, folder: Study) -> LabellingProgress:
+        """Say how far the labelling has come, from cutoff to cutoff."""
+        from streameval.kinds.paired.evaluate import by_cutoff
+        from streameval.study.progress import progress_of
+
+        return progress_of(folder, folder.plan(), by_cutoff)
+
+    def subject(self, plan: Plan) -> str:
+        """Say what is compared."""
+        from streameval.kinds.paired.says import subject
+
+        return subject(plan)
+
+    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+        """Say which ranking is better where, and how surely."""
+        from streameval.kinds.paired.says import told
+
+        return told(found)
+
+    def promised(self, found: Any) -> str:
+        """What the bounds promise."""
+        from streameval.kinds.paired.says import promise
+
+        return promise(found)
+
+    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
+        """Say where the comparison stands."""
+        from streameval.kinds.paired.results import standing
+
+        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+
+    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+        """Draw one figure with gains and losses at every cutoff, the sentence first."""
+        from streameval.kinds.paired.page import page
+
+        return page(name, found)
+
+
+KIND = PairedRankings()

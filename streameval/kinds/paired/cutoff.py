@@ -1,0 +1,209 @@
+"""One cutoff of two rankings: what was drawn of its gains and losses, and what their labels prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from streameval.kinds.paired.weighted import WeightedLabels
+from streameval.paired.bet import BetLimits, BetPlan, walked
+from streameval.paired.looks import Looks, bet_error, count_error, met, shared
+from streameval.paired.samples import CutoffSample, LabelledItems, samples
+from streameval.paired_draws.rates import below
+from streameval.questions.cutoffs import Cutoff
+from streameval.types import Plan
+from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array
+
+
+class DifferenceBounds(NamedTuple):
+    """Bounds on how many more positives B has than A.
+
+    The estimate is None where labels say nothing of some items; `decided_after` where no look before the end decided.
+    """
+
+    lower: int
+    estimate: float | None
+    upper: int
+    decided_after: int | None
+
+
+@dataclass(frozen=True)
+class AtCutoff:
+    """What a comparison knows at one cutoff.
+
+    Attributes:
+        size_a, size_b: Items in the tops.
+        gains, losses: Items that only the top of B holds, and only that of A.
+        drawn, positive, missing (pairs): Of gains and of losses: items to label, those with the label 1, and those
+            without one.
+        within: Half-width that was asked for, in items.
+    """
+
+    cutoff: Cutoff
+    size_a: int
+    size_b: int
+    gains: int
+    losses: int
+    drawn: tuple[int, int]
+    positive: tuple[int, int]
+    missing: tuple[int, int]
+    within: float
+    bounds: DifferenceBounds
+
+    @property
+    def better(self) -> str:
+        """Which ranking is better; "neither" where the difference lies within what was asked for."""
+        if self.bounds.lower > 0 or self.bounds.upper < 0:
+            return "b" if self.bounds.lower > 0 else "a"
+        return "neither" if -self.within <= self.bounds.lower and self.bounds.upper <= self.within else "open"
+
+
+@dataclass(frozen=True)
+class LabelledDraw:
+    """The items of a plan with their labels, and what was fixed before any of these.
+
+    Attributes:
+        label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
+    """
+
+    plan: Plan
+    label: Int8Array
+
+    def column(self, name: str) -> Int64Array:
+        """A column of the plan."""
+        values: Int64Array = self.plan.table.column(name).to_numpy()
+        return values
+
+    @cached_property
+    def u(self) -> UInt64Array:
+        """The hash of each item."""
+        return self.column("u").astype(np.uint64)
+
+    @cached_property
+    def gain(self) -> BoolArray:
+        """Which items B has before A."""
+        gain: BoolArray = self.column("first_b") < self.column("first_a")
+        return gain
+
+    @cached_property
+    def predicted(self) -> Int8Array:
+        """What the judge says; without one everything is taken for negative."""
+        named = "predicted" in self.plan.table.column_names
+        return self.column("predicted").astype(np.int8) if named else np.zeros(self.u.size, np.int8)
+
+    @cached_property
+    def rates(self) -> FloatArray:
+        """Probability with which an item is drawn, for each cutoff."""
+        return np.array(self.plan.notes["probability"], np.float64)
+
+    @cached_property
+    def certain(self) -> BoolArray:
+        """Which items are labelled whatever their hash is."""
+        certain: BoolArray = self.column("probability") >= 1
+        return certain
+
+    @cached_property
+    def sizes(self) -> Int64Array:
+        """Gains and losses in all, and those of them that the judge takes for positive: shape (m, 2, 2)."""
+        notes = self.plan.notes
+        every, positive = (
+            np.array([notes[f"{side}{of}"] for side in ("gains", "losses")], np.int64).T for of in ("", "_predicted")
+        )
+        return np.stack([every - positive, positive], axis=2)
+
+    def samples(self) -> list[CutoffSample]:
+        """What was drawn where the judge is wrong: of what adds to the difference then, and of what takes from it."""
+        wrong = np.where(self.label < 0, -1, self.label != self.predicted).astype(np.int8)
+        first = self.column("first_a").astype(np.int64), self.column("first_b").astype(np.int64)
+        items = LabelledItems(*first, self.u, wrong, self.certain, self.gain == (self.predicted == 0))
+        adds, takes = self.sizes[:, 0, 0] + self.sizes[:, 1, 1], self.sizes[:, 0, 1] + self.sizes[:, 1, 0]
+        return samples(items, self.rates, adds, takes)
+
+    def at(self, j: int) -> BoolArray:
+        """Which items gain or lose at cutoff j."""
+        first_a, first_b = self.column("first_a"), self.column("first_b")
+        changed: BoolArray = (np.minimum(first_a, first_b) <= j) & (np.maximum(first_a, first_b) > j)
+        return changed
+
+    @cached_property
+    def known(self) -> BoolArray:
+        """Which items had a label before the seed was drawn."""
+        named = "known" in self.plan.table.column_names
+        known: BoolArray = self.plan.table.column("known").to_numpy() if named else np.zeros(self.u.size, np.bool_)
+        return known
+
+    def walk(self, j: int, own: BoolArray, error: float) -> BetLimits:
+        """Bounds at any time from the items of cutoff j, in the order of their hashes; known ones are apart."""
+        drawn = np.flatnonzero(own & ~self.known & below(self.u, np.full(self.u.size, self.rates[j])))
+        drawn = drawn[np.argsort(self.u[drawn], kind="stable")]
+        right = float(self.plan.parameters["min_precision"])
+        judged = "predictions" in self.plan.notes
+        expected = np.array([1 - right, right] * 2) if judged else np.full(4, right)
+        losses = np.array([False, False, True, True])
+        classes, apart = 2 * (~self.gain) + self.predicted, own & self.known
+        sizes = self.sizes[j].ravel() - np.bincount(classes[apart], minlength=4)
+        bet = BetPlan(sizes, losses, error, drawn.size, expected=expected, known=self._known_difference(apart))
+        return walked(bet, classes[drawn], self.label[drawn])
+
+    def _known_difference(self, apart: BoolArray) -> tuple[int, int]:
+        """The least and the most that known items add to the difference; a label of theirs may have been taken back."""
+        label, gain = self.label[apart], self.gain[apart]
+        least = np.where(gain, label == 1, -(label != 0).astype(np.int64))
+        most = np.where(gain, label != 0, -(label == 1).astype(np.int64))
+        return int(least.sum()), int(most.sum())
+
+    def weighted(self) -> Iterator[dict[str, Any]]:
+        """Rows of the measures that weigh items by rank."""
+        notes = self.plan.notes.get("measures", ())
+        error = (1 - float(self.plan.parameters["confidence"])) / (2 * (self.rates.size + len(notes)))
+        for i, note in enumerate(notes):
+            yield WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known).bounded(note, error)
+
+    def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
+        """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
+        seen = own & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
+        for some in (seen, seen & (self.label == 1), seen & (self.label < 0)):
+            yield int((some & self.gain).sum()), int((some & ~self.gain).sum())
+
+
+def at_cutoffs(plan: Plan, label: Int8Array) -> Iterator[AtCutoff]:
+    """Look at every cutoff of a plan.
+
+    Args:
+        label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
+    """
+    notes, items = plan.notes, LabelledDraw(plan, label)
+    for j, (text, sample) in enumerate(zip(notes["cutoffs"], items.samples(), strict=True)):
+        own, cutoff, size = items.at(j), Cutoff.of(text), max(notes["size_a"][j], notes["size_b"][j])
+        wanted = float(plan.parameters["within"]) * (int(cutoff.value) if cutoff.kind == "rank" else size)
+        sides = int(notes["gains"][j]), int(notes["losses"][j])
+        tops = int(notes["size_a"][j]), int(notes["size_b"][j])
+        bounds = _bounds(items, j, own, sample)
+        drawn, positive, missing = items.counted(j, own)
+        yield AtCutoff(cutoff, *tops, *sides, drawn, positive, missing, wanted, bounds)
+
+
+def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -> DifferenceBounds:
+    """Bounds at cutoff j, of one look, of looks at any time, or of both."""
+    together = items.rates.size + len(items.plan.notes.get("measures", ()))
+    confidence = shared(float(items.plan.parameters["confidence"]), items.rates.size, together)
+    looks = cast(Looks, items.plan.parameters["look"])
+    (gains, losses), ahead = items.sizes[j].sum(axis=1).tolist(), int(items.sizes[j, 0, 1] - items.sizes[j, 1, 1])
+    both, decided = (np.array([-losses]), np.array([gains])), None
+    if error := bet_error(confidence, items.rates.size, looks):
+        bet = items.walk(j, own, error)
+        both, decided = (bet.lower, bet.upper), bet.decided_at if bet.sign else None
+    if error := count_error(confidence, items.rates.size, looks):
+        low, high = sample.limits(error)
+        bet_alone = both
+        both = met((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
+        if (
+            both[0] < bet_alone[0] or both[1] > bet_alone[1]
+        ):  # the looks exclude one another, and that at the end counts
+            decided = None
+    estimate = None if sample.estimate is None else ahead + sample.estimate
+    return DifferenceBounds(int(both[0][0]), estimate, int(both[1][0]), decided)

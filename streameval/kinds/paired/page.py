@@ -1,0 +1,77 @@
+"""The report of a comparison: the sentence first, then one figure with gains and losses at every cutoff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from streameval.kinds.paired.says import place, promise, sentence, told, verdict
+from streameval.reporting.page import frame
+from streameval.reporting.plain_page import provenance
+from streameval.reporting.tables import labels, table
+from streameval.study.results import Result
+from streameval.text import escaped
+
+_WIDTH, _ROW, _LEFT = 440, 34, 96  # of the figure, in pixels: of the scale, of a cutoff, and for its name
+_KEY = (
+    "Thick: the difference that is proven, as a share of the larger top. Thin: how far the items that changed sides "
+    "could move it, B's own to the right and A's own to the left."
+)
+_B, _A = "#2f6db0", "#a2410f"
+
+
+def page(name: str, found: Result) -> str:
+    """Draw one page, without scripts."""
+    said, rows, names = told(found), found.tables["differences"].to_pylist(), found.summary["names"]
+    body = [
+        f"<main><h1>{escaped(name)}: is B better than A?</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
+        f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",
+        "<h2>Positives that B has more than A</h2>", f"<figure>{figure(rows)}</figure>",
+        f"<p class='soft'>{escaped(_KEY)}</p>",
+        table(said.table.head, said.table.rows),
+        *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks),
+        "<h2>Labels</h2>", labels(found.summary),
+        "<h2>Provenance</h2>", provenance(found.summary), "</main>",
+    ]  # fmt: skip
+    return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)
+
+
+def figure(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Gains, losses and the bounds on their difference at every cutoff, as shares of the tops."""
+    most = max((max(row["gains"], row["losses"]) / _size(row) for row in rows), default=0.0) or 1.0
+    height = _ROW * len(rows)
+    lines = "".join(part for at, row in enumerate(rows) for part in _line(row, at, most))
+    ticks = "".join(
+        f'<text x="{_x(share, most):g}" y="{height + 20}" text-anchor="middle">{_percent(share)}</text>'
+        for share in (-most, 0.0, most)
+    )
+    middle = f'x1="{_x(0, most):g}" x2="{_x(0, most):g}"'
+    zero = f'<line {middle} y1="0" y2="{height}" stroke="currentColor" stroke-opacity="0.4"/>'
+    label = escaped("Chart: " + "; ".join(map(sentence, rows)) + ".")
+    box = f'viewBox="0 -6 {_LEFT + _WIDTH + 30} {height + 40}" style="width:100%;max-width:42rem"'
+    font = 'font-size="13" font-family="sans-serif" fill="currentColor"'
+    return f'<svg role="img" aria-label="{label}" {box} {font}>{zero}{lines}{ticks}</svg>'
+
+
+def _line(row: Mapping[str, Any], at: int, most: float) -> Iterator[str]:
+    y, size = _ROW * at + _ROW / 2, _size(row)
+    yield f'<text x="0" y="{y + 4:g}">{escaped(place(row["cutoff"]))}</text>'
+    for share, colour in ((row["gains"] / size, _B), (-row["losses"] / size, _A)):
+        yield (f'<line x1="{_x(0, most):g}" x2="{_x(share, most):g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
+               'stroke-width="2" stroke-opacity="0.45"/>')  # fmt: skip
+    colour = {"b": _B, "a": _A}.get(row["better"], "currentColor")
+    low, high = (_x(row[side] / size, most) for side in ("lower", "upper"))
+    yield (f'<line x1="{low:g}" x2="{max(high, low + 2):g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
+           'stroke-width="9"/>')  # fmt: skip
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    return max(int(row["items_a"]), int(row["items_b"]), 1)
+
+
+def _x(share: float, most: float) -> float:
+    return _LEFT + _WIDTH * (share / most + 1) / 2
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.3g}%" if share else "0"

@@ -1,0 +1,240 @@
+"""Of two rankings of the same items, draw from what the top of one holds and that of the other does not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.engines import engine_of
+from streameval.errors import InputError
+from streameval.kinds.paired.known import ReusedLabels
+from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
+from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
+from streameval.labelling.options import ReuseOptions
+from streameval.order.checkpoints import Scans, forget
+from streameval.paired.looks import shared
+from streameval.paired.rates import item_probability, most, probabilities
+from streameval.paired_draws.drawn import DrawnPair
+from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
+from streameval.paired_draws.rates import below
+from streameval.progress import Progress
+from streameval.questions.comparing import Comparing, powers_of_ten
+from streameval.questions.cutoffs import Cutoff
+from streameval.rankings.ranking import Ranking
+from streameval.rows import Rows
+from streameval.rows.options import RankingOptions
+from streameval.rows.two_tables import TwoTables
+from streameval.study.list_copy import with_copy
+from streameval.study.planned_ranking import items_at
+from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.types import Plan
+from streameval.typing import BoolArray, FloatArray, Int64Array
+
+METHOD = "changed_items"  # as plan.json calls the draw
+
+
+def planned(
+    ranking: Any, study: str | os.PathLike[str], asked: tuple[Comparing, ReuseOptions], seed: int | None,
+    options: RankingOptions, progress: Progress,
+) -> Plan:  # fmt: skip
+    """Find what changed between two rankings, draw from it, and write both to a study.
+
+    What scans have found is kept in the study until there is a plan, so that an interrupted run goes on from it.
+
+    Args:
+        asked: How they are compared, and labels that there are.
+
+    Returns:
+        Plan: Its ranks are stored rows, from 1; those of the other list come after those of the one.
+
+    Raises:
+        InputError: No key, or one that does not tell items apart; two lists that have no item in common, or whose
+            tops are the same everywhere.
+    """
+    folder = planned_study(study)
+    before, fixed = planned_ids(folder), known_seed(folder, seed)
+    comparing, labels = asked
+    pair = pair_for(folder, ranking, comparing, options, progress)
+    reused = ReusedLabels.of(labels, pair, folder, seed)
+    scans = Scans(folder.scans, engine_of(comparing.engine))
+    try:
+        made = drawn_plan(pair, comparing, fresh_seed() if fixed is None else fixed, reused, scans, progress)
+        if reused.taken_off is not None and fixed is not None and made.plan_id not in before:
+            other = fresh_seed()  # other labels: they may be of that seed
+            made = drawn_plan(pair, comparing, other, reused, scans, progress)
+        made = with_copy(with_copy_of_a(made, folder), folder)
+    except InputError:  # what is wrong stays wrong: nothing goes on from here
+        forget(folder.scans)
+        with suppress(OSError):
+            folder.folder.rmdir()  # where nothing else is in it
+        raise
+    votes = reused.votes(Ranking(_rows(pair), as_stored(pair.b.options)), made)
+    with folder.planning():
+        save_unless_planned(folder, before, made)
+        if votes is not None:
+            folder.labels.add([votes])
+    forget(folder.scans)
+    return made
+
+
+def drawn_plan(
+    pair: Pair, comparing: Comparing, seed: int, reused: ReusedLabels, scans: Scans | None, progress: Progress
+) -> Plan:  # fmt: skip
+    """Make the plan of a comparison."""
+    cutoffs, sizes, at = _cut(pair, _asked(pair, comparing))
+    how = _bounds_of(comparing, len(cutoffs))
+    kept = most(sizes, **how) if cutoffs else np.empty(0)
+    weighted = weighted_draw(comparing, max(pair.a.n_items, pair.b.n_items), at)
+    if weighted is not None:
+        at, kept = with_bins(sizes, kept, weighted)
+    draw = PairedDraw(at, kept, seed, reused.hashes(seed))
+    everything = _draw(pair, draw, scans, progress)
+    had = np.isin(everything.table.column("u").to_numpy(), draw.known)
+    drawn = everything if weighted is None else at_cutoffs(everything, weighted.ends, sizes)
+    gains, losses = _without(drawn, had)
+    rates = probabilities(gains, losses, sizes, **how) if cutoffs else np.empty(0)
+    measures = PlannedMeasures.of(weighted, everything, had)
+    table = plan_table(pair, drawn, rates, (measures, had))
+    if reused.taken_off is None:
+        table = table.drop_columns("known")
+    if not table.num_rows:
+        unchanged, hint = _unchanged(drawn, comparing)
+        raise InputError(f"no label is needed: {unchanged}", hint)
+    rows = _rows(pair)
+    parameters = {"within": comparing.within, "confidence": comparing.confidence, "look": comparing.look,
+                  "min_precision": comparing.min_precision}  # fmt: skip
+    notes = {
+        "cutoffs": [str(one) for one in cutoffs],
+        **{name: getattr(drawn, name).tolist() for name in _COUNTS}, "probability": rates.tolist(),
+        "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
+        "order": pair.b.description(), "against": pair.a.description(),
+        **({} if pair.judge is None else {"predictions": {"column": pair.judge}}), **reused.notes,
+        **({"measures": measures.notes} if measures.notes else {}),
+    }  # fmt: skip
+    stored = Ranking(rows, as_stored(pair.b.options))
+    apart = {} if _is_one(pair) else {"against": pair.a.location()["source"]}
+    location = {**stored.location(), "source": pair.b.location()["source"], **apart}
+    return Plan(METHOD, parameters, rows.n_rows, seed, table, stored.description(), notes, location, kind="paired")
+
+
+def _asked(pair: Pair, comparing: Comparing) -> Sequence[Cutoff]:
+    shorter = min(pair.a.n_items, pair.b.n_items)
+    return powers_of_ten(shorter) if comparing.cutoffs is None else comparing.cutoffs
+
+
+def _bounds_of(comparing: Comparing, cutoffs: int) -> dict[str, Any]:
+    """What bounds at so many cutoffs are to be, beside those on measures."""
+    confidence = shared(comparing.certainty, cutoffs, cutoffs + len(comparing.measures))
+    variance = comparing.min_precision * (1 - comparing.min_precision)
+    return {"within": comparing.half_width, "confidence": confidence, "variance": variance, "looks": comparing.look}
+
+
+_COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")
+
+
+def _is_one(pair: Pair) -> bool:
+    return pair.a.fingerprint == pair.b.fingerprint
+
+
+def _rows(pair: Pair) -> Rows:
+    """All rows in their stored order; where there are two lists, those of B first."""
+    return pair.b.rows if _is_one(pair) else TwoTables(pair.b.rows, pair.a.rows)
+
+
+def _draw(pair: Pair, draw: PairedDraw, scans: Scans | None, progress: Progress) -> DrawnPair:
+    if _is_one(pair):
+        from streameval.paired_draws.one_table import draw_one_table
+
+        return draw_one_table(pair, draw, scans, progress)
+    from streameval.paired_draws.two_tables import draw_two_tables
+
+    return draw_two_tables(pair, draw, scans, progress)
+
+
+def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int64Array, Int64Array | ScoreCutoffs]:
+    """Cutoffs from the smallest top to the largest, the size of each, and what a draw takes.
+
+    Of a score, the size is that of the larger top: how many items have it is counted.
+    """
+    if not cutoffs:
+        return (), np.empty(0, np.int64), np.empty(0, np.int64)
+    kinds = {"score" if one.kind == "score" else "rank" for one in cutoffs}
+    if len(kinds) > 1:
+        raise InputError("--at names ranks and scores", "plan each kind into a study of its own")
+    if kinds == {"rank"}:
+        longest = max(pair.a.n_items, pair.b.n_items)
+        ranks = {_rank(one, longest): one for one in cutoffs}
+        sizes = np.array(sorted(ranks), np.int64)
+        return tuple(ranks[rank] for rank in sizes.tolist()), sizes, sizes
+    tops = {one: max(items_at(ranking.order, one.value) for ranking in (pair.a, pair.b)) for one in cutoffs}
+    if empty := [one.value for one, size in tops.items() if not size]:
+        raise InputError(f"no item of either ranking has score {empty[0]} or a better one", "name others with --at")
+    counted = sorted(cutoffs, key=lambda one: tops[one])
+    scores = [one.value for one in counted]
+    return tuple(counted), np.array([tops[one] for one in counted], np.int64), ScoreCutoffs(scores, scores)
+
+
+def _rank(cutoff: Cutoff, n_items: int) -> int:
+    rank = cutoff.rank_in(n_items)
+    if rank is None:
+        raise InputError(f"--at is {cutoff}", "rankings are compared at ranks and scores: 1000, 1%, score:0.7")
+    return rank
+
+
+def _without(drawn: DrawnPair, known: BoolArray) -> tuple[Int64Array, Int64Array]:
+    """Gains and losses at each cutoff without items that are known."""
+    first_a, first_b = (drawn.table.column(name).to_numpy()[known] for name in ("first_a", "first_b"))
+    gained = [int(((first_b <= j) & (j < first_a)).sum()) for j in range(drawn.gains.size)]
+    lost = [int(((first_a <= j) & (j < first_b)).sum()) for j in range(drawn.gains.size)]
+    return drawn.gains - gained, drawn.losses - lost
+
+
+def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, besides: tuple[PlannedMeasures, BoolArray]) -> pa.Table:
+    """Items to label.
+
+    Args:
+        rates: Of the cutoffs.
+        besides: What measures draw; which items are known.
+
+    Returns:
+        `rank` and `stratum`, as every plan has them; `first_a`, `first_b`, `u` and, with a judge, `predicted` of the
+        draw; `probability` with which the item is drawn, 1 of those known before; `turn`, from 0, in which items are
+        to be labelled: by u over that probability, so that what is labelled first is a draw by smaller probabilities;
+        `known`; and of each measure the group of the item, `measure_0` and so on.
+    """
+    measures, known = besides
+    first_a, first_b, u = (drawn.table.column(name).to_numpy() for name in ("first_a", "first_b", "u"))
+    probability = np.where(known, 1.0, np.maximum(item_probability(first_a, first_b, rates), measures.probability))
+    kept = np.flatnonzero(below(u, probability))
+    names = [name for name in ("first_a", "first_b", "u", "predicted") if name in drawn.table.column_names]
+    turn = np.empty(kept.size, np.int64)
+    turn[np.lexsort((u[kept], u[kept] / probability[kept]))] = np.arange(kept.size)
+    rank = _stored_row(pair, drawn.table)[kept]
+    table = pa.table({
+        "rank": rank, "stratum": np.minimum(first_a, first_b)[kept].astype(np.int32),
+        **{name: drawn.table.column(name).take(pa.array(kept)) for name in names},
+        "probability": probability[kept], "turn": turn, "known": known[kept],
+        **{name: one[kept] for name, one in measures.columns.items()},
+    })  # fmt: skip
+    return table.take(pa.array(np.argsort(rank)))
+
+
+def _stored_row(pair: Pair, table: pa.Table) -> Int64Array:
+    """Stored row of each item, from 1; rows of A come after those of B, and stand for items that B's top has not."""
+    there = table.column("position_b").is_valid().to_numpy()
+    b, a = (table.column(name).fill_null(0).to_numpy() for name in ("position_b", "position_a"))
+    rows: Int64Array = np.where(there, b, a + (0 if _is_one(pair) else pair.b.n_items)) + 1
+    return rows
+
+
+def _unchanged(drawn: DrawnPair, comparing: Comparing) -> tuple[str, str]:
+    """Why no label is needed, and what would need some."""
+    if not (drawn.gains.any() or drawn.losses.any()):
+        return "both rankings hold the same items at every cutoff", "name other cutoffs with --at"
+    return (f"so few items changed that every difference in precision is within {comparing.within}",
+            "ask for less with --within, or at other cutoffs with --at")  # fmt: skip

@@ -1,0 +1,156 @@
+"""Labels that exist before a comparison: taken off exactly, or drawn again by the same hash."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.errors import InputError
+from streameval.kinds.paired.cutoff import at_cutoffs
+from streameval.kinds.paired.known import ReusedLabels
+from streameval.kinds.paired.open_pair import open_pair
+from streameval.kinds.paired.plan import drawn_plan
+from streameval.labelling.options import ReuseOptions
+from streameval.progress import silent
+from streameval.questions.comparing import Comparing
+from streameval.rows.options import RankingOptions
+from streameval.study import Study
+from tests.binomial import binomial_tail
+
+AT = [100, 1_000, 5_000]
+HOW = {"score": "new", "against": "both.parquet", "against_score": "old", "key": "id", "at": AT, "within": 0.02}
+
+
+def bounds(found):
+    return {int(row["cutoff"]): (row["lower"], row["upper"]) for row in found.tables["differences"].to_pylist()}
+
+
+def biased(share):
+    """Labels of the positive items above rank 2,000 of the new ranking, and of some others."""
+    both = pq.read_table("both.parquet")
+    rank = np.argsort(np.argsort(-both.column("new").to_numpy()))
+    right, some = both.column("right").to_numpy(), np.random.default_rng(4).random(both.num_rows)
+    return both.select(["id", "right"]).filter(pa.array(((rank < 2_000) & (right == 1)) | (some < share)))
+
+
+def planned(study, **more):
+    return streameval.plan("both.parquet", study, **HOW, **more)
+
+
+def evaluated(study, people):
+    return streameval.evaluate(study, labels=people(streameval.select(study).table))
+
+
+def test_known_labels_are_counted_exactly_and_not_asked_for(home, people, difference):
+    plain = planned("plain", seed=5)
+    pq.write_table(biased(0.3), "gold.parquet")
+    made = planned("s", reuse="gold.parquet", label="right")
+    known = made.table.column("known").to_numpy()
+    assert Study("s").labelled == known.sum() > 0
+    assert (~known).sum() < 0.8 * plain.table.num_rows
+    assert (made.table.column("probability").to_numpy()[known] == 1).all()
+    for found in (streameval.evaluate("s"), evaluated("s", people)):
+        assert found.summary["claim"]["coverage"] == "simultaneous"
+        for k, (low, high) in bounds(found).items():
+            assert low <= difference[k] <= high
+
+
+def test_labels_of_all_items_leave_nothing_open(home, difference):
+    pq.write_table(biased(1.1), "gold.parquet")
+    planned("s", reuse="gold.parquet", label="right")
+    assert bounds(streameval.evaluate("s")) == {k: (one, one) for k, one in difference.items()}
+
+
+def test_a_table_in_memory_and_words_do_as_well(home):
+    gold = biased(0.3)
+    words = np.where(gold.column("right").to_numpy() == 1, "yes", "no")
+    blank = pa.table({"id": gold.column("id").cast(pa.string()), "label": words})
+    pq.write_table(gold, "gold.parquet")
+    one, other = planned("one", reuse="gold.parquet", label="right"), planned("two", reuse=blank)
+    assert one.table.column("known").to_numpy().sum() == other.table.column("known").to_numpy().sum()
+
+
+def test_the_same_plan_again_changes_nothing_and_other_labels_get_another_seed(home):
+    pq.write_table(biased(0.3), "gold.parquet")
+    first = planned("s", reuse="gold.parquet", label="right")
+    assert planned("s", reuse="gold.parquet", label="right").plan_id == first.plan_id
+    assert planned("s", reuse="gold.parquet", label="right", seed=first.seed).plan_id == first.plan_id
+    pq.write_table(biased(0.5), "gold.parquet")
+    planned("t", reuse="gold.parquet", label="right", seed=first.seed, labels_unseen_by_model="yes")
+    assert "known" not in Study("t").plan().table.column_names
+    streameval.plan("both.parquet", "u", **HOW, seed=3)
+    assert planned("u", reuse="gold.parquet", label="right").seed != 3
+
+
+def test_labels_of_an_earlier_study_are_taken_off(home, people, difference):
+    streameval.plan("both.parquet", "old", score="old", key="id", budget=600, seed=11)
+    evaluated("old", people)
+    made = planned("s", reuse="old")
+    assert made.seed != 11
+    labelled = set(streameval.select("old").table.column("id").to_pylist())
+    tasks = streameval.select("s").table.sort_by("rank")
+    known = made.table.column("known").to_numpy()
+    assert np.array_equal(np.isin(tasks.column("id").to_numpy(), list(labelled)), known)
+    for k, (low, high) in bounds(evaluated("s", people)).items():
+        assert low <= difference[k] <= high
+
+
+def test_items_drawn_by_the_same_hash_are_not_asked_again(home, people):
+    streameval.plan("both.parquet", "old", score="old", on="id", budget=2_000, seed=11)
+    evaluated("old", people)
+    fresh = planned("fresh", seed=11)
+    made = planned("s", reuse="old", seed=11, labels_unseen_by_model="yes")
+    assert made.table.equals(fresh.table)
+    assert 0.1 * made.table.num_rows < Study("s").labelled < made.table.num_rows
+    one, other = evaluated("s", people), evaluated("fresh", people)
+    assert one.tables["differences"].equals(other.tables["differences"])
+    assert "fixed without the labels" in one.summary["claim"]["assumes"]
+
+
+def test_a_ranking_made_with_the_labels_gets_no_claim_from_the_same_draw(home, people, capsys):
+    streameval.plan("both.parquet", "old", score="old", on="id", budget=2_000, seed=11)
+    evaluated("old", people)
+    planned("s", reuse="old", seed=11, labels_unseen_by_model="no")
+    found = evaluated("s", people)
+    assert found.summary["claim"]["coverage"] == "none"
+    assert set(found.tables["differences"].column("better").to_pylist()) == {"open"}
+    assert streameval.check("s", "gain@5000 > 0").outcome == "inconclusive"
+    planned("new", reuse="old", labels_unseen_by_model="no")
+    assert evaluated("new", people).summary["claim"]["coverage"] == "simultaneous"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"reuse": "gold.parquet", "label": "right", "seed": 3}, "whether the model has seen them"),
+        ({"reuse": "gold.parquet", "label": "right", "on": "text"}, "joined by --key id"),
+        ({"reuse": "gold.parquet", "label": "wrong"}, "wrong"),
+        ({"reuse": "no.parquet"}, "no.parquet"),
+        ({"labels_unseen_by_model": "yes"}, "no labels are reused"),
+    ],
+)
+def test_bad_input(home, given, says):
+    pq.write_table(biased(0.3), "gold.parquet")
+    with pytest.raises(InputError) as refused:
+        planned("s", **given)
+    assert says in str(refused.value.line)
+    assert not (home / "s").exists()
+
+
+@pytest.mark.parametrize("look", ["one", "any", "both"])
+def test_bounds_hold_whatever_was_known(home, difference, look):
+    """A draw is fresh; the labels that were known are only positives of the head, half of them of what is compared."""
+    pq.write_table(biased(0.1), "gold.parquet")
+    both = pq.read_table("both.parquet")
+    comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.04, confidence=0.5, look=look)
+    pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
+    labels = ReusedLabels.of(ReuseOptions(reuse="gold.parquet", label="right"), pair, Study("none"), None)
+    right, misses, runs = both.column("right").to_numpy(), 0, 60
+    for seed in range(runs):
+        plan = drawn_plan(pair, comparing, seed, labels, None, silent)
+        label = right[plan.ranks - 1].astype(np.int8)
+        label[np.random.default_rng(seed).random(label.size) < 0.02] = -1
+        found = {int(one.cutoff.value): one.bounds for one in at_cutoffs(plan, label)}
+        misses += any(not one.lower <= difference[k] <= one.upper for k, one in found.items())
+    assert binomial_tail(runs, misses, 0.5) > 1e-6

@@ -1,0 +1,136 @@
+"""DCG and other measures of two rankings, bounded from labels of items that count differently in them."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.errors import InputError
+from streameval.kinds.paired.cutoff import LabelledDraw
+from streameval.kinds.paired.known import ReusedLabels
+from streameval.kinds.paired.open_pair import open_pair
+from streameval.kinds.paired.plan import drawn_plan
+from streameval.kinds.paired.weighted import WeightedDraw, WeightedMeasure, WeightedNeeds
+from streameval.labelling.options import ReuseOptions
+from streameval.progress import silent
+from streameval.questions.comparing import Comparing
+from streameval.rows.options import RankingOptions
+from streameval.study import Study
+from tests.binomial import binomial_tail
+
+NAMES = ["dcg@1000", "dcg", "rbp.99", "log_mean_precision"]
+ONE = {"score": "new", "against": "both.parquet", "against_score": "old", "key": "id"}
+TWO = {"score": "score", "against": "old.parquet", "key": "id"}
+
+
+def naive(name, right):
+    """A measure of a list, from its labels in order."""
+    rank = np.arange(1, right.size + 1)
+    if name.startswith("dcg"):
+        counts = (1 / np.log2(1 + rank)) * (rank <= int(name.partition("@")[2] or right.size))
+    elif name.startswith("rbp"):
+        counts = 0.01 * 0.99 ** (rank - 1.0)
+    else:
+        return float((np.cumsum(right) / rank / rank).sum() / (1 / rank).sum())
+    return float((counts * right).sum())
+
+
+@pytest.fixture
+def truth(home):
+    both = pq.read_table("both.parquet")
+    lists = [both.sort_by([(score, "descending")]).column("right").to_numpy() for score in ("new", "old")]
+    return {name: naive(name, lists[0]) - naive(name, lists[1]) for name in NAMES}
+
+
+def planned(study, source="both.parquet", how=ONE, **more):
+    return streameval.plan(source, study, **{**how, "seed": 5, "within": 0.03, **more})
+
+
+def evaluated(study, people):
+    return streameval.evaluate(study, labels=people(streameval.select(study).table))
+
+
+@pytest.mark.parametrize(
+    ("source", "how"), [("both.parquet", ONE), ("new.parquet", TWO)], ids=["one table", "two tables"]
+)
+def test_the_journey(home, people, truth, source, how):
+    plan = planned("s", source, how, at=["1000", *NAMES])
+    assert plan.table.num_rows < 6_000
+    found = evaluated("s", people)
+    rows = {row["measure"]: row for row in found.tables["measures"].to_pylist()}
+    assert list(rows) == NAMES
+    for name, row in rows.items():
+        assert row["lower"] <= truth[name] <= row["upper"]
+        assert row["upper"] - row["lower"] <= 2 * 0.036 * row["whole"]
+        assert row["lower"] <= row["estimate"] <= row["upper"]
+    assert streameval.check("s", "dcg_gain@1000 > 0").outcome == "pass"
+    assert streameval.check("s", "log_mean_precision_gain < 0").outcome == "fail"
+    assert streameval.check("s", "rbp.99_gain > 0.9").outcome == "fail"
+    streameval.report("s", out="r.html")
+    assert "the dcg at 1000 of B" in (home / "r.html").read_text()
+
+
+def test_a_measure_alone_and_before_all_labels_are_there(home, people, truth):
+    planned("s", at="dcg@1000")
+    tasks = streameval.select("s").table.sort_by("se_task")
+    before = (-np.inf, np.inf)
+    for part in (tasks.num_rows // 3, tasks.num_rows):
+        found = streameval.evaluate("s", labels=people(tasks.slice(0, part)))
+        (row,) = found.tables["measures"].to_pylist()
+        assert before[0] <= row["lower"] <= truth["dcg@1000"] <= row["upper"] <= before[1]
+        before = row["lower"], row["upper"]
+
+
+@pytest.mark.parametrize("at", [["dcg@1%"], ["rbp.0"], ["rbp"], ["dcgs"], ["score:0.5", "dcg"]])
+def test_bad_measures(home, at):
+    with pytest.raises(InputError):
+        planned("s", at=at)
+    assert not (home / "s").exists()
+
+
+@pytest.mark.parametrize("name", ["dcg", "dcg@1000", "dcg@7", "rbp.5", "rbp.999", "log_mean_precision"])
+def test_rounding_is_known(name):
+    """Against every rank by itself: levels are within what is said of each bin, and bins are few."""
+    draw = WeightedDraw.of([name], 5_000, np.array([10, 200]), WeightedNeeds(0.01, 0.025, 0.25))
+    (measure,) = draw.measures
+    level, apart = measure.levels(draw.ends)
+    rank = np.arange(1, 5_001)
+    at = np.searchsorted(draw.ends, rank)
+    exact = WeightedMeasure.of(name, 5_000).discount(rank)
+    off = np.bincount(at, np.abs(exact - level[at]), minlength=level.size)
+    assert draw.ends.size <= 610
+    assert (off[:-1] <= apart[:-1] + 1e-12).all()
+    assert off[-1] <= apart[-1] + 1e-12
+    assert apart.sum() <= 0.004 * draw.whole(measure)
+
+
+def test_lists_that_are_the_same_where_it_counts(home, people):
+    """They differ below rank 2,000 alone: what is asked for at 5,000 is drawn, and the DCG at 1,000 is the same."""
+    both = pq.read_table("both.parquet").sort_by([("new", "descending")])
+    other = np.arange(both.num_rows, 0, -1.0)
+    other[2_000:] = np.random.default_rng(1).permutation(other[2_000:])
+    pq.write_table(both.append_column("other", [other]), "both.parquet")
+    planned("s", how={**ONE, "against_score": "other"}, at=["5000", "dcg@1000"])
+    (row,) = evaluated("s", people).tables["measures"].to_pylist()
+    assert row["drawn"] == 0
+    assert abs(row["lower"]) + abs(row["upper"]) < 0.002 * row["whole"]
+    assert row["better"] == "open"
+
+
+@pytest.mark.parametrize("reuse", [None, "gold.parquet"])
+def test_coverage(home, truth, reuse):
+    """At a confidence of one half for both together, of draws that are fresh; with labels that were known, or not."""
+    both = pq.read_table("both.parquet")
+    right, names = both.column("right").to_numpy(), ["dcg@1000", "log_mean_precision"]
+    pq.write_table(both.slice(0, 3_000).select(["id", "right"]), "gold.parquet")
+    comparing = Comparing(against="both.parquet", against_score="old", at=["500", *names], within=0.1, confidence=0.5)
+    pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
+    labels = ReusedLabels.of(ReuseOptions(reuse=reuse, label="right"), pair, Study("none"), None)
+    misses, runs = 0, 40
+    for seed in range(runs):
+        plan = drawn_plan(pair, comparing, seed, labels, None, silent)
+        label = right[plan.ranks - 1].astype(np.int8)
+        label[np.random.default_rng(seed).random(label.size) < 0.02] = -1
+        rows = LabelledDraw(plan, label).weighted()
+        misses += any(not row["lower"] <= truth[row["measure"]] <= row["upper"] for row in rows)
+    assert binomial_tail(runs, misses, 0.5) > 1e-6
