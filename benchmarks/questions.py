@@ -20,51 +20,15 @@ import numpy as np
 
 from benchmarks.machine import description
 from benchmarks.readme import markdown, write_section
-from benchmarks.simulated_lists import Floats, Ranks, SimulatedList, ask
+from benchmarks.shapes import SHAPES, N, Shape, shape_of
+from benchmarks.simulated_lists import ask
 from streameval.kinds.question.cost import curve_labels
 from streameval.questions.asking import Asking
 from streameval.sequential.deciding import fixed_sample, wald_floor
 
-N, K, DELTA = 10**7, 10**6, 0.05
-LONG = 2 * 10**9
+K, DELTA = 10**6, 0.05
 _STOPS = (400, 700, 1000, 2000, 4000)
 _COUNTED = 10**8  # items: in longer lists the expected number of positives stands for theirs, which it is to 1 in 1,000
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A kind of list.
-
-    Attributes:
-        rate: Probability that an item of a rank is positive.
-    """
-
-    n_items: int
-    rate: Callable[[Ranks], Floats | float]
-
-    def list(self, seed: int) -> SimulatedList:
-        """One such list."""
-        return SimulatedList(self.n_items, self.rate, seed)
-
-
-def _logarithmic(rank: Ranks) -> Floats:
-    return 0.97 - 0.47 * np.log(rank) / math.log(N)
-
-
-SHAPES = {
-    ".9/(1+r/10⁶)": Shape(N, lambda r: 0.9 / (1 + r / 1e6)),
-    ".95/(1+(r/3·10⁵)²)": Shape(N, lambda r: 0.95 / (1 + (r / 3e5) ** 2)),
-    ".95 to 10⁶, then .001": Shape(N, lambda r: np.where(r <= 10**6, 0.95, 0.001)),
-    ".9/(1+r/2·10⁸), 2·10⁹ items": Shape(LONG, lambda r: 0.9 / (1 + r / 2e8)),
-    ".95/(1+(r/3·10⁵)²), 2·10⁹ items": Shape(LONG, lambda r: 0.95 / (1 + (r / 3e5) ** 2)),
-    ".97 falling to .5 in ln r": Shape(N, _logarithmic),
-    ".97, .3 from N/100": Shape(N, lambda r: np.where(r < N / 100, 0.97, 0.3)),
-    ".98/(1+100r/N)": Shape(N, lambda r: 0.98 / (1 + 100 * r / N)),
-}
-
-
-def _of(shape: str | float) -> Shape:
-    return SHAPES[shape] if isinstance(shape, str) else Shape(N, lambda _: shape)
 
 
 @dataclass(frozen=True)
@@ -197,7 +161,7 @@ def total(case: tuple[str, int], run: int) -> Found:
     """Ask how many positives there are: (shape of the list, percent)."""
     shape, percent = case
     seeds = _seeds(f"total {case}", run)
-    of = _of(shape).list(seeds[0])
+    of = shape_of(shape).list(seeds[0])
     done = ask(Asking(f"positives within {percent}%"), of, seeds[1])
     (line,) = done.answer.lines
     counted = of.n_items <= _COUNTED
@@ -212,8 +176,8 @@ def totals(runs: Runs) -> str:
     rows, every = [], []
     for shape, percent in product(list(SHAPES)[:5], (20, 10)):
         found = runs.of(partial(total, (shape, percent)), 0.2)
-        positives = _of(shape).list(0).expected_positives(_of(shape).n_items)
-        n_items = _of(shape).n_items
+        positives = shape_of(shape).list(0).expected_positives(shape_of(shape).n_items)
+        n_items = shape_of(shape).n_items
         asking = Asking(f"positives within {percent}%", expect=f"{positives / n_items:.6f}")
         floor = math.log(2 / DELTA) * n_items / (percent / 100 * positives)
         done, refused = [one for one in found if not one.refused], sum(bool(one.refused) for one in found)
@@ -239,7 +203,7 @@ def cut(case: tuple[str, str], run: int) -> Found:
     """Ask where to cut: (shape of the list, precision)."""
     shape, precision = case
     seeds = _seeds(f"cut {case}", run)
-    of = _of(shape).list(seeds[0])
+    of = shape_of(shape).list(seeds[0])
     done = ask(Asking(f"cut precision {precision}"), of, seeds[1], _STOPS)
     fronts = [(labels, int(answer.lines[0].lower)) for labels, answer in done.rounds]
     ranks = [rank for _, rank in fronts if rank]
@@ -255,8 +219,8 @@ def cuts(runs: Runs) -> str:
     for shape, precision in zip(list(SHAPES)[5:], ("0.7", "0.9", "0.9"), strict=True):
         found = runs.of(partial(cut, (shape, precision)), 0.3)
         reached = np.array([one.measures for one in found])
-        half = _of(shape).list(0).deepest(precision) // 2
-        at_half = _of(shape).list(0).expected_positives(half) / half
+        half = shape_of(shape).list(0).deepest(precision) // 2
+        at_half = shape_of(shape).list(0).expected_positives(half) / half
         middle, low = np.median(reached, axis=0), np.quantile(reached, 0.1, axis=0)
         cells = [f"{one:.2f} ({two:.2f})" for one, two in zip(middle, low, strict=True)]
         floor = wald_floor(float(precision), at_half, DELTA)
@@ -271,7 +235,7 @@ def recall(case: tuple[int, str], run: int) -> Found:
     """Ask whether a cutoff has a recall: (cutoff, recall that is demanded)."""
     rank, demanded = case
     seeds = _seeds(f"recall {case}", run)
-    of = _of(".95/(1+(r/3·10⁵)²)").list(seeds[0])
+    of = shape_of(".95/(1+(r/3·10⁵)²)").list(seeds[0])
     done = ask(Asking(f"recall@{rank} >= {demanded}"), of, seeds[1])
     inside, positives = of.positives([rank, N])
     wrong = {"pass": inside < float(demanded) * positives, "fail": inside >= float(demanded) * positives}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from places import HOME
 
-from benchmarks import growth, questions
+from benchmarks import growth, paired, paired_scans, questions, shapes
 from benchmarks.case import Context, cases
 from benchmarks.check import _STEPS, check, judged
 from benchmarks.data import Dataset, ids
@@ -75,7 +75,8 @@ def test_questions_are_asked_and_wrong_answers_counted():
 
 def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
     falling = questions.Shape(10**5, lambda rank: 0.9 / (1 + rank / 10_000))
-    monkeypatch.setattr(questions, "SHAPES", {"falling": falling})
+    for at in (questions, shapes):
+        monkeypatch.setattr(at, "SHAPES", {"falling": falling})
     lines = questions.totals(questions.Runs(10, 1)).splitlines()
     assert [line.split(" | ")[:2] for line in lines[2:4]] == [["| falling: 21,580", f"{one} %"] for one in (20, 10)]
     assert lines[-1] == "Numbers of positives: 0 wrong of 4; 0 are allowed."
@@ -141,12 +142,22 @@ def test_data_are_made_once_and_follow_the_rank(tmp_path):
     assert np.unique(ids(np.arange(1, 5_001), 5_000, 3)).size == 5_000
 
 
+def test_two_rankings_are_counted_alike_by_all(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    paired_scans._write(old, ITEMS, {"score": 0})
+    paired_scans._write(new, ITEMS, {"score": 1}, step=7)
+    found = [run(str(new), str(old), [100, 5_000]) for run in paired_scans._RUNNERS.values()]
+    assert {tuple(one["gains"]) for one in found} == {tuple(found[0]["gains"])}
+    assert 0 < found[0]["gains"][1] < 500
+
+
 def test_tables_stand_between_their_markers(tmp_path):
     text = README.read_text(encoding="utf-8")
     names = re.findall(r"^<!-- (\w+) -->$", text, re.MULTILINE)
     assert names == re.findall(r"^<!-- /(\w+) -->$", text, re.MULTILINE)
     sources = "".join(path.read_text(encoding="utf-8") for path in README.parent.glob("*.py"))
     written = set(re.findall(r'write_section\("(\w+)"', sources)) | {f"questions_{part}" for part in questions.PARTS}
+    written |= {f"paired_{part}" for part in paired.PARTS}
     assert written <= set(names) <= set(cases()) | written
     assert re.search(r"\]\(benchmarks/README\.md", (HOME / "README.md").read_text(encoding="utf-8"))
     copy = tmp_path / "README.md"
