@@ -44,6 +44,12 @@ def functions() -> str:
     return _tidy("".join(parts))
 
 
+def _together(home: str, imports: set[str]) -> list[str]:
+    """One line that imports all names of a module; none where there is no name."""
+    names = sorted(line.split()[-1] for line in imports if line.startswith(home))
+    return [f"{home}import {', '.join(names)}"] if names else []
+
+
 def stub() -> str:
     """Every public name for type checkers; options that a function takes as keywords (`takes`) are named."""
     import streameval
@@ -56,11 +62,12 @@ def stub() -> str:
         else:
             imports.add(f"from {value.__module__} import {name} as {name}")
     ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
-    names = sorted(line.split()[-1] for line in imports if line.startswith("from typing "))
-    rest = {line for line in imports - set(ours) if not line.startswith("from typing ")}
+    several = ("from typing ", "from collections.abc ")
+    together = [_together(home, imports) for home in several]
+    rest = {line for line in imports - set(ours) if not line.startswith(several)}
     theirs = sorted(line for line in rest if line.split()[1].split(".")[0] not in sys.stdlib_module_names)
     rest -= set(theirs)
-    head = sorted(rest | {f"from typing import {', '.join(names)}"}, key=lambda line: (line.startswith("from"), line))
+    head = sorted(rest.union(*together), key=lambda line: (line.startswith("from"), line))
     parts = [
         "# Made from the code by `scripts/reference`.",
         *head,

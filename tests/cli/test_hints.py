@@ -77,6 +77,7 @@ PRINTED_BY = {
     "reporting/label_lines.py": "evaluate",
     "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
+    "kinds/paired/plan.py": "plan",
     "kinds/question/cost.py": "plan",
     "kinds/": "evaluate",
     "slices/files.py": "plan",

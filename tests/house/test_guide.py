@@ -11,7 +11,6 @@ import tomllib
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -113,14 +112,6 @@ def test_every_public_function_has_an_example_that_is_run():
     without = [name for name in streameval.__all__
                if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
     assert without == []
-
-
-def test_the_line_that_an_image_takes_the_place_of_is_in_the_configuration(workplace):
-    line = re.search(r"`(<Text [^`]*>)`", PAGES["faq.md"])[1]
-    rows = pa.table({"image": [f"https://images.example/{one * 7919 % 500}.png" for one in range(500)]})
-    streameval.plan(rows, "images", seed=0, budget=50)
-    streameval.select("images", ranking=rows, columns="image", export="tasks.label-studio.json")
-    assert line in Path("tasks.label-studio.xml").read_text()
 
 
 def expected_of_queries():

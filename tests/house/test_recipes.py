@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 import duckdb
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from guide_pages import PAGES, recipe
 from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
@@ -186,3 +187,58 @@ def test_assets_of_dagster_say_what_was_found_and_their_check_is_a_gate(lake, mo
         check = names["precision_is_proven"]()
         assert (check.passed, check.severity) == (passed, severity)
         assert check.description
+
+
+def planned_again():
+    pa.parquet.write_table(pa.table({"id": [f"item {i * 7 % 400}" for i in range(400)]}), "short.parquet")
+    streameval.plan("short.parquet", "again", budget=200, seed=3)
+
+
+def test_label_studio_gets_every_task_and_gives_the_answers_back(workplace):
+    planned_again()
+    pushed, names = [], {}
+    exec(recipe("python", "import_tasks"), names)
+
+    def exported(project):
+        assert project == 7
+        choice = {"from_name": "label", "type": "choices", "value": {"choices": ["positive"]}}
+        return [{"id": i, **task, "annotations": [{"id": i, "completed_by": 1, "result": [choice]}]}
+                for i, task in enumerate(pushed)]  # fmt: skip
+
+    projects = SimpleNamespace(
+        create=lambda title, label_config: SimpleNamespace(id=7 if "<View>" in label_config else 0),
+        import_tasks=lambda id, request: pushed.extend(request),
+        exports=SimpleNamespace(as_json=exported),
+    )
+    client = SimpleNamespace(projects=projects)
+    assert names["push"](client, "again") == 7
+    for _ in range(2):
+        account = names["pull"](client, "again", 7).summary["account"]
+        assert account["labelled"] == account["positive"] == account["votes"] == len(pushed) > 0
+
+
+def test_argilla_gets_every_task_and_gives_the_answers_back(workplace, monkeypatch):
+    planned_again()
+    logged, names = [], {}
+
+    def answered(with_responses):
+        for i, record in enumerate(logged):
+            status = ("submitted", "discarded", "draft")[i % 3]
+            yield SimpleNamespace(id=record.id, responses=[SimpleNamespace(status=status, value="1", user_id="u-1")])
+
+    class Records:
+        log = staticmethod(logged.extend)
+        __call__ = staticmethod(answered)
+
+    def dataset(name, settings, client):
+        assert {field.name for field in settings.fields} == {"id"}
+        return SimpleNamespace(create=lambda: SimpleNamespace(records=Records()))
+
+    parts = dict.fromkeys(("LabelQuestion", "TextField", "Settings", "Record"), SimpleNamespace)
+    monkeypatch.setitem(sys.modules, "argilla", SimpleNamespace(Dataset=dataset, **parts))
+    exec(recipe("python", "argilla"), names)
+    client = SimpleNamespace(datasets=lambda name: SimpleNamespace(records=Records()))
+    names["push"](client, "again", ["id"])
+    account = names["pull"](client, "again").summary["account"]
+    assert account["planned"] == len(logged)
+    assert (account["labelled"], account["skipped"]) == (-(-len(logged) // 3), (len(logged) + 1) // 3)

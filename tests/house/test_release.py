@@ -32,10 +32,16 @@ def test_an_index_shows_no_link_and_no_picture_that_lies_beside_the_readme():
     shown = shown_on_an_index()
     assert "](" in (HOME / "README.md").read_text()
     assert not re.search(r"\]\((?!https?:)", shown)
-    assert "makes a site of them: concepts, one question, methods" in " ".join(shown.split())
+    assert "makes a site of them: concepts, one question, comparing" in " ".join(shown.split())
 
 
 def test_examples_in_the_guide_name_this_version():
     for path in (HOME / "streameval" / "guide").glob("*.md"):
         for named in re.findall(r"streameval-(\d+\.\d+\.\d+)", path.read_text()):
             assert named == streameval.__version__, path.name
+
+
+def test_the_source_distribution_holds_what_its_tests_read():
+    sources = "".join(path.read_text() for path in (HOME / "tests").rglob("*.py"))
+    read = set(re.findall(r'HOME / "([\w.-]+)"', sources)) - {"pyproject.toml", "kernels"}
+    assert read <= {*PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}

@@ -37,13 +37,17 @@ ONLY_COMMAND = {
     "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "labels": {"forget": "Study.labels.forget"},
     "sql": {"with": "files", "out": FILE, "macros": FILE},
+    "judge": {"price_per_label": "what is printed"},
     "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
     "extrapolate": {**dict.fromkeys(["at", "items"], "of extrapolate_study"), "given": "a study, or the point"},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
     "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
-    "cost": dict.fromkeys(["ascending", "key", "nan", "memory", "threads", "verify"], COUNTED),
+    "cost": dict.fromkeys(
+        ["ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED
+    ),
+    "label": {"served": "addresses are printed"},
     "monitor": {"measure": "the last argument"},
     "sql": {"files": "--with"},
     "extrapolate": dict.fromkeys(["precision", "recall", "prevalence", "target"], "measures"),

@@ -108,6 +108,12 @@ def test_bounds_are_the_roots_of_all_the_evidence_although_some_is_dropped(preci
     assert design.ends - low == pytest.approx(below, rel=1e-12)
 
 
+@given(st.integers(1, 10**12), st.floats(0.1, 1e5), st.floats(1e-6, 0.25), st.floats(1e-6, 0.25))
+@settings(deadline=None)
+def test_no_mu_is_so_large_that_rounding_counts(n_items, density, variance, least):
+    assert mixture(blocks(n_items, density), variance, least).max() <= 3 * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("classes", [1, 3])
 @pytest.mark.parametrize("c", [3.0, 30.0])
 def test_the_evidence_agrees_with_its_naive_twin(classes, c):

@@ -181,6 +181,24 @@ def test_rules_that_differ_share_no_number_of_positives(items, tmp_path, capsys)
     assert "Labels were not judged alike (a: any; b: all)" in capsys.readouterr().out
 
 
+def test_it_says_what_labels_of_what_changed_would_take(items, tmp_path, capsys):
+    """Of a cutoff at which items can change sides at all: the whole lists hold the same ones."""
+    path, truth = items
+    good, noisy = tmp_path / "good", tmp_path / "noisy"
+    for name in ("good", "noisy"):
+        study_of(path, tmp_path / name, name, truth[name], alpha=0.1)
+    assert run(["compare", str(good), str(noisy)]) == 0
+    said = re.search(
+        r"The difference in precision at ([\d,]+) is .* --at (\d+) --within ([\d.]+)", capsys.readouterr().out
+    )
+    assert said is not None
+    rank, at = int(said[1].replace(",", "")), int(said[2])
+    row = next(row for row in compare(good, noisy).differences.to_pylist()
+               if (row["metric"], row["argument"]) == ("precision_at", str(at)))  # fmt: skip
+    assert rank == at < N
+    assert float(said[3]) == pytest.approx((row["upper"] - row["lower"]) / 2, rel=0.05)
+
+
 def test_a_difference_that_rounding_makes_is_none(tmp_path):
     """The same precisions, summed by `exact` and derived from an envelope: nothing is higher, no bound is crossed."""
     n = 1_000

@@ -13,7 +13,7 @@ VERBS = {one: made for one in streameval.__all__ if hasattr(made := getattr(stre
 GIVEN = {  # what each has to be given besides
     "plan": ("list", "study"), "grow": ("study",), "judge": ("study", "answers"), "adopt": ("list", "study", "labels"),
     "select": ("study",), "evaluate": ("study",), "exact": ("list",), "cost": (1_000,), "simulate": ("list",),
-    "scan_ranking": ("list",),
+    "scan_ranking": ("list",), "label": ("study",),
 }  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def test_a_keyword_of_another_function_is_said_to_be_its():
     assert refused("exact", "list", label="good", budget=5).endswith("it is an option of cost, plan, simulate")
     assert "it is an option of adopt, evaluate, exact" in refused("plan", "list", "study", labels="labels.csv")
     assert refused("plan", "list", "study", at=[1, 5]) == (
-        "a study of one ranking does not go with at. Hint: leave it out: it is for a study of drawn rankings (per)"
+        "a study of one ranking does not go with at. Hint: leave it out: it is for a study of drawn rankings (per) or "
+        "a study of two rankings (against)"
     )
 
 

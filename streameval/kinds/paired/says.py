@@ -95,7 +95,7 @@ def promise(found: Result) -> str:
     claim = found.summary["claim"]
     if claim["coverage"] == "none":
         return ("These bounds promise nothing: a ranking was made with labels that are reused here. Planned anew into "
-                "another folder, with a seed of its own, those labels are counted exactly, and bounds hold.")  # fmt: skip
+                "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
         return "Exact: every item that changed sides has a label, or is counted at its worst for either side."
     return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}, "
