@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_shar
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
+Outcome = Literal["pass", "fail", "inconclusive"]
 MEASURE = "METRIC[@CUTOFF], such as precision@10000, recall@precision:0.9, precision@score:0.7 or average_precision"
 CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "average_precision > 0.8"'
 CUT = "cut"
@@ -49,6 +51,16 @@ class Condition:
         """Whether a value meets it."""
         wanted = float(self.value)
         return {">=": value >= wanted, ">": value > wanted, "<=": value <= wanted, "<": value < wanted}[self.operator]
+
+    def outcome(self, lower: float, upper: float) -> Outcome:
+        """What bounds on a value prove of it: "pass" where both meet it, "fail" where neither does.
+
+        Bounds that are NaN prove nothing.
+        """
+        sides = {self.met_by(lower), self.met_by(upper)}
+        if math.isnan(lower) or math.isnan(upper) or len(sides) > 1:
+            return "inconclusive"
+        return "pass" if True in sides else "fail"
 
 
 @dataclass(frozen=True)

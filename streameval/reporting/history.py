@@ -7,7 +7,7 @@ from typing import Any
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.page import frame
 from streameval.reporting.tables import table
-from streameval.study.history import History
+from streameval.study.days import DayHistory
 from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
@@ -15,7 +15,7 @@ _SHOWN = 60  # days in the table of the page, the last ones
 COLUMNS = ("day", "labels", "rank", "lower", "estimate", "upper", "outcome", "named")
 
 
-def sentences(history: History) -> list[str]:
+def sentences(history: DayHistory) -> list[str]:
     """What is claimed, what was named, what is odd about days, and how the current run stands."""
     settings, about = history.settings, history.settings.question.get("about", TRUTH)
     whose = "the truth" if about == TRUTH else "what the annotators of each day would say"
@@ -30,25 +30,25 @@ def sentences(history: History) -> list[str]:
     ]
 
 
-def _run(history: History) -> str:
+def _run(history: DayHistory) -> str:
     """How the mean since the last change stands, and against the precision to keep."""
     settings, last = history.settings, history.rows[-1]
     days = sum(row["day"] >= last["run_since"] for row in history.rows)
     since = f"Since {last['run_since']} ({number_of(days, 'day')}), "
     if last["run_lower"] is None:
         return (
-            f"{since}the bounds on mean precision {settings.place} contradict themselves, which happens in fewer than "
-            f"{1 - settings.confidence:.1%} of histories: check that every day was drawn afresh, and its labels are of "
-            "its items."
+            f"{since}the bounds on mean precision {history.place_in_list} contradict themselves, which happens in "
+            f"fewer than {1 - settings.confidence:.1%} of histories: check that every day was drawn afresh, and its "
+            "labels are of its items."
         )
     against = {
         None: "",
-        "pass": f": it is proven to be at least {settings.precision}",
-        "fail": f": it is proven to be below {settings.precision}",
-        "inconclusive": f", which does not decide whether it is at least {settings.precision}",
+        "pass": f": it is proven to be at least {history.precision}",
+        "fail": f": it is proven to be below {history.precision}",
+        "inconclusive": f", which does not decide whether it is at least {history.precision}",
     }[last["run_outcome"]]
     lies = f"lies between {last['run_lower']:.4f} and {last['run_upper']:.4f}"
-    return f"{since}mean precision {settings.place} {lies}{against}."
+    return f"{since}mean precision {history.place_in_list} {lies}{against}."
 
 
 def _contradiction(row: dict[str, Any]) -> str:
@@ -64,7 +64,7 @@ def _contradiction(row: dict[str, Any]) -> str:
     )
 
 
-def news(history: History) -> list[str]:
+def news(history: DayHistory) -> list[str]:
     """What the call that returned a history did to it."""
     if not history.added:
         return ["Nothing was added: the history has these days and these labels."]
@@ -77,20 +77,20 @@ def news(history: History) -> list[str]:
     ]
     below = [str(row["day"]) for row in fresh if row["outcome"] == "fail"]
     if below:
-        lines.append(f"Proven to be below {history.settings.precision} on that day alone: {', '.join(below)}.")
+        lines.append(f"Proven to be below {history.precision} on that day alone: {', '.join(below)}.")
     if history.falls:
         lines.append(f"New: a fall, established on {', '.join(map(str, history.falls))}.")
     return lines
 
 
-def _changes(history: History) -> list[str]:
+def _changes(history: DayHistory) -> list[str]:
     """Every change that was named, with the days of its two runs."""
     lines, since = [], None
     for row in history.rows:
         since = since or row["run_since"]
         if row["change"] is not None:
             lines.append(
-                f"Established on {row['day']}: mean precision {history.settings.place} "
+                f"Established on {row['day']}: mean precision {history.place_in_list} "
                 f"{_VERBS[row['change']]} from between {row['before_lower']:.4f} and {row['before_upper']:.4f} "
                 f"(since {since}) to between {row['after_lower']:.4f} and {row['after_upper']:.4f} "
                 f"(since {row['run_since']})."
@@ -102,7 +102,7 @@ def _changes(history: History) -> list[str]:
 _VERBS = {"fall": "fell", "rise": "rose"}
 
 
-def cells(history: History, most: int) -> list[list[str]]:
+def cells(history: DayHistory, most: int) -> list[list[str]]:
     """The last days as text, by `COLUMNS`."""
     return [
         [str(row["day"]), _labels(row), f"{row['rank']:,}",
@@ -118,7 +118,7 @@ def _labels(row: dict[str, Any]) -> str:
     return f"{row['labels']:,}" if not row["missing"] else f"{row['labels']:,} of {planned:,}"
 
 
-def figure(history: History) -> Spec:
+def figure(history: DayHistory) -> Spec:
     """Draw the precision of every day with its bounds, and over them those of the run that it belongs to."""
     rows: list[dict[str, Any]] = []
     for row in history.rows:
@@ -136,15 +136,15 @@ def figure(history: History) -> Spec:
         {"transform": [{"filter": "isValid(datum.change)"}], "encoding": {"x": x},
          "mark": {"type": "rule", "color": MARK, "strokeDash": [4, 3]}},
     ]  # fmt: skip
-    if history.settings.precision is not None:
-        wanted = {"y": {"datum": float(history.settings.precision)}}
+    if history.precision is not None:
+        wanted = {"y": {"datum": float(history.precision)}}
         layers.append({"data": {"values": [{}]}, "mark": {"type": "rule", "color": MARK}, "encoding": wanted})
     return {"data": {"values": rows}, "width": 760, "height": 280, "layer": layers}
 
 
-def render(history: History) -> str:
+def render(history: DayHistory) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
-    title, last = f"Precision {history.settings.place}, day by day", f"The last {_SHOWN} days"
+    title, last = f"Precision {history.place_in_list}, day by day", f"The last {_SHOWN} days"
     drawn = still(figure(history))
     caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."
     return frame(title, [

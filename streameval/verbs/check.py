@@ -16,11 +16,10 @@ from streameval.errors import InputError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.kinds.question.results import following_round
 from streameval.notebook import Tabular
-from streameval.questions import CONDITION, Asked, Condition, Question
+from streameval.questions import CONDITION, Asked, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.study import Study
-from streameval.study.history import Outcome
 from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
@@ -178,7 +177,7 @@ def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
     if decision is not None:
         outcome = "inconclusive" if why else decision.outcome
         return Checked(str(question), bounds.lower, bounds.upper, outcome, decision.labels, decision.decides)
-    outcome = "inconclusive" if why else _outcome(bounds.lower, bounds.upper, condition)
+    outcome = "inconclusive" if why else condition.outcome(bounds.lower, bounds.upper)
     needed, decides = None, ""
     if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and result.label_table is not NO_LABELS:
         needed, decides = _labels_needed(bounds, float(condition.value), result)
@@ -192,15 +191,6 @@ def _refuse_impossible(question: Question, condition: Condition) -> None:
     if metric not in _COUNTS and not least <= condition.value <= 1:
         message = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
         raise InputError(message, "60% and 0.6 are one")
-
-
-def _outcome(lower: float, upper: float, condition: Condition) -> Outcome:
-    if math.isnan(lower) or math.isnan(upper):
-        return "inconclusive"
-    low, high = condition.met_by(lower), condition.met_by(upper)
-    if low and high:
-        return "pass"
-    return "inconclusive" if low or high else "fail"
 
 
 def _labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[int | None, str]:

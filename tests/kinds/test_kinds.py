@@ -139,10 +139,11 @@ def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, cap
     shutil.copytree(name, "other")
     (every / "judge.csv").write_text("se_task,judge\n")
     least = -10 if name == "paired" else 0
+    watched = [name, "gain@10 >= -10"] if name == "paired" else [f"2026-01-01={name}", "precision@10 >= 0.1"]
     commands = {
         "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= {least}"], "report": [name],
         "sql": [name, "FROM metrics"], "publish": [name, "there"], "compare": [name, "other"], "cut": [name, "10"],
-        "extrapolate": [name, "precision@recall:0.75"], "monitor": [f"2026-01-01={name}", "precision@10 >= 0.1"],
+        "extrapolate": [name, "precision@recall:0.75"], "monitor": watched,
         "grow": [name, "--labels", "20"], "judge": [name, "judge.csv"],
     }  # fmt: skip
     read = [verb for kind in available().values() for verb in kind.answers]

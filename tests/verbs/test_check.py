@@ -25,7 +25,7 @@ from streameval.questions import Condition, Question
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Claim, Labels
-from streameval.verbs.check import Checks, _checked, _outcome, check
+from streameval.verbs.check import Checks, _checked, check
 from streameval.verbs.sql import connect
 
 N = 3_000
@@ -153,8 +153,8 @@ def test_outcomes_are_those_of_the_truth_table(operator):
             continue
         inside = [meets(value, wanted) for value in (lower, upper, *((wanted,) if lower <= wanted <= upper else ()))]
         expected = "pass" if all(inside) else "fail" if not any(inside) else "inconclusive"
-        assert _outcome(lower, upper, Condition(operator, Decimal(str(wanted)))) == expected
-    assert _outcome(np.nan, 0.5, Condition(operator, Decimal("0.1"))) == "inconclusive"
+        assert Condition(operator, Decimal(str(wanted))).outcome(lower, upper) == expected
+    assert Condition(operator, Decimal("0.1")).outcome(np.nan, 0.5) == "inconclusive"
 
 
 def test_gates_end_with_their_status(tmp_path, capsys):
@@ -238,7 +238,7 @@ def test_gates_pass_falsely_no_more_than_they_may():
         truth[rng.choice(n, int(n * asked) - 1, replace=False)] = 1
         plan = method.plan(n, seed)
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at([n])
-        passed += _outcome(low[0] / n, high[0] / n, Condition(">=", Decimal("0.7"))) == "pass"
+        passed += Condition(">=", Decimal("0.7")).outcome(low[0] / n, high[0] / n) == "pass"
     assert binomial_tail(runs, passed, 0.1) > 1e-4
 
 

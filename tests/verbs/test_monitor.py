@@ -149,7 +149,10 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
     for arguments, said in (
         ([str(first), "--out", str(out)], "is of 2026-01-01, and the history has 2026-01-02"),
         ([str(other), "--out", str(out)], "2026-01-02: the history has"),
-        ([str(judged), "--out", str(out)], "asks another question than the days before: vote is any, and was majority"),
+        (
+            [str(judged), "--out", str(out)],
+            "asks another question than the studies before: vote is any, and was majority",
+        ),
         ([str(judged), "--out", str(out), "--allow", "votes"], "did you mean 'vote'"),
         ([str(nameless), "--out", str(out)], "there is no date in its name"),
         ([f"2026-02-30={nameless}", "--out", str(out)], "'2026-02-30' is no day"),

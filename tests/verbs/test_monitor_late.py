@@ -19,7 +19,7 @@ from streameval.curve.runs import STAKES, Days
 from streameval.kernels.martingale import evidence
 from streameval.methods import create
 from streameval.reporting.history import render, sentences
-from streameval.study.history import SCHEMA, Day
+from streameval.study.day import SCHEMA, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.types import Labels
 
@@ -262,7 +262,7 @@ def test_runs_that_contradict_themselves_establish_nothing_and_say_so(tmp_path):
     one = replace(history, table=pa.Table.from_pylist([row | {"day": date(2025, 12, 31)}], schema=SCHEMA))
     level = Bounds(row["precision_lower"], row["precision"], row["precision_upper"])
     day = Day(row["day"], "b", "b", "b", None, 300, 100, np.zeros(3, np.int8), level, None, (odd, odd))
-    found = one.with_day(day).with_day(replace(day, day=START + timedelta(days=9)))
+    found = one.with_study(1, day).with_study(2, replace(day, day=START + timedelta(days=9)))
     assert found.rows[-1]["run_lower"] is None
     assert found.rows[-1]["run_outcome"] == "inconclusive"
     assert any(

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.kinds import Kind
 from streameval.labelling.options import Judging, LabelColumns, Misses
+from streameval.reporting.said import Columns, Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Question
-    from streameval.reporting.said import Said
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.comparison import Comparison
     from streameval.study.database.writer import Database
+    from streameval.study.days import DayHistory
     from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
     from streameval.study.result_files import Evaluation
@@ -158,6 +159,24 @@ class OneRanking(Kind):
         from streameval.reporting.comparison import save_comparison
 
         save_comparison(found, out, plot, existing)
+
+    def history(self) -> type[DayHistory]:
+        """Days, in which a change is named when it is established."""
+        from streameval.study.days import DayHistory
+
+        return DayHistory
+
+    def history_says(self, found: DayHistory, most: int) -> tuple[Columns, list[str]]:
+        """Say what each day came to, which changes there were, and how the mean stands."""
+        from streameval.reporting.history import COLUMNS, cells, news, sentences
+
+        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
+
+    def history_page(self, found: DayHistory) -> str:
+        """Draw the days."""
+        from streameval.reporting.history import render
+
+        return render(found)
 
 
 KIND = OneRanking()

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.kinds import Kind
 from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
 from streameval.questions.comparing import Comparing
+from streameval.reporting.said import Columns
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.paired.history import ComparisonHistory
     from streameval.labelling.tally import Tallied
     from streameval.questions import Question
     from streameval.reporting.said import Told
@@ -29,9 +31,8 @@ class PairedRankings(Kind):
     asked_by: ClassVar = {"plan": "against"}
     options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    answers = (*Kind.answers, "monitor")
     instead: ClassVar = {
-        "monitor": "`streameval check` answers for each challenger by itself; `streameval guide comparing` says how to "
-        "ask about several",
         "compare": "show says which of its two rankings is better, and at which cutoff",
     }
     tables: ClassVar = {
@@ -113,6 +114,24 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.page import page
 
         return page(name, found)
+
+    def history(self) -> type[ComparisonHistory]:
+        """Challengers one after another."""
+        from streameval.kinds.paired.history import ComparisonHistory
+
+        return ComparisonHistory
+
+    def history_says(self, found: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
+        """Say what each study came to."""
+        from streameval.kinds.paired.history_says import COLUMNS, cells, news, sentences
+
+        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
+
+    def history_page(self, found: ComparisonHistory) -> str:
+        """Draw the bounds of every study."""
+        from streameval.kinds.paired.history_page import page
+
+        return page(found)
 
 
 KIND = PairedRankings()

@@ -15,7 +15,7 @@ from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
-from streameval.typing import BoolArray
+from streameval.typing import BoolArray, Int8Array
 
 DIFFERENCES = pa.schema(
     {
@@ -58,8 +58,7 @@ MEASURES = pa.schema(
 def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Bound the difference at every cutoff; tables, what they claim, and what the summary says besides."""
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
-    rows = [row_of(one) for one in at_cutoffs(plan, labels.label)]
-    weighted = list(LabelledDraw(plan, labels.label).weighted())
+    rows, weighted = bounded(plan, labels.label)
     exact = (
         all(row["lower"] == row["upper"] for row in rows)
         and set(plan.notes["probability"]) <= {0.0, 1.0}
@@ -75,6 +74,15 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
               "measures": pa.Table.from_pylist(weighted, MEASURES), "labels": labels.table,
               "issues": tallied.issues}  # fmt: skip
     return tables, claim, {"names": names_of(plan), "judge": plan.notes.get("predictions", {}).get("column")}
+
+
+def bounded(plan: Plan, label: Int8Array) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of the tables of differences and of measures, with the confidence of the plan.
+
+    Args:
+        label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
+    """
+    return [row_of(one) for one in at_cutoffs(plan, label)], list(LabelledDraw(plan, label).weighted())
 
 
 def _assumed(plan: Plan) -> str:

@@ -10,11 +10,10 @@ from streameval.errors import InputError
 from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.says import answer_sentence, forecast_sentence, path_lines, promise, shown_values
-from streameval.questions import Condition, Question
+from streameval.questions import Condition, Outcome, Question
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns, Told
 from streameval.reporting.standing import Standing
-from streameval.study.history import Outcome
 from streameval.study.next_command import NOTHING, NextCommand, command
 from streameval.study.results import Result
 from streameval.text import number_of

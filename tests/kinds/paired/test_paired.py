@@ -343,11 +343,3 @@ def test_the_figure_shows_what_the_table_says(home, people):
         assert losses == pytest.approx((zero, zero - scale * row["losses"] / size), abs=0.01)
         assert bounds[0] == pytest.approx(zero + scale * row["lower"] / size, abs=0.01)
         assert bounds[1] == pytest.approx(max(zero + scale * row["upper"] / size, bounds[0] + 2), abs=0.01)
-
-
-@pytest.mark.parametrize("measure", ["gain@1000", "precision_gain@1000 > 0", "precision@1000"])
-def test_monitor_says_how_several_challengers_are_gated(home, measure):
-    planned("2026-01-01")
-    with pytest.raises((InputError, StudyError)) as refused:
-        streameval.monitor(["2026-01-01"], measure)
-    assert "`streameval guide comparing` says how to ask about several" in str(refused.value.line)

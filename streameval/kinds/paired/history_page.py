@@ -1,0 +1,54 @@
+"""The page of a history of challengers: its sentences, the bounds of every study, and the last of them as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.kinds.paired.history import ComparisonHistory
+from streameval.kinds.paired.history_says import COLUMNS, cells, sentences
+from streameval.questions import Condition
+from streameval.reporting.charts import BAND, MARK, POINTS, Spec, number, still
+from streameval.reporting.page import frame
+from streameval.reporting.tables import table
+from streameval.text import escaped
+
+_SHOWN = 60  # studies in the picture and in the table, the last ones
+_COLOURS = {None: BAND, "pass": BAND, "fail": POINTS, "inconclusive": "#8a8a8a"}
+
+
+def page(history: ComparisonHistory) -> str:
+    """Draw one page, without scripts."""
+    measure = str(history.settings.watched.measure)
+    title, last = f"{measure}, one challenger after another", f"The last {_SHOWN} comparisons"
+    caption = "Bounds on each comparison, and its estimate, in the order in which they came."
+    if history.settings.watched.demand is not None:
+        caption += " Blue: proven to meet the condition. Orange: proven not to. Grey: undecided."
+    return frame(title, [
+        f"<main><h1>{escaped(title)}</h1>", *(f"<p>{escaped(one)}</p>" for one in sentences(history)),
+        f"<h2>{last if len(history.rows) > _SHOWN else 'Comparisons'}</h2>",
+        f"<div class='chart wide'>{still(figure(history))}</div><p class='soft'>{caption}</p>",
+        table(COLUMNS, cells(history, _SHOWN)[::-1], label="Comparisons"), "</main>",
+    ])  # fmt: skip
+
+
+def figure(history: ComparisonHistory) -> Spec:
+    """Draw the bounds of the last studies, and what they are held against."""
+    rows: list[dict[str, Any]] = [
+        {**{name: row[name] for name in ("number", "lower", "estimate", "upper")}, "colour": _COLOURS[row["outcome"]]}
+        for row in history.rows[-_SHOWN:]
+    ]
+    asked = history.settings.watched
+    held = float(asked.demand.value) if isinstance(asked.demand, Condition) else 0.0
+    x = {"field": "number", "type": "ordinal", "title": "comparison", "axis": {"labelAngle": 0, "labelOverlap": True}}
+    axis = {"title": str(asked.measure), "axis": {"orient": "right"}}
+    colour = {"color": {"field": "colour", "type": "nominal", "scale": None, "legend": None}}
+    layers: list[Spec] = [
+        {"data": {"values": [{}]}, "mark": {"type": "rule", "color": MARK, "strokeDash": [4, 3]},
+         "encoding": {"y": {"datum": held}}},
+        {"mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.6},
+         "encoding": {"x": x, "y": number("lower", **axis), "y2": {"field": "upper"}, **colour}},
+        {"transform": [{"filter": "isValid(datum.estimate)"}],
+         "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+         "encoding": {"x": x, "y": number("estimate"), **colour}},
+    ]  # fmt: skip
+    return {"data": {"values": rows}, "width": 760, "height": 280, "layer": layers}

@@ -1,0 +1,80 @@
+"""A history of challengers in words: what is claimed, and what each study came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streameval.kinds.paired.history import ComparisonHistory
+from streameval.questions.printed import value_text
+from streameval.text import number_of
+from streameval.types import TRUTH
+
+COLUMNS = ("number", "study", "labels", "lower", "estimate", "upper", "outcome")
+
+
+def sentences(history: ComparisonHistory) -> list[str]:
+    """What is claimed, what is proven of how many, and what of those that were just given."""
+    settings = history.settings
+    whose = "the truth" if settings.question.get("about", TRUTH) == TRUTH else "what the annotators of each would say"
+    return [
+        f"With probability {settings.confidence:.6g}, {whose} lies inside the bounds of all comparisons of this "
+        "history, however many come and however often one looks; assumed: only that each was drawn afresh once both of "
+        "its rankings were fixed, that the items drawn are the ones that were labelled, and that no comparison was "
+        "left out, or put in another place, because of its labels.",
+        *_counts(history),
+        *(_of_one(history, row) for row in history.rows if row["number"] in history.given),
+    ]
+
+
+def _counts(history: ComparisonHistory) -> Iterator[str]:
+    outcomes = [row["outcome"] for row in history.rows]
+    if history.settings.watched.demand is not None:
+        counts = {one: outcomes.count(one) for one in ("pass", "fail", "inconclusive")}
+        yield (
+            f"Of {number_of(len(outcomes), 'comparison')}, {counts['pass']:,} proven to meet "
+            f"{history.settings.measure}, {counts['fail']:,} proven not to, {counts['inconclusive']:,} undecided."
+        )
+
+
+def _of_one(history: ComparisonHistory, row: Mapping[str, Any]) -> str:
+    asked = history.settings.watched
+    against = {
+        None: "",
+        "pass": f": it is proven that {asked}",
+        "fail": f": it is proven that {asked} does not hold",
+        "inconclusive": f", which does not decide whether {asked}",
+    }[row["outcome"]]
+    lower, _, upper = values(history, row)
+    lies = f"is {lower}" if row["lower"] == row["upper"] else f"lies between {lower} and {upper}"
+    return f"Comparison {row['number']:,}, {row['b']} (B) against {row['a']} (A): {asked.measure} {lies}{against}."
+
+
+def news(history: ComparisonHistory) -> list[str]:
+    """What the call that returned a history did to it."""
+    if not history.added:
+        return ["Nothing was added: the history has these studies and these labels."]
+    return [
+        f"{row['study']} counts with {_labels(row)} labels: its bounds allow for whatever the missing ones say. Give "
+        "it again when more are in."
+        for row in history.rows
+        if row["number"] in history.added and row["missing"]
+    ]
+
+
+def values(history: ComparisonHistory, row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Lower bound, estimate and upper bound, as text."""
+    measure = history.settings.watched.measure
+    lower, estimate, upper = (value_text(str(measure), row[side]) for side in ("lower", "estimate", "upper"))
+    return lower, estimate, upper
+
+
+def cells(history: ComparisonHistory, most: int) -> list[list[str]]:
+    """The last studies as text, by `COLUMNS`."""
+    return [[f"{row['number']:,}", row["study"], _labels(row), *values(history, row), row["outcome"] or ""]
+            for row in history.rows[-most:]]  # fmt: skip
+
+
+def _labels(row: Mapping[str, Any]) -> str:
+    planned = row["labels"] + row["missing"]
+    return f"{row['labels']:,} of {planned:,}" if row["missing"] else f"{planned:,}"
