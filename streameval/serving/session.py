@@ -212,6 +212,11 @@ class LabellingSession:
             if self._standing.over or not self._desk.open:
                 self._bring_up_to_date()
 
+    def finish(self) -> None:
+        """Evaluate what has come since the last evaluation; errors as of `evaluate`."""
+        if 0 < self.answers != self._standing.counted:
+            self._evaluate(self.answers)
+
     def refresh(self) -> None:
         """Evaluate what is on the disk, and draw the next round of a question where it is due."""
         with self._telling():

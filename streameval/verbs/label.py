@@ -60,8 +60,8 @@ def label(
 ) -> LabellingProgress:
     """Serve the labelling page of a study until Ctrl-C; every answer is in the study before it is acknowledged.
 
-    The study is evaluated every half minute. Rounds of a question come by themselves; answers to it are looked at as
-    they come, and once it is answered nothing more is handed out.
+    The study is evaluated every half minute, and when it ends. Rounds of a question come by themselves; answers to it
+    are looked at as they come, and once it is answered nothing more is handed out.
 
     Args:
         people: Their names; each gets a link of their own, the same whenever the study is served. By default you.
@@ -80,6 +80,7 @@ def label(
     Raises:
         InputError: A name, an address or a share that cannot be; errors as of `select`.
         OutsideError: The study is served already.
+        StreamevalError: It cannot be evaluated when it ends; all answers are in the study.
     """
     try:
         from streameval.serving.serve import bound, serve

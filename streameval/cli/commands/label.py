@@ -67,7 +67,7 @@ def label(
             engine=engine.create(), progress=bar, served=served, **asked.given(),
         )  # fmt: skip
     account = state.account
-    following = f"streameval evaluate {shlex.quote(str(study))}"
+    following = f"streameval show {shlex.quote(str(study))}"
     result = {"study": str(study), "account": dict(account), "next": following}
     output.say(result, [f"{account['labelled']:,} of {account['planned']:,} planned items have a label.",
                         f"Next: {following}"])  # fmt: skip
