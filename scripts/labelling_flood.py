@@ -36,6 +36,7 @@ from streameval.study.answer_journal import NAME, read_lines
 PEOPLE = tuple(f"person{number}" for number in range(50))
 RUN = secrets.token_hex(4)
 PAUSE = 0.1  # seconds between an answer and the next
+SLOW = 4.0  # seconds between two bytes of the crowd
 AMONG_MANY = 1.0  # where many label at the same time
 HEAD = b"POST /api/work HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer 0\r\nContent-Type: application/json\r\n"
 KINDS = {
@@ -76,14 +77,14 @@ class Flood:
             writer.transport.abort()
 
     async def say(self, parts: list[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Send a part a second; a byte a second is read."""
+        """Send a part every few seconds, and read as slowly."""
         for part in parts:
             writer.write(part)
             with suppress(TimeoutError):
-                if not await asyncio.wait_for(reader.read(1), 1):
+                if not await asyncio.wait_for(reader.read(1), SLOW):
                     return
         while await reader.read(1):
-            await asyncio.sleep(1)
+            await asyncio.sleep(SLOW)
 
     async def run(self, count: int) -> None:
         """Keep so many connections."""

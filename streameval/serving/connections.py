@@ -1,7 +1,8 @@
 """Connections: at most so many at once, people with a link before all others, and slow ones are closed.
 
 Whoever connects without a link, and says nothing or little, takes a place until somebody else needs it: the oldest such
-connection is closed for the newest. So a crowd of them keeps nobody out who has a link and asks for something.
+connection is closed for the newest. So a crowd of them keeps nobody out who has a link and asks for something; and as
+there are few of them at a time, an answer does not wait for many of them to be heard.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ _LET_IN = "streameval.let_in"
 class Connections:
     """Who is connected, oldest first."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, strangers: int) -> None:
+        """Allow so many at once, of which so many may have shown no link."""
+        self._most, self._most_strangers = most, strangers
         self._strangers: dict[LimitedProtocol, None] = {}
         self._known: dict[LimitedProtocol, None] = {}
 
@@ -32,10 +34,10 @@ class Connections:
     def came(self, new: LimitedProtocol) -> None:
         """Count one that is new, and close the oldest where there are too many: of strangers, if there is any."""
         self._strangers[new] = None
-        if len(self) > self.most:
-            oldest = next(iter(self._strangers if len(self._strangers) > 1 else self._known or self._strangers))
-            self.went(oldest)
-            oldest.transport.abort()
+        if len(self._strangers) > self._most_strangers:
+            self._close(next(iter(self._strangers)))
+        elif len(self) > self._most:
+            self._close(next(iter(self._strangers if len(self._strangers) > 1 else self._known)))
 
     def let_in(self, one: LimitedProtocol) -> None:
         """Whoever is at the other end has shown a link."""
@@ -47,6 +49,10 @@ class Connections:
         """Count one no more."""
         self._strangers.pop(one, None)
         self._known.pop(one, None)
+
+    def _close(self, one: LimitedProtocol) -> None:
+        self.went(one)
+        one.transport.abort()
 
 
 def has_link(request: Request) -> None:

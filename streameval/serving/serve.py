@@ -21,9 +21,9 @@ from streameval.serving.session import LabellingSession
 
 EVERY = 30.0
 """Seconds between two evaluations; at once where a question is answered, or no task is open."""
-_MOST_CONNECTIONS, _FEWEST = 1_000, 20
+_MOST_CONNECTIONS, _FEWEST, _MOST_STRANGERS = 1_000, 20, 250
 _IDLE = 75  # seconds that a connection may rest between two requests
-_ACCEPTED, _QUEUE = 64, 4_096  # connections that are accepted at a time, and that may wait for that
+_ACCEPTED, _QUEUE = 16, 4_096  # connections that are accepted at a time, and that may wait for that
 _OTHER_FILES = 200  # that are open besides connections: those being accepted, and all of the study
 
 
@@ -51,7 +51,8 @@ def serve(session: LabellingSession, listening: socket.socket, told: Callable[[]
     """
     over = threading.Event()
     watch = threading.Thread(target=_watch, args=(session, over), daemon=True)
-    connections = Connections(max(open_files(_MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES, _FEWEST))
+    most = max(open_files(_MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES, _FEWEST)
+    connections = Connections(most, strangers=min(most // 2, _MOST_STRANGERS))
     config = Config(
         application(session), http=partial(LimitedProtocol, connections), ws="none", lifespan="off", log_config=None,
         log_level="error", access_log=False, server_header=False, backlog=_ACCEPTED, timeout_keep_alive=_IDLE,

@@ -14,7 +14,7 @@ class Connection:
 
 
 def test_the_oldest_that_has_shown_no_link_makes_room():
-    connections = Connections(3)
+    connections = Connections(3, 3)
     ann, *strangers = some = [Connection() for _ in range(6)]
     for number, one in enumerate(some):
         connections.came(one)
@@ -26,7 +26,7 @@ def test_the_oldest_that_has_shown_no_link_makes_room():
 
 
 def test_where_all_have_a_link_the_oldest_makes_room():
-    connections = Connections(2)
+    connections = Connections(2, 2)
     some = [Connection() for _ in range(3)]
     for one in some:
         connections.came(one)
@@ -35,7 +35,7 @@ def test_where_all_have_a_link_the_oldest_makes_room():
 
 
 def test_one_that_went_is_counted_no_more():
-    connections = Connections(1)
+    connections = Connections(1, 1)
     gone, new = Connection(), Connection()
     connections.came(gone)
     connections.went(gone)
@@ -45,3 +45,15 @@ def test_one_that_went_is_counted_no_more():
     assert len(connections) == 1
     assert not gone.closed
     assert not new.closed
+
+
+def test_of_strangers_there_are_fewer_at_a_time():
+    connections = Connections(5, 2)
+    known, strangers = [Connection() for _ in range(2)], [Connection() for _ in range(4)]
+    for one in known:
+        connections.came(one)
+        connections.let_in(one)
+    for one in strangers:
+        connections.came(one)
+    assert len(connections) == 4
+    assert [one.closed for one in known + strangers] == [False, False, True, True, False, False]
