@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from uvicorn import Config, Server
 
@@ -53,8 +54,9 @@ def serve(session: LabellingSession, listening: socket.socket, told: Callable[[]
     watch = threading.Thread(target=_watch, args=(session, over), daemon=True)
     most = max(open_files(_MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES, _FEWEST)
     connections = Connections(most, strangers=min(most // 2, _MOST_STRANGERS))
+    protocol: Any = partial(LimitedProtocol, connections)
     config = Config(
-        application(session), http=partial(LimitedProtocol, connections), ws="none", lifespan="off", log_config=None,
+        application(session), http=protocol, ws="none", lifespan="off", log_config=None,
         log_level="error", access_log=False, server_header=False, backlog=_ACCEPTED, timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=3, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip

@@ -49,7 +49,7 @@ def label(
         port: Port to listen at; 0 takes any that is free.
         overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
             as before).
-        columns: The items' columns to show, as in select.
+        columns: The items' columns to show, as in select (default: as before).
     """
     from streameval.verbs.label import label as verb
 
