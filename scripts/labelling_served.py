@@ -7,17 +7,21 @@ STUDY is of the demo, planned and not labelled; its pictures are what people see
 
 from __future__ import annotations
 
+import http.client
 import itertools
+import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from labelling_page import Browser, photograph
 
 import streameval
+from streameval.serving.links import links_of
 from streameval.study.answer_journal import NAME, read_lines
 
 ENOUGH = 100
@@ -33,6 +37,35 @@ def served(study: Path, rules: Path, port: str) -> tuple[subprocess.Popen[str], 
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, [re.sub(r"^.*?: ", "", process.stdout.readline()).strip() for _ in range(3)]
+
+
+def close_the_page(browser: Browser, study: Path, port: int) -> None:
+    """What a page has is given to others as soon as it is closed."""
+    secret = links_of(study, ("ann", "ben")).token("ben")
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+
+    def said(**message: object) -> list[int]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/api/work", json.dumps({"answers": [], **message}), headers)
+        return [task for task, _ in json.loads(connection.getresponse().read())["tasks"]]
+
+    def others() -> set[int]:
+        found = {task for tab in "abcdefghij" for task in said(tab=tab)}
+        for tab in "abcdefghij":
+            said(tab=tab, leaving=True)
+        return found
+
+    browser.until("tasks.length > kept.at")
+    mine = browser.run("tasks.slice(kept.at).map(task => task[0]).filter(task => !kept.answers[task])")
+    assert isinstance(mine, list)
+    assert mine
+    assert not others() & {*mine}
+    browser.call("Page.navigate", url="about:blank")
+    for _ in range(100):
+        if others() >= {*mine}:
+            return
+        time.sleep(0.1)
+    raise SystemExit("a page that is closed keeps its tasks")
 
 
 def main() -> None:
@@ -66,6 +99,7 @@ def main() -> None:
         photograph(browser, folder, "guidelines")
         browser.press("g")
         photograph(browser, folder, "task")
+        close_the_page(browser, study, int(port))
         browser.open(owner, folder)
         browser.until("!document.getElementById('report').hidden")
         photograph(browser, folder, "owner")

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from streameval.errors import InputError
@@ -101,6 +101,22 @@ def sync(path: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def open_files(wanted: int) -> int:
+    """Have this process allowed so many open files at once, as far as it may be; how many it is, at most `wanted`."""
+    if os.name == "nt":
+        return wanted
+    import resource
+
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return wanted
+    granted = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, most))
+        return granted
+    return allowed
 
 
 @contextmanager

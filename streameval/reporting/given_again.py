@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.study.vote_store import read_with
+from streameval.text import number_of
 
 _MOST = 4  # files that are named
 
@@ -22,7 +23,7 @@ def agreement_lines(found: Mapping[str, Any]) -> list[str]:
     if not measured["items"]:
         return twice
     alpha = f"; Krippendorff's alpha {measured['alpha']:.3f}" if measured["alpha"] is not None else ""
-    items = f"{measured['items']:,} items with several votes"
+    items = f"{number_of(measured['items'], 'item')} with several votes"
     return [f"Agreement on {items}: {measured['percent']:.1%} of pairs{alpha}.", *twice]
 
 

@@ -1,18 +1,24 @@
 """Who is given which task: each to one person at a time, some on purpose to two, none twice to the same person.
 
-A task that was handed out is kept for whoever got it for some minutes, so that two people do not label the same item
-by accident. An answer counts whoever had the task meanwhile: nothing that a person did is thrown away.
+A task that was handed out is kept for whoever got it, so that two people do not label the same item by accident: until
+they close the page, or have answered nothing for some minutes, or, where nothing else is left to do, nothing was heard
+of their page for a while. An answer counts whoever had the task meanwhile: nothing that a person did is thrown away.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
 KEPT = 600.0
-"""Seconds that a task is kept for whoever got it."""
+"""Seconds without an answer that a task is kept for whoever got it."""
+
+SILENT = 100.0
+"""Seconds without a word of a page that asks twice a minute, after which others get its tasks if there are no more."""
 
 AHEAD = 3
 """Tasks that a page holds, so that the next one is there at once."""
@@ -26,6 +32,15 @@ def given_twice(tasks: Collection[int], share: float, seed: int) -> set[int]:
 
     own = np.uint64(seed % 2**64) ^ _TWICE
     return {task for task in tasks if float(draws(own ^ np.uint64(task), 1)[0]) / 2.0**64 < share}
+
+
+@dataclass
+class _Page:
+    """Tasks of one page; when it got the first of them or its person last answered; when it last asked."""
+
+    since: float
+    heard: float
+    tasks: list[int] = field(default_factory=list)
 
 
 class Desk:
@@ -42,7 +57,7 @@ class Desk:
         self._people, self._clock = people, clock
         self._twice: set[int] = set()
         self._open: dict[int, None] = {}
-        self._kept: dict[int, dict[tuple[str, str], float]] = {}
+        self._pages: dict[tuple[str, str], _Page] = {}
 
     def add(self, tasks: Iterable[int], twice: Collection[int], closed: Collection[int]) -> None:
         """Add tasks that are not there yet.
@@ -59,9 +74,11 @@ class Desk:
     def answered(self, person: str, task: int, answer: str) -> None:
         """Take what a person said, and give back what was kept for them."""
         self.answers.setdefault(task, {})[person] = answer
-        kept = self._kept.get(task, {})
-        for holder in [one for one in kept if one[0] == person]:
-            del kept[holder]
+        now = self._clock()
+        for (holder, _), page in self._pages.items():
+            if holder == person:
+                page.since = now
+                page.tasks = [one for one in page.tasks if one != task]
         if self._wanted(task) <= 0:
             self._open.pop(task, None)
         elif task in self.tasks:
@@ -69,18 +86,24 @@ class Desk:
 
     def hand_out(self, person: str, tab: str) -> list[int]:
         """Tasks for one page: what it has already and nobody has answered, and more up to `AHEAD`."""
-        mine, now = (person, tab), self._clock()
-        for task in [task for task, kept in self._kept.items() if all(end <= now for end in kept.values())]:
-            del self._kept[task]
-        given = [task for task in self._open if mine in self._kept.get(task, {})]
-        for task in self._open:
-            if len(given) >= AHEAD:
-                break
-            if task not in given and self._free(task, person, now):
-                given.append(task)
-        for task in given:
-            self._kept.setdefault(task, {})[mine] = now + KEPT
-        return given
+        now = self._clock()
+        self._pages = {name: page for name, page in self._pages.items() if now < page.heard + KEPT}
+        mine = self._pages.setdefault((person, tab), _Page(now, now))
+        mine.heard = now
+        held = self._held(mine, lambda page: now < page.since + KEPT)
+        before = [task for task in mine.tasks if task in self._open and self._free(task, person, held)]
+        others = (task for task in self._open if task not in before and self._free(task, person, held))
+        mine.tasks = [*before, *islice(others, AHEAD - len(before))]
+        if not mine.tasks:
+            held = self._held(mine, lambda page: now < min(page.since + KEPT, page.heard + SILENT))
+            mine.tasks = [*islice((task for task in self._open if self._free(task, person, held)), 1)]
+        if not before:
+            mine.since = now
+        return [*mine.tasks]
+
+    def leave(self, person: str, tab: str) -> None:
+        """Give back what a page has that is closed."""
+        self._pages.pop((person, tab), None)
 
     def awaited(self, person: str) -> bool:
         """Whether a task may come to a person later, as others have it now."""
@@ -95,8 +118,17 @@ class Desk:
         """Tasks that a person has answered, in the order in which they were first answered by anybody."""
         return [task for task, said in self.answers.items() if person in said]
 
-    def _free(self, task: int, person: str, now: float) -> bool:
-        holders = {one for (one, _), end in self._kept.get(task, {}).items() if end > now}
+    def _held(self, mine: _Page, keeps: Callable[[_Page], bool]) -> dict[int, set[str]]:
+        """Who has which task on another page, of those that keep what they have."""
+        held: dict[int, set[str]] = {}
+        for (holder, _), page in self._pages.items():
+            if page is not mine and keeps(page):
+                for task in page.tasks:
+                    held.setdefault(task, set()).add(holder)
+        return held
+
+    def _free(self, task: int, person: str, held: Mapping[int, set[str]]) -> bool:
+        holders = held.get(task, set())
         said = self.answers.get(task, {})
         return person not in said and person not in holders and len(holders) < self._wanted(task)
 

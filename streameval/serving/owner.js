@@ -36,7 +36,8 @@ function show(state) {
   by("lines").replaceChildren(...state.lines.map(line), ...(state.over ? [line("Nothing more is handed out.")] : []));
   by("people").replaceChildren(...state.people.map(row));
   const on = state.overlap ? " Of all tasks, " + share(state.overlap) + " are given to two people, drawn at random." : "";
-  by("agreement").textContent = (state.agreement.items ? "On " + state.agreement.items + " items with several votes " +
+  const items = state.agreement.items, several = items === 1 ? " item" : " items";
+  by("agreement").textContent = (items ? "On " + count(items) + several + " with several votes " +
     share(state.agreement.percent) + " of pairs agree." : "") + on;
   const notes = state.notes.map(one => line(one.annotator + ", rank " + one.rank + ": " + one.note));
   const head = Object.assign(document.createElement("h2"), {textContent: "Notes"});

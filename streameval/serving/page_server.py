@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streameval.errors import OutsideError, StreamevalError
 from streameval.labelling.exports.page import served
+from streameval.serving.connections import has_link
 from streameval.serving.owner_page import owner_page
 from streameval.serving.session import LabellingSession, RefusedError
 
@@ -58,6 +59,7 @@ def application(session: LabellingSession) -> ASGIApp:
     async def state(request: Request) -> Response:
         if not session.links.is_owner(_secret(request)):
             raise HTTPException(401, "this link is not one of this study's owner")
+        has_link(request)
         return await _answered(session.owner)
 
     async def report(request: Request) -> Response:
@@ -108,6 +110,7 @@ def _person(session: LabellingSession, request: Request) -> str:
     person = session.links.person(_secret(request))
     if person is None:
         raise HTTPException(401, "This link is not valid, or not any more: ask for a new one")
+    has_link(request)
     return person
 
 

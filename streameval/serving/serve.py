@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from streameval.errors import InputError
+from streameval.process.interrupts import held
+from streameval.process.system import open_files
+from streameval.serving.connections import Connections, LimitedProtocol
 from streameval.serving.page_server import application
 from streameval.serving.session import LabellingSession
 
 EVERY = 30.0
 """Seconds between two evaluations; at once where a question is answered, or no task is open."""
-_HEAD = 15.0  # seconds in which the head of a request has to be there
-_MOST_CONNECTIONS, _IDLE = 1_000, 75  # seconds
-
-
-class PatientProtocol(H11Protocol):
-    """HTTP by uvicorn; a connection on which the head of a request stays incomplete is closed."""
-
-    _limit: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Go on waiting until the head of a request is there."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop()
-        elif self._limit is None:
-            self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._stop()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._limit = self.loop.call_later(_HEAD, self._drop)
-
-    def _stop(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
-
-    def _drop(self) -> None:
-        self._limit = None
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+_MOST_CONNECTIONS, _FEWEST, _MOST_STRANGERS = 1_000, 20, 250
+_IDLE = 75  # seconds that a connection may rest between two requests
+_ACCEPTED, _QUEUE = 16, 4_096  # connections that are accepted at a time, and that may wait for that
+_OTHER_FILES = 200  # that are open besides connections: those being accepted, and all of the study
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -66,7 +34,7 @@ def bound(host: str, port: int) -> socket.socket:
         raise InputError(f"--port is {port}, and ports end at 65535", "0 takes any that is free")
     try:
         return socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=512
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE
         )
     except OSError as error:
         why = error.strerror or str(error)
@@ -74,30 +42,55 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def serve(session: LabellingSession, listening: socket.socket, told: Callable[[], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM.
+    """Serve until Ctrl-C or SIGTERM, and evaluate what has come since the last evaluation.
 
     Args:
         told: Is called when it begins.
+
+    Raises:
+        StreamevalError: It cannot be evaluated; all answers are in the study.
     """
     over = threading.Event()
     watch = threading.Thread(target=_watch, args=(session, over), daemon=True)
+    most = max(open_files(_MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES, _FEWEST)
+    connections = Connections(most, strangers=min(most // 2, _MOST_STRANGERS))
+    protocol: Any = partial(LimitedProtocol, connections)
     config = Config(
-        application(session), http=PatientProtocol, ws="none", lifespan="off", log_config=None,
-        log_level="error", access_log=False, server_header=False, limit_concurrency=_MOST_CONNECTIONS,
-        timeout_keep_alive=_IDLE, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=16_384,
+        application(session), http=protocol, ws="none", lifespan="off", log_config=None,
+        log_level="error", access_log=False, server_header=False, backlog=_ACCEPTED, timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=3, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip
     try:
         watch.start()
-        told()
-        Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:  # uvicorn has ended what was under way, and raises what it heard again
-        pass
+        with suppress(KeyboardInterrupt), held() as arrived:
+            _Server(config, told, arrived).run(sockets=[listening])
     finally:
         over.set()
         session.wanted.set()
-        if watch.is_alive():
-            watch.join()
-        session.close()
+        watch.join()
+        try:
+            session.finish()
+        finally:
+            session.close()
+
+
+class _Server(Server):
+    """Says where it is once it hears signals: one that came before would be raised wherever Python happens to be."""
+
+    def __init__(self, config: Config, told: Callable[[], None], arrived: list[int]) -> None:
+        super().__init__(config)
+        self._told, self._arrived = told, arrived
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_QUEUE)  # uvicorn has made the queue as short as what is accepted at a time
+        self._told()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end."""
+        return bool(self._arrived) or await super().on_tick(counter)
 
 
 def _watch(session: LabellingSession, over: threading.Event) -> None:

@@ -139,14 +139,14 @@ class LabellingSession:
         """Take answers, which are on the disk when this returns, and give tasks.
 
         Args:
-            message: `tab` (id of the page) and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the
-                latter in milliseconds).
+            message: `tab` (id of the page), `leaving` where it is being closed, and `answers`, each of `id`, `task`,
+                `answer`, `note`, `took`, `ago` (the latter in milliseconds).
 
         Raises:
             RefusedError: It is not of this form.
             OutsideError: The disk is full, and the like; then no answer was taken.
         """
-        tab = _text(message, "tab", 64)
+        tab, leaving = _text(message, "tab", 64), message.get("leaving") is True
         answers, refused = self._read(person, message)
         for one in self._journal.add(answers):
             with self._changing:
@@ -155,7 +155,9 @@ class LabellingSession:
         self._ask_for_more()
         with self._changing:
             over = self._standing.over
-            given = [] if over else self._desk.hand_out(person, tab)
+            if leaving:
+                self._desk.leave(person, tab)
+            given = [] if over or leaving else self._desk.hand_out(person, tab)
             waiting = self._desk.awaited(person) or (self._plan.questions and not over)
             mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
@@ -211,6 +213,11 @@ class LabellingSession:
                 self._looked = counted
             if self._standing.over or not self._desk.open:
                 self._bring_up_to_date()
+
+    def finish(self) -> None:
+        """Evaluate what has come since the last evaluation; errors as of `evaluate`."""
+        if 0 < self.answers != self._standing.counted:
+            self._evaluate(self.answers)
 
     def refresh(self) -> None:
         """Evaluate what is on the disk, and draw the next round of a question where it is due."""

@@ -25,7 +25,8 @@ def kept_question(folder: Study) -> TaskQuestion:
     try:
         kept = read_json(path, _RESTORE, folder.folder)
         text, yes, no, guidelines = (str(kept[name]) for name in ("text", "yes", "no", "guidelines"))
-        return TaskQuestion(text, yes, no, guidelines, tuple(map(str, kept["images"])), float(kept.get("overlap", 0)))
+        images, shown = (tuple(map(str, kept.get(name, ()))) for name in ("images", "shown"))
+        return TaskQuestion(text, yes, no, guidelines, images, float(kept.get("overlap", 0)), shown)
     except UNUSABLE as error:
         raise unusable(path, error, _RESTORE) from error
 
@@ -43,7 +44,7 @@ def question_of(folder: Study, options: AskOptions, columns: Collection[str]) ->
     words = TaskQuestion(options.question, "yes", "no") if options.question else kept
     guidelines = kept.guidelines if options.guidelines is None else _read(options.guidelines)
     yes, no = options.positive or words.yes, options.negative or words.no
-    question = TaskQuestion(words.text, yes, no, guidelines, options.image or kept.images, kept.overlap)
+    question = TaskQuestion(words.text, yes, no, guidelines, options.image or kept.images, kept.overlap, kept.shown)
     if question.yes == question.no:
         raise InputError(f"both answers are called '{question.yes}'", "--positive and --negative name them")
     for name in options.image:
@@ -56,7 +57,7 @@ def question_file(folder: Study, question: TaskQuestion) -> dict[Path, atomic.Wr
     """Writer of what is asked; none where that is kept already."""
     if question == kept_question(folder):
         return {}
-    return {folder.folder / _NAME: atomic.json_object({**asdict(question), "images": list(question.images)})}
+    return {folder.folder / _NAME: atomic.json_object(asdict(question))}
 
 
 def _read(name: str) -> str:

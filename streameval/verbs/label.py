@@ -20,7 +20,7 @@ from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links, links_of
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.asked import question_file, question_of
+from streameval.study.asked import kept_question, question_file, question_of
 from streameval.study.progress import LabellingProgress
 
 PORT = 8765
@@ -60,8 +60,8 @@ def label(
 ) -> LabellingProgress:
     """Serve the labelling page of a study until Ctrl-C; every answer is in the study before it is acknowledged.
 
-    The study is evaluated every half minute. Rounds of a question come by themselves; answers to it are looked at as
-    they come, and once it is answered nothing more is handed out.
+    The study is evaluated every half minute, and when it ends. Rounds of a question come by themselves; answers to it
+    are looked at as they come, and once it is answered nothing more is handed out.
 
     Args:
         people: Their names; each gets a link of their own, the same whenever the study is served. By default you.
@@ -70,7 +70,8 @@ def label(
         overlap: Share of the tasks, as 0.1 or "10%", that two people are given, drawn at random, so that it is measured
             how far they agree; a third decides where they differ, if there is one. Kept in the study; by default as
             before, and at first none.
-        columns, ranking, engine, progress: As of `select`.
+        columns: As of `select`. Kept in the study; by default as before, and at first all.
+        ranking, engine, progress: As of `select`.
         served: Is told where, once it is.
         asked: `question`, `positive`, `negative`, `guidelines`, `image`: see `streameval.labelling.options.AskOptions`.
 
@@ -80,6 +81,7 @@ def label(
     Raises:
         InputError: A name, an address or a share that cannot be; errors as of `select`.
         OutsideError: The study is served already.
+        StreamevalError: It cannot be evaluated when it ends; all answers are in the study.
     """
     try:
         from streameval.serving.serve import bound, serve
@@ -92,9 +94,10 @@ def label(
         raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
                          f"streameval select {folder.folder} --export FILE")  # fmt: skip
     names = listed(people) or (getpass.getuser(),)
+    columns = listed(columns) if columns is not None else kept_question(folder).shown or None
     access = Access(ranking, columns, engine, progress)
     shown, _ = planned_items(folder, access).shown(columns)
-    question = question_of(folder, options, shown)
+    question = replace(question_of(folder, options, shown), shown=tuple(columns or ()))
     if overlap is not None:
         question = replace(question, overlap=share_of(overlap, len(names)))
     atomic.write_all(question_file(folder, question))

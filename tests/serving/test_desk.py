@@ -1,6 +1,9 @@
 """Who gets which task."""
 
-from streameval.serving.desk import AHEAD, KEPT, Desk, given_twice
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streameval.serving.desk import AHEAD, KEPT, SILENT, Desk, given_twice
 
 
 class Clock:
@@ -28,7 +31,65 @@ def test_nobody_gets_what_another_has_until_it_was_kept_long_enough():
     made.answered("ann", 0, "1")  # late, and counted all the same
     assert made.open == 4
     assert made.hand_out("ben", "tab") == [1, 2, 3]
-    assert len(made.hand_out("ann", "tab")) == AHEAD - 2
+    assert made.hand_out("ann", "tab") == [4]
+
+
+def test_a_page_that_is_open_and_answers_nothing_keeps_its_tasks_no_longer():
+    made, clock = desk(["ann", "ben"], range(AHEAD))
+    for clock.now in range(0, int(KEPT), 30):  # as a page asks
+        assert made.hand_out("ann", "tab") == [0, 1, 2]
+        assert made.hand_out("ben", "tab") == []
+    made.answered("ann", 0, "1")
+    clock.now = KEPT + 60
+    assert made.hand_out("ben", "tab") == []  # there was an answer since
+    assert made.hand_out("ann", "tab") == [1, 2]
+    clock.now = 2 * KEPT
+    assert made.hand_out("ben", "tab") == [1, 2]
+    assert made.hand_out("ann", "tab") == []
+
+
+def test_a_page_that_is_closed_gives_back_what_it_had():
+    made, _ = desk(["ann", "ben"], range(AHEAD))
+    assert made.hand_out("ann", "tab") == [0, 1, 2]
+    made.leave("ann", "tab")
+    made.leave("ann", "tab")
+    assert made.hand_out("ben", "tab") == [0, 1, 2]
+    made.answered("ann", 1, "0")  # on its way when the page was closed
+    assert made.open == 2
+
+
+def test_where_nothing_else_is_left_a_silent_page_gives_back_one_task_after_another():
+    made, clock = desk(["ann", "ben"], range(AHEAD + 1))
+    assert made.hand_out("ann", "tab") == [0, 1, 2]
+    clock.now = SILENT + 1
+    assert made.hand_out("ben", "tab") == [3]  # as there is one that nobody has
+    made.answered("ben", 3, "1")
+    assert made.hand_out("ben", "tab") == [0]
+    made.answered("ben", 0, "1")
+    assert made.hand_out("ben", "tab") == [1]
+    assert made.hand_out("ann", "tab") == [2]  # whoever comes back keeps the others
+    assert made.hand_out("ben", "tab") == [1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(0, 3), st.integers(0, 400))))
+def test_whatever_happens_no_task_is_lost_and_none_goes_twice_to_one_person(steps):
+    """In the end a person who is alone with the tasks gets all that want an answer."""
+    made, clock = desk(["a", "b", "c"], range(8), twice=[1, 2])
+    for person, tab, what, passed in steps:
+        clock.now += passed
+        given_now = made.hand_out(person, tab)
+        assert not [task for task in given_now if person in made.answers.get(task, {})]
+        assert len(given_now) == len({*given_now}) <= AHEAD
+        if what == 0:
+            made.leave(person, tab)
+        elif what < 3 and given_now:
+            made.answered(person, given_now[0], str(what % 2))
+    clock.now += KEPT
+    for person in "abc":
+        while mine := made.hand_out(person, "last"):
+            made.answered(person, mine[0], "1")
+    assert made.open == 0
+    assert {*made.answers} == {*range(8)}
 
 
 def test_tasks_for_two_go_to_two_and_to_a_third_where_they_differ():

@@ -17,17 +17,20 @@ import pytest
 from label_pages import said
 
 import streameval
+from streameval.kinds import kind_of
 from streameval.serving.links import links_of
+from streameval.study import Study
 from streameval.study.answer_journal import NAME, read_lines
 
 PEOPLE = ("ann", "ben", "cem", "dea", "eva")
+FILES = 256
 
 
 class Server:
     """`streameval label` in a process of its own."""
 
-    def __init__(self, study, port=0):
-        command = [sys.executable, "-m", "streameval", "label", str(study), "--port", str(port)]
+    def __init__(self, study, port=0, before=()):
+        command = [*before, sys.executable, "-m", "streameval", "label", str(study), "--port", str(port)]
         command += ["--people", ",".join(PEOPLE)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = self.process.stdout.readline()
@@ -104,7 +107,9 @@ def test_every_acknowledged_answer_is_in_the_study_once_though_the_server_is_kil
     assert len(ids) == len({*ids})
     assert acknowledged <= {*ids}
     assert before <= {*ids}
+    at_the_end = kind_of(study).read(Study(study)).summary["account"]
     account = streameval.evaluate(study).summary["account"]
+    assert at_the_end == account  # the last answers are in it
     assert account["votes"] + account["undecided"] >= len(acknowledged) >= 5 * 12 - 5
     assert account["doubled"] == account["again"] == account["unreadable"] == account["unknown"] == 0
 
@@ -127,24 +132,74 @@ def test_it_listens_on_this_machine_only(server):
     assert f"00000000:{server.port:04X}" not in listening
 
 
-def test_a_head_without_end_is_refused_and_many_that_say_nothing_keep_nobody_out(server, study):
-    silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(300)]
-    try:
-        silent[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"a" * 40_000)
-        reply = silent[0].recv(100)
+def test_a_head_without_end_is_refused(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"a" * 40_000)
+        reply = one.recv(100)
         assert not reply or b" 400 " in reply.splitlines()[0]
-        assert ask(server.port, links_of(study, PEOPLE).token("ann"), "start")["who"] == "ann"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system lists open files elsewhere")
+def test_a_crowd_that_says_little_keeps_nobody_out_who_has_a_link(study):
+    """As many connections as the server may hold four times over; it may open few files, and needs no more."""
+    server = Server(study, before=["sh", "-c", f'ulimit -n {FILES} && exec "$0" "$@"'])
+    ann, ben = (links_of(study, PEOPLE).token(name) for name in ("ann", "ben"))
+    kept = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    crowd = []
+
+    def work_on_the_kept_connection():
+        headers = {"Authorization": f"Bearer {ann}", "Content-Type": "application/json"}
+        kept.request("POST", "/api/work", b'{"tab": "a", "answers": []}', headers)
+        return json.loads(kept.getresponse().read())["state"]
+
+    try:
+        assert work_on_the_kept_connection() == "open"
+        for number in range(4 * FILES):
+            crowd.append(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            if number % 2:
+                crowd[-1].sendall(b"POST /api/work HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+            if number % 200 == 0:
+                assert work_on_the_kept_connection() == "open"
+                assert ask(server.port, ben, "start")["who"] == "ben"
+                assert len([*Path(f"/proc/{server.process.pid}/fd").iterdir()]) < FILES
+        closed = [one for one in crowd if is_closed(one)]
+        assert 4 * FILES > len(closed) > 3 * FILES
+        status, _, err = server.end(signal.SIGINT)
+        assert (status, err) == (0, "")
     finally:
-        for one in silent:
+        for one in (kept, *crowd):
             one.close()
+        server.process.kill()
 
 
-def test_ctrl_c_ends_it_while_a_page_is_open(server):
-    open_page = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-    open_page.sendall(b"POST /api/work HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-    status, _, err = server.end(signal.SIGINT)
-    assert (status, err) == (0, "")
-    open_page.close()
+def is_closed(one):
+    """Whether the server has closed a connection, perhaps after an answer."""
+    one.setblocking(False)
+    try:
+        while one.recv(10_000):
+            pass
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize("person", ["nobody", "ann"])
+def test_ctrl_c_ends_it_while_a_page_is_open(server, study, person):
+    """The address is printed when Ctrl-C is heard, and a request that is not all there is waited for no longer."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+        secret = links_of(study, PEOPLE).token(person).encode()
+        head = b"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
+        one.sendall(b"POST /api/work HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + secret + b"\r\n" + head)
+        assert (b" 100 " if person == "ann" else b" 401 ") in one.recv(1_000)  # now it reads what is never sent
+        status, _, err = server.end(signal.SIGINT)
+        assert (status, err) == (0, "")
+
+
+def test_ctrl_c_at_once_ends_it_too(study):
+    server = Server(study)
+    assert server.end(signal.SIGINT)[::2] == (0, "")
 
 
 def test_a_port_that_is_taken_or_cannot_be_is_said(server, study, capsys):

@@ -49,7 +49,7 @@ def label(
         port: Port to listen at; 0 takes any that is free.
         overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
             as before).
-        columns: The items' columns to show, as in select.
+        columns: The items' columns to show, as in select (default: as before).
     """
     from streameval.verbs.label import label as verb
 
@@ -67,7 +67,7 @@ def label(
             engine=engine.create(), progress=bar, served=served, **asked.given(),
         )  # fmt: skip
     account = state.account
-    following = f"streameval evaluate {shlex.quote(str(study))}"
+    following = f"streameval show {shlex.quote(str(study))}"
     result = {"study": str(study), "account": dict(account), "next": following}
     output.say(result, [f"{account['labelled']:,} of {account['planned']:,} planned items have a label.",
                         f"Next: {following}"])  # fmt: skip

@@ -87,7 +87,7 @@ def _time_left(state: LabellingProgress) -> list[str]:
     pace, left, tasks = state.pace["per_hour"], state.pace["left_hours"], state.account["open"]
     if not pace or not tasks:
         return []
-    time = f"{left:.1f} hours" if left >= 1 else f"{math.ceil(60 * left)} minutes"
+    time = f"{left:.1f} hours" if left >= 1 else number_of(math.ceil(60 * left), "minute")
     return [f"At {pace:,.0f} answers in an hour of work, {number_of(tasks, 'open task')} would take one person {time}."]
 
 
@@ -126,7 +126,8 @@ def _annotators(state: LabellingProgress) -> list[str]:
         alpha = state.agreement["alpha"]
         shown = f"{alpha:.3f}" if alpha is not None else "undefined"
         agree = _percent(state.agreement["percent"])
-        lines.append(f"On {state.agreement['items']:,} items with several votes {agree} of pairs agree; alpha {shown}.")
+        items = number_of(state.agreement["items"], "item")
+        lines.append(f"On {items} with several votes {agree} of pairs agree; alpha {shown}.")
     return lines
 
 

@@ -36,6 +36,7 @@ class TaskQuestion:
         guidelines: How to answer, as Markdown.
         images: Columns that hold pictures: paths, web addresses or bytes.
         overlap: Share of the tasks that `label` gives to two people, drawn at random.
+        shown: Columns that `label` shows, where they were named.
     """
 
     text: str = ""
@@ -44,6 +45,7 @@ class TaskQuestion:
     guidelines: str = ""
     images: tuple[str, ...] = ()
     overlap: float = 0.0
+    shown: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:

@@ -133,10 +133,13 @@ function servedDesk() {
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), one => one.toString(16).padStart(2, "0")).join("");
   }
   function trouble(text) { by("trouble").textContent = text; }
-  async function call(path, body) {
+  function post(path, body, how) {
     const headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"};
-    const rest = {cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(20000)};
-    const reply = await fetch(path, {method: "POST", headers, body: JSON.stringify(body), ...rest});
+    const rest = {cache: "no-store", credentials: "omit", ...how};
+    return fetch(path, {method: "POST", headers, body: JSON.stringify(body), ...rest});
+  }
+  async function call(path, body) {
+    const reply = await post(path, body, {signal: AbortSignal.timeout(20000)});
     if (reply.ok) return reply.json();
     const why = await reply.json().then(one => one.error, () => "");
     const fault = new Error(why || "the server answered " + reply.status);
@@ -160,15 +163,20 @@ function servedDesk() {
     unkept.delete(key);
     try { localStorage.removeItem(key); } catch (error) { /* it was never there */ }
   }
+  function told([, one]) {
+    const ago = Math.max(0, Date.now() - one.at);
+    return {id: one.id, task: one.task, answer: one.answer, note: one.note, took: one.took, ago};
+  }
+  function leave() {  // what goes wrong here does no harm: answers stay, and tasks are given back after a while
+    if (who) post("api/work", {tab, answers: waiting().slice(0, 5).map(told), leaving: true}, {keepalive: true}).catch(() => 0);
+  }
   async function sync() {
     if (busy) { again = true; return; }
     busy = true;
     clearTimeout(timer);
     const sent = waiting().slice(0, 50);
     try {
-      const answers = sent.map(([, one]) => ({id: one.id, task: one.task, answer: one.answer, note: one.note,
-                                              took: one.took, ago: Math.max(0, Date.now() - one.at)}));
-      const reply = await call("api/work", {tab, answers});
+      const reply = await call("api/work", {tab, answers: sent.map(told)});
       const refused = new Map(reply.refused);
       sent.forEach(([key, one]) => { if (reply.kept.includes(one.id) || refused.has(one.id)) drop(key); });
       trouble([...refused.values()].slice(0, 1).join(""));
@@ -196,6 +204,8 @@ function servedDesk() {
     if (tasks[kept.at] !== at || !at) show(); else desk.progress();
   }
   addEventListener("online", sync);
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
   addEventListener("beforeunload", event => { if (waiting().length) event.preventDefault(); });
   return {
     ready: () => true,
