@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,8 +58,15 @@ def planned(
     opened = open_ranking(source, options)
     chosen = fresh_seed() if fixed is None else fixed
     made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
-    save_unless_planned(folder, before, made)
+    save_unless_planned(folder, before, made, _without_list(study, asking))
     return made
+
+
+def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
+    """What to do where a study is: its own list is asked."""
+    asked = (part for question in asking.asked for part in ("--for", str(question)))
+    ask = shlex.join(["streameval", "plan", "--study", os.fspath(study), *asked])
+    return f"to ask it of this study, leave out the list: {ask}"
 
 
 @dataclass(frozen=True)
