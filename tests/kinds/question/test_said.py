@@ -100,6 +100,20 @@ def test_cost_names_the_probability_and_the_flag_as_they_are_typed(capsys):
     assert "An answer is wrong with probability 0.01 at most, whatever the list" in told(capsys, *cost)
 
 
+def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(home, labelled):
+    streameval.plan(
+        "list.parquet", "q", score="score", questions=["precision@500 >= 0.7", "precision@5000 >= 0.5"], seed=3
+    )
+    labelled("q")
+    page = (home / "q" / "report.html").read_text()
+    (answers,) = re.findall(r'<table class="stacked">(.*?)</table>', page)
+    names = re.findall(r"<th scope=\"col\">(.*?)</th>", answers)[1:]
+    assert names
+    assert re.findall(r'<td data-name="(.*?)">', answers) == 2 * names
+    assert "<td>" not in answers
+    assert ".stacked td::before{content:attr(data-name)" in page
+
+
 def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
     plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", "precision@5000 >= 0.6"]
     assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", told(capsys, *plan, "--zone", "0.05"))
