@@ -147,6 +147,37 @@ def test_a_study_without_labels_knows_nothing(home):
     assert earlier(plan) == [None]
 
 
+def test_labels_that_come_later_count_where_nothing_was_handed_out_and_it_is_said(home, people, capsys):
+    streameval.plan("list.parquet", "c", score="score", seed=5, budget=300)
+    planned = Study("c").plan().ranks
+    ask = ["plan", "--study", "c", "--for", GATE]
+    tasks = people(streameval.select("c").table)
+
+    def asked():
+        assert run(ask) == 0
+        told, plan = capsys.readouterr().out, Study("c/question-1").plan()
+        return told, plan
+
+    told, first = asked()
+    assert f"{planned.size:,} tasks of c have no label yet; labels that they get later will not count here." in told
+    assert asked()[1].plan_id == first.plan_id
+    streameval.evaluate("c", labels=tasks.slice(0, tasks.num_rows - 1))
+    told, second = asked()  # nothing of its own has a label: it is drawn anew
+    assert second.seed != first.seed
+    assert second.known.column("rank").to_pylist() == sorted(tasks.column("rank").to_pylist()[:-1])
+    assert "1 task of c has no label yet; a label that it gets later will not count here." in told
+    streameval.select("c/question-1")
+    streameval.evaluate("c", labels=tasks)
+    told, third = asked()  # it was handed out: it stays
+    assert third.plan_id == second.plan_id
+    assert "1 task of c has no label yet" in told
+
+
+def test_nothing_is_said_of_a_study_whose_tasks_all_have_labels(curve, capsys):
+    assert run(["plan", "--study", curve(), "--for", GATE]) == 0
+    assert "no label yet" not in capsys.readouterr().out
+
+
 def test_what_cannot_be_asked_is_refused(home, people):
     table = pa.table({"user": [1, 1, 2, 2], "score": [0.9, 0.1, 0.8, 0.2], "right": [1, 0, 1, 0]})
     streameval.plan(table, "rankings", per="user", rankings=2, at=1, seed=1, score="score")
