@@ -13,12 +13,13 @@ from streameval.questions import Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.rankings.ranking import Ranking
 from streameval.sequential import LabelForecast, QuestionDesign
+from streameval.text import number_of
 
 
 def case_sentence(case: str, labels: LabelForecast) -> str:
     """How many labels a question takes in one case."""
     most = "" if labels.most is None else f"{labels.most:,} at most"
-    if not case.startswith("if "):
+    if not case.startswith("if ") and labels.median is None:
         return f"{case[:1].upper()}{case[1:]}."
     if labels.median is None:
         return f"{most[:1].upper()}{most[1:]} {case}.".lstrip() if most else f"No limit {case}."
@@ -35,6 +36,9 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     """Say what a question costs, and the curve beside it."""
     cases = design.expected()
     lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
+    if any(case.startswith("if ") and labels.nine_in_ten != labels.median for case, labels in cases):
+        more = "50 labels more on average" if asking.round is None else f"{number_of(asking.round - 1, 'label')} more"
+        lines.append(f"The round in which that is reached is asked whole: up to {more}.")
     if asking.budget is not None:
         lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)

@@ -114,6 +114,15 @@ def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(home, 
     assert ".stacked td::before{content:attr(data-name)" in page
 
 
+@pytest.mark.parametrize(
+    ("more", "round_"), [([], "up to 50 labels more on average"), (["--round", "20"], "up to 19 labels more")]
+)
+def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, capsys, more, round_):
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
+    assert f"is asked whole: {round_}." in told(capsys, *plan, "precision@5000 >= 0.6", *more)
+    assert "asked whole" not in told(capsys, *plan, "precision@40 >= 0.6", *more)  # all are asked
+
+
 def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
     plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", "precision@5000 >= 0.6"]
     assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", told(capsys, *plan, "--zone", "0.05"))
