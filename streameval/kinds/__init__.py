@@ -47,7 +47,7 @@ class Kind(Reporting):
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its file or folder here.
-        about: A study of this kind, for messages: "a study of one ranking".
+        about: A study of this kind, for messages: "a study of a curve".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
         instead: By verb that refuses it: what to do, where those that answer are not enough of a hint.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kinds.question.judge import ListOfJudge
 from streameval.progress import Progress, silent
-from streameval.questions import CUT, Question
+from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
@@ -125,7 +126,7 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
     each = [one for one in designs().values() if one.uses_judge or setting.judge is None]
     for question in questions:
         if not any(one.takes(question) for one in designs().values()):
-            raise InputError(f"{question}: no study can be planned for this", _ASKED)
+            raise InputError(f"{question}: no study can be planned for this", _asked_instead(question))
         if not any(one.takes(question) for one in each):
             raise InputError(f"{question}: a judge is of no use to this", "leave out --judge; it helps conditions")
     for one in each:
@@ -133,6 +134,17 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
             return one.plan(questions, setting)
     raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
                      "plan one of them, and the other into the same study afterwards")  # fmt: skip
+
+
+def _asked_instead(question: Question) -> str:
+    """What can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+    condition = replace(question, demand=Condition(">=", Decimal("0.8")))
+    if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
+        return _ASKED
+    return (
+        f'widths are answered of precision ("precision@1e4 within 0.03") and of the number of positives '
+        f'("positives within 10%"); of {question.metric} a condition: "{condition}"'
+    )
 
 
 def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:

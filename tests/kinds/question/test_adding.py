@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -176,6 +177,14 @@ def test_labels_that_come_later_count_where_nothing_was_handed_out_and_it_is_sai
 def test_nothing_is_said_of_a_study_whose_tasks_all_have_labels(curve, capsys):
     assert run(["plan", "--study", curve(), "--for", GATE]) == 0
     assert "no label yet" not in capsys.readouterr().out
+
+
+def test_known_labels_tell_what_a_question_about_the_whole_list_takes(curve, capsys):
+    curve()
+    for asked in ("recall@5000 >= 0.3", "positives >= 9000", "positives within 20%"):
+        assert run(["plan", "--study", "c", "--for", asked]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"^About [\d,]+ labels as far as the labels that there are tell", said, re.M), said
 
 
 def test_what_cannot_be_asked_is_refused(home, people):
