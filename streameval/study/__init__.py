@@ -274,19 +274,19 @@ class Study:
         """Read results that have a curve, of a study or of `exact`; errors as of `results`."""
         return self.results(read_evaluation)
 
-    def results(self, read: Callable[[Path, Mapping[str, Any]], R], holds: Holds = _is_of) -> R:
+    def results(self, read: Callable[[Path, Mapping[str, Any]], R], holds: Holds | None = None) -> R:
         """Read all results.
 
         Args:
             read: Reads what belongs to an evaluation.json, from the folder and its content.
-            holds: Whether what an evaluation.json says is of the plan as it is now.
+            holds: Whether what an evaluation.json says is of the plan as it is now; by default only of the same plan.
 
         Raises `StudyError` where there are none, they do not belong together, or plan or votes are others by now.
         """
         try:
             summary = self.summary()
             results = read(self.folder, summary)
-            self._refuse_stale(summary, holds)
+            self._refuse_stale(summary, holds or _is_of)
             return results
         except FileNotFoundError as error:
             if not self.folder.exists():
