@@ -15,6 +15,8 @@ from streameval.rankings.ranking import Ranking
 from streameval.sequential import LabelForecast, QuestionDesign
 from streameval.text import number_of
 
+_REST = 50  # labels of a round after those that decide a condition: 17 to 46 on average, over ten gates
+
 
 def case_sentence(case: str, labels: LabelForecast) -> str:
     """How many labels a question takes in one case."""
@@ -36,9 +38,8 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     """Say what a question costs, and the curve beside it."""
     cases = design.expected()
     lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
-    if any(case.startswith("if ") and labels.nine_in_ten != labels.median for case, labels in cases):
-        more = "50 labels more on average" if asking.round is None else f"{number_of(asking.round - 1, 'label')} more"
-        lines.append(f"The round in which that is reached is asked whole: up to {more}.")
+    if asking.round != 1 and any(one.startswith("if ") and of.nine_in_ten != of.median for one, of in cases):
+        lines.append(f"The round in which that is reached is asked whole: up to {_rest_of_round(asking)}.")
     if asking.budget is not None:
         lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
@@ -47,6 +48,14 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     labels = curve_labels(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
     return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes {about} {labels:,}."])]
+
+
+def _rest_of_round(asking: Asking) -> str:
+    """Labels that are asked for besides those that decide."""
+    if asking.round is not None:
+        return f"{number_of(asking.round - 1, 'label')} more"
+    conditions = sum(1 for question in asking.asked for _ in question.each())
+    return f"{_REST * conditions} labels more on average"
 
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:
