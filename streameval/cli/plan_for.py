@@ -22,6 +22,7 @@ def plan_for(
     Args:
         given: All other flags that were given; what has no part in it is refused.
     """
+    from streameval.kinds.question.adding import unlabelled_lines
     from streameval.kinds.question.cost import expected_lines
     from streameval.kinds.question.plan import posed
     from streameval.kinds.question.says import known_lines, posed_as
@@ -37,7 +38,9 @@ def plan_for(
     made, place = planned(ranking, study, given, flags, output)
     design, asking = posed(made)[0], Asking(questions=made.questions, **made.parameters)
     lines = [*map(posed_as, made.questions), *expected_lines(design, asking, made.n_items)]
-    lines += [*known_lines(made), f"Seed {made.seed}, kept in plan.json.", *doubts(made), next_stop(Study(place), made)]
+    waiting = unlabelled_lines(Study(study), made) if place != study else ()
+    lines += [*known_lines(made), *waiting, f"Seed {made.seed}, kept in plan.json."]
+    lines += [*doubts(made), next_stop(Study(place), made)]
     facts = {"study": str(place), "plan_id": made.plan_id, "labels": made.table.num_rows,
              "expected": [{"case": case, **vars(labels)} for case, labels in design.expected()]}  # fmt: skip
     output.say({**facts, **made.header()}, lines)

@@ -16,6 +16,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.types import Claim, Plan
-    from streameval.typing import BoolArray
+    from streameval.typing import BoolArray, Int64Array
 
 
 __all__ = ["Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
@@ -45,13 +47,14 @@ class Kind(Reporting):
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its file or folder here.
-        about: A study of this kind, for messages: "a study of one ranking".
+        about: A study of this kind, for messages: "a study of a curve".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
         instead: By verb that refuses it: what to do, where those that answer are not enough of a hint.
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
+        rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
     """
 
     name: ClassVar[str]
@@ -62,6 +65,7 @@ class Kind(Reporting):
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
+    rounds: ClassVar[bool] = False
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
@@ -92,7 +96,11 @@ class Kind(Reporting):
 
     def read(self, folder: Study) -> Any:
         """Read results; a `StudyError` where there are none, or they do not belong together."""
-        return folder.results(self._read)
+        return folder.results(self._read, self.holds)
+
+    def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
+        """Whether results are of a plan as it is now."""
+        return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
     def _read(self, folder: Path, summary: Mapping[str, Any]) -> Result:
         from streameval.study.results import read_tables
@@ -175,6 +183,20 @@ class Kind(Reporting):
 
         known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
         return ~known
+
+    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
+        """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.
+
+        Args:
+            numbers: Of all tasks, in the plan's order.
+        """
+        return np.sort(numbers)
+
+    def cutoffs(self, plan: Plan) -> Int64Array | None:
+        """Ranks whose scores results show (strictly increasing); None where the order has no scores."""
+        from streameval.study.planned_ranking import method_cutoffs
+
+        return method_cutoffs(plan)
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""

@@ -29,15 +29,22 @@ _NAMES = {
     "rank_at_precision 0.9": "deepest rank with precision 0.9", "rank_at_recall 0.9": "first rank with recall 0.9",
 }  # fmt: skip
 _SIDES = ("lower", "estimate", "upper")
+STACKED = "stacked"
 _EACH = 20  # items of a kind
 _LONG = 300  # characters of an item's column
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "", label: str = "Table") -> str:
-    """Write rows of text; the first cell of a row names it."""
+    """Write rows of text; the first cell of a row names it.
+
+    Args:
+        kind: Class of the style; on a narrow screen the cells of a `STACKED` table have their names, one below another.
+    """
     cells = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
+    names = {at: f' data-name="{escaped(name)}"' for at, name in enumerate(head) if kind == STACKED}
     lines = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        f"{''.join(f'<td{names.get(at, str())}>{escaped(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
         for row in rows
     )
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""

@@ -22,6 +22,8 @@ from streameval.questions import Question
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 FIRST, LEAST, LARGEST = 50, 50, 200  # items in a round whose size a design decides: the first, and any
+AS_LABELLED = "as far as the labels that there are tell"
+UNTOLD = "how many labels it takes depends on where the positives are in the list: the first round tells more"
 AnswerStatus = Literal["pass", "fail", "open"]
 EarlierEvidence = Callable[[int, int, int], float]
 PATH = pa.schema(

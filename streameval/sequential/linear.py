@@ -32,10 +32,12 @@ from streameval.errors import InputError
 from streameval.kernels.block_evidence import evidence
 from streameval.questions import Condition, Question
 from streameval.sequential import (
+    AS_LABELLED,
     FIRST,
     LARGEST,
     LEAST,
     PATH,
+    UNTOLD,
     Answer,
     DrawnItems,
     KnownItems,
@@ -53,6 +55,9 @@ from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, blocks
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _SPREAD, _SPREAD_AT_FIRST = 0.03, 0.25  # of a round, evenly over all blocks
+
+
+_OF_JUDGE = "how many labels it takes depends on how often the judge is right: the first round tells more"
 
 
 def _nothing_kept() -> pa.Table:
@@ -130,8 +135,12 @@ class Linear(QuestionDesign):
         }
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
-        """Nothing before labels: the shape of the list decides, and a judge."""
-        return [("it depends on the list, and the first round tells more", LabelForecast(None, None))]
+        """What known labels make likely; nothing before there are any: the shape of the list decides, and a judge."""
+        if self.blocks.judged:
+            return [(_OF_JUDGE, LabelForecast(None, None))]
+        nothing = self.start(), np.empty(0, np.int8)
+        known = self.answer(*nothing).more if self._tally(*nothing).telling else LabelForecast(None, None)
+        return [(UNTOLD if known.median is None else AS_LABELLED, known)]
 
     def start(self) -> DrawnItems:
         """Draw nothing yet."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.errors import InputError
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question, Width
 from streameval.sequential import (
@@ -95,8 +96,14 @@ class PrecisionPoints(QuestionDesign):
 
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> PrecisionPoints:
-        """Fix ranks and widths."""
+        """Fix ranks and widths; an `InputError` for a width that all bounds have, or with a zone."""
         each = [one for question in questions for one in question.each()]
+        if setting.zone is not None:
+            raise InputError(f"{each[0]}: a width has no zone", "leave it out")
+        for one in each:
+            if isinstance(one.demand, Width) and one.demand.of == "difference" and one.demand.value >= _WORST:
+                raise InputError(f"{one} is true of every list: a precision is between 0 and 1",
+                                 f"such as {one.measure} within 0.05, or within 5% of itself")  # fmt: skip
         points = _points((one, setting.ranks[str(one.cutoff)]) for one in each)
         return cls(setting.n_items, points, setting.known, setting.confidence, setting.expect)
 

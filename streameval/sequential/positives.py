@@ -25,9 +25,12 @@ from streameval.errors import InputError
 from streameval.kernels.block_evidence import least_refused
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question, Width
+from streameval.questions.cutoffs import plain
 from streameval.sequential import (
+    AS_LABELLED,
     LEAST,
     PATH,
+    UNTOLD,
     Answer,
     AnswerStatus,
     DrawnItems,
@@ -49,6 +52,7 @@ from streameval.typing import FloatArray, Int8Array, Int64Array
 _ROUNDS = 8  # of blocks
 _UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
 _BEYOND = 50_000  # labels; more are no plan
+_OUT = "leave it out"
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,17 @@ class PositivesToWidth(QuestionDesign):
 
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> PositivesToWidth:
-        """Fix the width; an `InputError` where several are asked for."""
+        """Fix the width; an `InputError` for several, for less than one item, or with a zone or an expectation."""
         if len(questions) > 1:
             raise InputError("one width of the number of positives at a time", f"ask for {questions[0]}")
+        width = cast(Width, questions[0].demand)
+        if width.of == "difference" and width.value < 1:
+            raise InputError(
+                f"{questions[0]}: positives are counted, and that is less than one of them",
+                f"a part of their number is a percentage: positives within {plain(width.value.scaleb(2))}%",
+            )
+        if setting.zone is not None or setting.expect is not None:
+            raise InputError(f"{questions[0]}: a width has no zone, and no precision is expected of a whole list", _OUT)
         return cls(questions[0], setting.n_items, setting.known, setting.confidence)
 
     @classmethod
@@ -92,8 +104,9 @@ class PositivesToWidth(QuestionDesign):
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
         """Nothing before a pilot: the shape of the list decides; else what the labels there are make likely."""
         if pilot.wanted(self.known):
-            return [("it depends on the list, and the first round tells more", LabelForecast(None, None))]
-        return [("from the labels there are", _promised(self._forecasts(self.known)))]
+            return [(UNTOLD, LabelForecast(None, None))]
+        forecast = _promised(self._forecasts(self.known))
+        return [(UNTOLD if forecast.median is None else AS_LABELLED, forecast)]
 
     def start(self) -> DrawnItems:
         """Draw nothing yet."""

@@ -18,7 +18,7 @@ from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.study import Study, judge_sample
-from streameval.study.planned_ranking import method_cutoffs, planned_ranking
+from streameval.study.planned_ranking import planned_ranking
 from streameval.study.tasks import task_numbers
 from streameval.study.weights import draw_weights
 from streameval.types import Plan
@@ -70,7 +70,7 @@ class PlannedItems:
 def planned_items(folder: Study, access: Access) -> PlannedItems:
     """Fetch the planned items into selection.parquet, unless they are there; errors as of `select`."""
     plan = folder.plan()
-    if plan.questions:
+    if kind_of(folder.folder).rounds:
         with folder.changing():
             plan = kind_of(folder.folder).next_round(folder, folder.plan())
     opened, scans = planned_ranking(folder, plan, access.ranking, access.engine)
@@ -103,12 +103,13 @@ def judged_items(folder: Study, plan: Plan, access: Access) -> tuple[Fetched, pa
 
 def _read(folder: Study, plan: Plan, opened: Ranking, how: tuple[Sequence[str], Progress, Scans]) -> Fetched:
     """Read the planned items."""
-    names, progress, scans = how
-    if plan.questions:
+    kind = kind_of(folder.folder)
+    if kind.rounds:
         from streameval.study.ahead import fetch_in_rounds
 
-        return fetch_in_rounds(folder, plan, opened, names, progress, scans)
-    return opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        return fetch_in_rounds(folder, plan, opened, kind.cutoffs(plan), how)
+    names, progress, scans = how
+    return opened.fetch(plan.ranks, names, progress, kind.cutoffs(plan), scans)
 
 
 def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:

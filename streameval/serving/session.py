@@ -24,7 +24,6 @@ from streameval.serving.links import Links
 from streameval.study import Study
 from streameval.study.answer_journal import IDENTITY, PageAnswer
 from streameval.study.judging import last_judging, tally_stored
-from streameval.study.tasks import in_order_of_draw
 
 _ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 _LABELS = ("1", "0", "skip")
@@ -77,6 +76,7 @@ class LabellingSession:
         """Open the study for answers; errors as of `select`."""
         self.links, self.wanted = links, threading.Event()
         self._folder, self._access, self._share = folder, access, question.overlap
+        self._kind = kind_of(folder.folder)
         self._changing = threading.Lock()
         self._desk = Desk(links.people)
         self._standing, self._looked = LatestEvaluation(), -1
@@ -101,7 +101,7 @@ class LabellingSession:
         )
         ranks = dict(zip(numbers, table.column("rank").to_pylist(), strict=True))
         shown = unambiguous(table.select(["se_task", *names]))
-        order = in_order_of_draw(plan, table.column("se_task").to_numpy())
+        order = self._kind.in_order(plan, table.column("se_task").to_numpy()).tolist()
         twice = given_twice(order, self._share, plan.seed) if self._share else set()
         with self._changing:
             self._plan, self._shown, self._ranks = plan, shown, ranks
@@ -158,7 +158,7 @@ class LabellingSession:
             if leaving:
                 self._desk.leave(person, tab)
             given = [] if over or leaving else self._desk.hand_out(person, tab)
-            waiting = self._desk.awaited(person) or (self._plan.questions and not over)
+            waiting = self._desk.awaited(person) or (self._kind.rounds and not over)
             mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
         state = "open" if given else "answered" if over else "wait" if waiting else "done"
@@ -207,8 +207,8 @@ class LabellingSession:
         self.wanted.clear()
         with self._telling():
             counted = self.answers
-            if self._plan.questions and counted != self._looked and not self._standing.over:
-                if kind_of(self._folder.folder).answered(self._folder, self._plan):
+            if self._kind.rounds and counted != self._looked and not self._standing.over:
+                if self._kind.answered(self._folder, self._plan):
                     self._become(over=ANSWERED)
                 self._looked = counted
             if self._standing.over or not self._desk.open:
@@ -228,7 +228,7 @@ class LabellingSession:
         counted = self.answers
         if counted and counted != self._standing.counted:
             self._evaluate(counted)
-        if self._plan.questions and not self._standing.over and not self._desk.open:
+        if self._kind.rounds and not self._standing.over and not self._desk.open:
             self._next_round()
 
     @contextmanager
@@ -251,7 +251,7 @@ class LabellingSession:
 
     def _evaluate(self, counted: int) -> None:
         folder = self._folder
-        kind, judging = kind_of(folder.folder), last_judging(folder)
+        kind, judging = self._kind, last_judging(folder)
         given = {name: getattr(judging, name) for name in ("vote", "prefer", "label_error")}
         with folder.changing():
             found = kind.evaluate(
@@ -259,7 +259,7 @@ class LabellingSession:
             )
         plan = folder.plan()
         standing = kind.standing(str(folder.folder), folder.folder.resolve().name, plan, found)
-        over = ANSWERED if plan.questions and found.summary["outcome"] != "open" else ""
+        over = ANSWERED if kind.rounds and found.summary["outcome"] != "open" else ""
         lines = tuple(filter(None, (standing.head, standing.verdict)))
         with self._changing:
             self._standing = LatestEvaluation(lines, found.evaluation_id, over, found.summary["agreement"], "", counted)

@@ -44,7 +44,7 @@ from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
-from streameval.study.plan_files import AGAINST_COPY, LIST_COPY, difference, instead, plan_files, read_plan, restores
+from streameval.study.plan_files import AGAINST_COPY, LIST_COPY, difference, plan_files, read_plan, restores
 from streameval.study.result_files import Evaluation, read_evaluation
 from streameval.study.results import EVALUATE
 from streameval.types import SIDE_TABLES, Plan
@@ -59,6 +59,14 @@ _LOCAL = (
     "studies and results are read on this machine: copy what was published into a folder here, and name that; "
     "`streameval publish` copies results to a store"
 )
+
+
+REPEAT = "plan into another folder, or repeat the plan that is there"
+Holds = Callable[[Mapping[str, Any], Plan], bool]
+
+
+def _is_of(summary: Mapping[str, Any], plan: Plan) -> bool:
+    return bool(summary["study"] == plan.plan_id)
 
 
 @dataclass(frozen=True)
@@ -141,8 +149,11 @@ class Study:
             raise StudyError(f"{self.folder} holds {held[name]} but no plan.json",
                              "plan into another folder, or restore it")  # fmt: skip
 
-    def save_plan(self, plan: Plan) -> bool:
+    def save_plan(self, plan: Plan, instead: str = REPEAT) -> bool:
         """Write the plan, unless it is already there; in place of another one, unless that `is_begun`.
+
+        Args:
+            instead: What to do where that one is begun.
 
         Returns:
             bool: False where the same plan was there already.
@@ -153,9 +164,7 @@ class Study:
                 if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
                     return False  # it has grown since
                 if there.plan_id != plan.plan_id and self.is_begun:
-                    raise StudyError(
-                        f"{self.folder} holds a different plan: {difference(there, plan)}", instead(self.folder, plan)
-                    )
+                    raise StudyError(f"{self.folder} holds a different plan: {difference(there, plan)}", instead)
                 if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
                     return False
             elif not self.exists:
@@ -265,18 +274,19 @@ class Study:
         """Read results that have a curve, of a study or of `exact`; errors as of `results`."""
         return self.results(read_evaluation)
 
-    def results(self, read: Callable[[Path, Mapping[str, Any]], R]) -> R:
+    def results(self, read: Callable[[Path, Mapping[str, Any]], R], holds: Holds | None = None) -> R:
         """Read all results.
 
         Args:
             read: Reads what belongs to an evaluation.json, from the folder and its content.
+            holds: Whether what an evaluation.json says is of the plan as it is now; by default only of the same plan.
 
         Raises `StudyError` where there are none, they do not belong together, or plan or votes are others by now.
         """
         try:
             summary = self.summary()
             results = read(self.folder, summary)
-            self.refuse_stale(summary)
+            self._refuse_stale(summary, holds or _is_of)
             return results
         except FileNotFoundError as error:
             if not self.folder.exists():
@@ -289,13 +299,13 @@ class Study:
         except UNUSABLE as error:
             raise unusable(self.folder / "evaluation.json", error, EVALUATE) from error
 
-    def refuse_stale(self, summary: Mapping[str, Any]) -> None:
+    def _refuse_stale(self, summary: Mapping[str, Any], holds: Holds) -> None:
         """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
         if not self.exists:
             return
         plan = self.plan()
-        grown = summary["study"] in plan.study_ids
-        if summary["study"] != plan.plan_id and not (grown and plan.questions):  # another round takes no answer back
+        if not holds(summary, plan):
+            grown = summary["study"] in plan.study_ids
             what = "the plan has grown since the results were written" if grown else "its results are of another plan"
             raise StudyError(f"{self.folder}: {what}", EVALUATE)
         if self.labels.folder.exists() and summary.get("votes") != self.labels.state():

@@ -20,17 +20,23 @@ from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.planned_ranking import method_cutoffs
 from streameval.types import Plan
+from streameval.typing import Int64Array
 
 _AHEAD = "ahead_items.parquet"
 _OURS = ("stratum", "draw_weight", "se_task")
 
 
 def fetch_in_rounds(
-    folder: Study, plan: Plan, opened: Ranking, names: Sequence[str], progress: Progress, scans: Scans
+    folder: Study, plan: Plan, opened: Ranking, cutoffs: Int64Array | None, how: tuple[Sequence[str], Progress, Scans]
 ) -> Fetched:
-    """Give the planned items; of the list, those are read that were not read for a round before."""
+    """Give the planned items; of the list, those are read that were not read for a round before.
+
+    Args:
+        cutoffs: Ranks whose scores are wanted, for once.
+        how: Columns, who is told how many rows were read, and the scans that the study keeps.
+    """
+    names, progress, scans = how
     there = _there(folder, plan, names)
     ahead = np.empty(0, np.int64) if plan.ahead is None else plan.ahead.column("rank").to_numpy()
     wanted = np.union1d(plan.ranks, ahead)
@@ -38,8 +44,7 @@ def fetch_in_rounds(
     thresholds = _thresholds(folder, plan)
     read = Fetched(pa.table({}))
     if missing.size or there is None:
-        cutoffs = method_cutoffs(plan) if thresholds is None else None
-        read = opened.fetch(missing, names, progress, cutoffs, scans)
+        read = opened.fetch(missing, names, progress, cutoffs if thresholds is None else None, scans)
         there = read.table if there is None else pa.concat_tables([there, read.table.cast(there.schema)])
     there = there.sort_by("rank")
     ranks = there.column("rank").to_numpy()

@@ -176,15 +176,6 @@ def difference(there: Plan, new: Plan) -> str:
     return "; ".join([*changes, *more]) or "its ranks differ"
 
 
-def instead(folder: Path, plan: Plan) -> str:
-    """What to do with a plan whose folder holds another one."""
-    if not plan.questions:
-        return "plan into another folder, or repeat the plan that is there"
-    asked = (part for question in plan.questions for part in ("--for", question))
-    ask = shlex.join(["streameval", "plan", "--study", str(folder), *asked])
-    return f"to ask it of this study, leave out the list: {ask}"
-
-
 def _described(plan: Plan) -> dict[str, Any]:
     """What was asked for, and of which list, by the names that options have."""
     asked = {key.replace("_", "-"): value for key, value in plan.parameters.items()}

@@ -40,8 +40,6 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
         return None
     if plan.marks is not None:
         return np.unique(plan.marks.column("rank").to_numpy())
-    if plan.questions:
-        return np.array(plan.notes["cutoffs"], np.int64)
     return grid_of(plan)
 
 

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from streameval.errors import InputError, OutsideError, StudyError
-from streameval.study import Study
+from streameval.study import REPEAT, Study
 from streameval.types import Plan
 
 
@@ -18,15 +18,19 @@ def planned_study(study: str | os.PathLike[str]) -> Study:
     return Study(Path(study))
 
 
-def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan) -> None:
-    """Save a new plan, unless another command has planned otherwise since the study held the ids `before`."""
+def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan, instead: str = REPEAT) -> None:
+    """Save a new plan, unless another command has planned otherwise since the study held the ids `before`.
+
+    Args:
+        instead: What to do where the study holds another plan that is begun.
+    """
     with study.planning():
         now = planned_ids(study)
         if now != before and plan.plan_id not in now:
             raise OutsideError(
                 f"{study.folder}: another command has just planned it differently", "run the same command again"
             )
-        study.save_plan(plan)
+        study.save_plan(plan, instead)
 
 
 def planned_ids(study: Study) -> tuple[str, ...]:

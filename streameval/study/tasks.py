@@ -77,19 +77,6 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     return numbers
 
 
-def in_order_of_draw(plan: Plan, numbers: Int64Array) -> list[int]:
-    """Tasks as they are best handed out one by one: shuffled, and those of a question as they were drawn.
-
-    Labels of a question count in the order of its draw, up to the first that is missing. That order is random too.
-
-    Args:
-        numbers: Of all tasks, in the plan's order.
-    """
-    columns = plan.table.column_names if plan.questions else []
-    keys = [plan.table.column(name).to_numpy() for name in ("draw", "order", "batch") if name in columns]
-    return [int(one) for one in numbers[np.lexsort((numbers, *keys))]]
-
-
 def first_judged(plan: Plan) -> int:
     """Least number of what the judge of a plan is asked."""
     return _own(plan, FIRST_JUDGED)

@@ -9,10 +9,11 @@ import numpy as np
 
 from streameval.engines import Engine
 from streameval.errors import StudyError
+from streameval.kinds import kind_of
 from streameval.order.shards import ScanState, Shard
 from streameval.progress import Progress, silent
 from streameval.study import Study
-from streameval.study.planned_ranking import method_cutoffs, planned_ranking
+from streameval.study.planned_ranking import planned_ranking
 
 
 def scan(
@@ -48,6 +49,6 @@ def scan(
         raise StudyError(f"{study}: the stored order is the ranking, so there is nothing to scan", "run select")
     if folder.selection(plan) is not None:
         return ScanState("selection", 0, 0)
-    cutoffs = method_cutoffs(plan)
+    cutoffs = kind_of(folder.folder).cutoffs(plan)
     wanted = plan.ranks if cutoffs is None else np.union1d(plan.ranks, cutoffs)
     return opened.order.scan(wanted, scans, share, progress)

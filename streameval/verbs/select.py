@@ -123,10 +123,11 @@ def select(
     plan, fetched = items.plan, items.fetched
     if items.already and columns is not None and export is None:  # columns that are not asked for are left out
         items.save(folder)
-    handed = kind_of(folder.folder).handed_out(folder, plan, form is not None and asked.remaining)
+    kind = kind_of(folder.folder)
+    handed = kind.handed_out(folder, plan, form is not None and asked.remaining)
     table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
-    selection = Selection(table if plan.questions else fetched.table, fetched, items.already, source=source)
+    selection = Selection(table if kind.rounds else fetched.table, fetched, items.already, source=source)
     if form is None or export is None:
         return selection
     kept = f"; {fetched.table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"

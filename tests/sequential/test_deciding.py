@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from gates import planned
+from binomial import binomial_tail
+from gates import answered, planned
 
+from streameval.sequential import LabelForecast
 from streameval.sequential.closed import rule
 from streameval.sequential.deciding import Rule, fixed_sample, wald_floor
 
@@ -55,6 +57,27 @@ def test_a_list_that_is_one_positive_short_passes_seldom(threshold, rank, false)
     assert passes == pytest.approx(false, abs=5e-4)
     assert passes < 0.05
     assert one.rule(20_000).of_wins(one.items - one.failing.most).failed.sum() < 0.05
+
+
+@pytest.mark.parametrize(("threshold", "precision", "how"), [
+    (0.6, 0.8, {"expect": "0.8"}), (0.5, 0.62, {}), (0.9, 0.8, {}), (0.5, 0.6, {"zone": "0.05"}),
+])  # fmt: skip
+def test_in_rounds_it_takes_what_was_forecast_and_no_more_than_the_rest_of_one(threshold, precision, how):
+    rank, runs, rng = 20_000, 60, np.random.default_rng(3)
+    gate = planned(f"precision@{rank} >= {threshold}", **how)
+    (_, forecast), *_ = planned(f"precision@{rank} >= {threshold}", **{**how, "expect": str(precision)}).expected()
+    if "expect" not in how:
+        one = gate.tests[0].before(precision)
+        forecast = LabelForecast(one.quantile(0.5), one.quantile(0.9))
+    truth, found = np.repeat(np.array([1, 0], np.int8), [round(precision * rank), round((1 - precision) * rank)]), []
+    for seed in range(runs):
+        drawn, answer = answered(gate, rng.permutation(truth), seed)
+        found.append((answer.lines[0].labels, drawn.table.num_rows))
+    decided, asked = np.array(found).T
+    for share, most in ((0.5, forecast.median), (0.1, forecast.nine_in_ten)):
+        assert binomial_tail(runs, int((decided > most).sum()), share) > 1e-4
+    assert binomial_tail(runs, int((decided <= forecast.median).sum()), 0.56) > 1e-4  # not too many either
+    assert 0 <= (asked - decided).mean() <= 50
 
 
 def simulated(one, wins, runs, rng):

@@ -125,8 +125,8 @@ def _facts(made: Selection) -> dict[str, Any]:
 
 def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
     """What was exported, and what to run once it is answered."""
+    from streameval.kinds import kind_of
     from streameval.labelling.exports import format_of
-    from streameval.study import Study
     from streameval.verbs.show import show
 
     if not made.table.num_rows or (export is not None and not made.files):
@@ -135,7 +135,7 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
         following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
         return [
             f"Every task has its label: none remains{unwritten}.",
-            *[verdict] * bool(Study(study).plan().questions),
+            *[verdict] * kind_of(study).rounds,
             *[f"Next: {following}"] * bool(following),
         ]
     lines, back = [], shlex.quote(str(export or "labels.csv"))

@@ -32,7 +32,7 @@ class OneRanking(Kind):
     """Bounds on the yield of one ranking."""
 
     name = "curve"
-    about = "a study of one ranking"
+    about = "a study of a curve"
     answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
     asked_by: ClassVar = {"plan": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.types import Plan
-    from streameval.typing import BoolArray
+    from streameval.typing import BoolArray, Int64Array
 
 
 class QuestionStudy(Kind):
@@ -33,6 +33,7 @@ class QuestionStudy(Kind):
     asked_by: ClassVar = {"plan": "questions"}
     options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    rounds = True
     answers = ("show", "check", "cut", "report", "sql", "publish")
     instead: ClassVar = {
         "monitor": "it watches curves, whose labels bound a mean over days; of a question `streameval check` says the "
@@ -77,6 +78,18 @@ class QuestionStudy(Kind):
         from streameval.kinds.question.rounds import open_tasks
 
         return open_tasks(folder, plan)
+
+    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
+        """As they were drawn: labels count in that order, which is random too, up to the first that is missing."""
+        from streameval.kinds.question.rounds import as_drawn
+
+        return as_drawn(plan, numbers)
+
+    def cutoffs(self, plan: Plan) -> Int64Array | None:
+        """Those that are asked about."""
+        from streameval.kinds.question.rounds import ranks_asked_about
+
+        return ranks_asked_about(plan)
 
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""

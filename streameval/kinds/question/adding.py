@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +35,7 @@ from streameval.sequential.pilot import joined
 from streameval.study import Study
 from streameval.study.judging import last_judging
 from streameval.study.planning import fresh_seed
+from streameval.text import number_of
 from streameval.types import Plan
 
 _FOLDER = "question-{}"
@@ -42,6 +43,9 @@ _FOLDER = "question-{}"
 
 def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None) -> Plan:
     """Plan a question of a study's ranking; the same one asked again is the one that is there.
+
+    One of which nothing was handed out yet is drawn anew where labels have come since: they are known then. None of
+    them was of its draw.
 
     Returns:
         Plan: `location["beside"]` is the folder that it was written to.
@@ -57,21 +61,46 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
                          "plan that ranking into a folder of its own")  # fmt: skip
     with folder.changing():
         asked = _asked_before(folder)
-        for place, before in asked:
-            if _is_asked(before, asking, judge) and seed in (None, before.seed):
-                return _beside(before, place)
-        if seed is not None and seed in {plan.seed, *(before.seed for _, before in asked)}:
+        here = _tallied(folder, plan)
+        known = _known_in(plan, here, asked)
+        place, before = _the_same(asked, asking, judge, seed) or (_new_place(folder, asked), None)
+        if before is not None and (Study(place).is_begun or _is_known_to(before, known)):
+            return _beside(before, place)
+        if seed is not None and seed in {plan.seed, *(one.seed for _, one in asked if one is not before)}:
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
         _refuse_answered(folder, plan, kind, asking)
-        opened = _opened(plan)
-        here = _tallied(folder, plan)
-        known, evidence = _known_in(plan, here, asked), _evidence(folder, plan, here, asking.confidence)
+        opened, evidence = _opened(plan), _evidence(folder, plan, here, asking.confidence)
         chosen, beside = fresh_seed() if seed is None else seed, Beside(known, evidence, judge)
         drawn = drawn_plan(opened, asking, chosen, beside)
-        place = folder.folder / _FOLDER.format(len(asked) + 1)
         made = replace(drawn, location=located(opened))
         Study(place).save_plan(made)
         return _beside(made, place)
+
+
+def _the_same(
+    asked: Iterable[tuple[Path, Plan]], asking: Asking, judge: Judge | None, seed: int | None
+) -> tuple[Path, Plan] | None:
+    """The question that asks the same, in the same way."""
+    return next((one for one in asked if _is_asked(one[1], asking, judge) and seed in (None, one[1].seed)), None)
+
+
+def _new_place(folder: Study, asked: Sequence[object]) -> Path:
+    return folder.folder / _FOLDER.format(len(asked) + 1)
+
+
+def _is_known_to(before: Plan, known: KnownItems) -> bool:
+    """Whether a question was planned with all that is known now."""
+    then = known_of(before)
+    return np.array_equal(then.rank, known.rank) and np.array_equal(then.label, known.label)
+
+
+def unlabelled_lines(folder: Study, made: Plan) -> Iterator[str]:
+    """Say that labels which come to the study later do not count for a question that was asked of it."""
+    plan = folder.plan()
+    if open_ := int((~np.isin(plan.ranks, known_of(made).rank)).sum()):
+        has, they = ("have", "labels that they get") if open_ > 1 else ("has", "a label that it gets")
+        yield (f"{number_of(open_, 'task')} of {folder.folder} {has} no label yet; {they} later will not count here. "
+               "If that is to count, label first, then repeat this command.")  # fmt: skip
 
 
 def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> None:

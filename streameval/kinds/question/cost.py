@@ -13,12 +13,15 @@ from streameval.questions import Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.rankings.ranking import Ranking
 from streameval.sequential import LabelForecast, QuestionDesign
+from streameval.text import number_of
+
+_REST = 50  # labels of a round after those that decide a condition: 17 to 46 on average, over ten gates
 
 
 def case_sentence(case: str, labels: LabelForecast) -> str:
     """How many labels a question takes in one case."""
     most = "" if labels.most is None else f"{labels.most:,} at most"
-    if not case.startswith("if "):
+    if not case.startswith("if ") and labels.median is None:
         return f"{case[:1].upper()}{case[1:]}."
     if labels.median is None:
         return f"{most[:1].upper()}{most[1:]} {case}.".lstrip() if most else f"No limit {case}."
@@ -35,6 +38,8 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     """Say what a question costs, and the curve beside it."""
     cases = design.expected()
     lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
+    if asking.round != 1 and any(one.startswith("if ") and of.nine_in_ten != of.median for one, of in cases):
+        lines.append(f"The round in which that is reached is asked whole: up to {_rest_of_round(asking)}.")
     if asking.budget is not None:
         lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
@@ -43,6 +48,14 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     labels = curve_labels(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
     return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes {about} {labels:,}."])]
+
+
+def _rest_of_round(asking: Asking) -> str:
+    """Labels that are asked for besides those that decide."""
+    if asking.round is not None:
+        return f"{number_of(asking.round - 1, 'label')} more"
+    conditions = sum(1 for question in asking.asked for _ in question.each())
+    return f"{_REST * conditions} labels more on average"
 
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:

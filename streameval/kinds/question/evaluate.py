@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -91,7 +92,8 @@ def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
 
 def answers_of(lines: Iterable[Line]) -> pa.Table:
     """One row for each question and cutoff."""
-    rows = [{**vars(line), "may_be_wrong": line.claim} for line in lines]
+    rows = [{**vars(line), **_sides(line, Question.of(line.question).metric), "may_be_wrong": line.claim}
+            for line in lines]  # fmt: skip
     return pa.Table.from_pylist([{name: _plain(row[name]) for name in _ANSWERS.names} for row in rows], _ANSWERS)
 
 
@@ -100,7 +102,7 @@ def metrics_of(lines: Iterable[Line], n_items: int) -> pa.Table:
     rows = []
     for line in lines:
         metric, argument = _named(at_ranks(Question.of(line.question).measure, n_items))
-        sides = {side: _plain(getattr(line, side)) for side in ("lower", "estimate", "upper")}
+        sides = _sides(line, metric)
         rows.append({"metric": metric, "argument": argument, **sides, "coverage": "simultaneous"})
     kinds = {name: pa.string() for name in ("metric", "argument")}
     sides = {name: pa.float64() for name in ("lower", "estimate", "upper")}
@@ -120,6 +122,15 @@ def _named(question: Question) -> tuple[str, str]:
         return metric, ""
     of_kind = f"_{cutoff.kind}" if cutoff.kind in ("score", "precision", "recall") else ""
     return f"{metric}_at{of_kind}", str(cutoff.value)
+
+
+def _sides(line: Line, metric: str) -> dict[str, float | None]:
+    """Bounds and estimate; those of a number of items are whole, bounds rounded outward."""
+    values = {side: _plain(getattr(line, side)) for side in ("lower", "estimate", "upper")}
+    if metric in ("positives", "rank", CUT):
+        whole: dict[str, Callable[[float], float]] = {"lower": math.floor, "estimate": round, "upper": math.ceil}
+        return {side: None if value is None else float(whole[side](value)) for side, value in values.items()}
+    return values
 
 
 def _plain(value: Any) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.kinds.question.adding import known_in
@@ -40,8 +38,6 @@ def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float
     try:
         design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
         _, forecast = design.expected()[0]
-        if forecast.median is None:  # of some, only labels tell: those that are known
-            forecast = design.answer(design.start(), np.empty(0, np.int8)).more
     except InputError:
         return NOTHING
     if not forecast.median or (most is not None and forecast.median >= most):

@@ -11,7 +11,7 @@ from streameval.kinds.question.results import told, verdict
 from streameval.kinds.question.says import forecast_sentence, posed_as, promise
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
-from streameval.reporting.tables import labels, table
+from streameval.reporting.tables import STACKED, labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
 from streameval.types import Plan
@@ -27,7 +27,7 @@ def page(name: str, plan: Plan | None, found: Result) -> str:
         f"<main><h1>{escaped(questions)}</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
         f"<p>{escaped(' '.join(filter(None, (promise(found), more))))}</p>",
         *paths(found.tables["evidence"]),
-        "<h2>Answers</h2>", table(said.table.head, said.table.rows),
+        "<h2>Answers</h2>", table(said.table.head, said.table.rows, STACKED, "Answers"),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks if one != more),
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",

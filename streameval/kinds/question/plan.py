@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kinds.question.judge import ListOfJudge
 from streameval.progress import Progress, silent
-from streameval.questions import CUT, Question
+from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
@@ -57,8 +59,15 @@ def planned(
     opened = open_ranking(source, options)
     chosen = fresh_seed() if fixed is None else fixed
     made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
-    save_unless_planned(folder, before, made)
+    save_unless_planned(folder, before, made, _without_list(study, asking))
     return made
+
+
+def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
+    """What to do where a study is: its own list is asked."""
+    asked = (part for question in asking.asked for part in ("--for", str(question)))
+    ask = shlex.join(["streameval", "plan", "--study", os.fspath(study), *asked])
+    return f"to ask it of this study, leave out the list: {ask}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
     each = [one for one in designs().values() if one.uses_judge or setting.judge is None]
     for question in questions:
         if not any(one.takes(question) for one in designs().values()):
-            raise InputError(f"{question}: no study can be planned for this", _ASKED)
+            raise InputError(f"{question}: no study can be planned for this", _asked_instead(question))
         if not any(one.takes(question) for one in each):
             raise InputError(f"{question}: a judge is of no use to this", "leave out --judge; it helps conditions")
     for one in each:
@@ -125,6 +134,17 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
             return one.plan(questions, setting)
     raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
                      "plan one of them, and the other into the same study afterwards")  # fmt: skip
+
+
+def _asked_instead(question: Question) -> str:
+    """What can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+    condition = replace(question, demand=Condition(">=", Decimal("0.8")))
+    if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
+        return _ASKED
+    return (
+        f'widths are answered of precision ("precision@1e4 within 0.03") and of the number of positives '
+        f'("positives within 10%"); of {question.metric} a condition: "{condition}"'
+    )
 
 
 def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:

@@ -9,7 +9,7 @@ from streameval.labelling.tally import Tallied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
 from streameval.types import Plan
-from streameval.typing import BoolArray
+from streameval.typing import BoolArray, Int64Array
 
 
 def counted(folder: Study, plan: Plan) -> Tallied:
@@ -22,6 +22,18 @@ def open_tasks(folder: Study, plan: Plan) -> BoolArray:
     if not folder.labels.folder.exists():
         return np.ones(plan.table.num_rows, bool)
     return ~counted(folder, plan).answered
+
+
+def as_drawn(plan: Plan, numbers: Int64Array) -> Int64Array:
+    """Numbers of tasks, which are given in the plan's order, in that of the draw."""
+    columns = plan.table.column_names
+    keys = [plan.table.column(name).to_numpy() for name in ("draw", "order", "batch") if name in columns]
+    return numbers[np.lexsort((numbers, *keys))]
+
+
+def ranks_asked_about(plan: Plan) -> Int64Array | None:
+    """Ranks of the cutoffs of all questions; None where the order has no scores."""
+    return None if plan.ranking.get("score") is None else np.array(plan.notes["cutoffs"], np.int64)
 
 
 def is_answered(folder: Study, plan: Plan) -> bool:

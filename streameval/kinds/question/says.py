@@ -98,12 +98,9 @@ def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
 
 
 def shown_values(row: Mapping[str, Any]) -> list[str]:
-    """Lower bound, estimate and upper bound of a row of answers, as text; counts are whole."""
-    question = Question.of(row["question"])
-    measure = str(question.measure)
-    counts = measure.partition("@")[0] in ("positives", "rank")
-    values = (row[side] for side in ("lower", "estimate", "upper"))
-    return [value_text(measure, round(one) if counts and one is not None else one) for one in values]
+    """Lower bound, estimate and upper bound of a row of answers, as text."""
+    measure = str(Question.of(row["question"]).measure)
+    return [value_text(measure, row[side]) for side in ("lower", "estimate", "upper")]
 
 
 def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:

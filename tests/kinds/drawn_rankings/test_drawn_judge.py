@@ -249,7 +249,7 @@ def test_words_and_numbers_are_the_same_judge(home):
      ("--judge over", "judge column 'over' has 1.5 in row"), ("--judge word", "judge column 'word' has 'maybe' in row"),
      ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: leave"),
      ("--budget 5 --by query", "does not go with --budget, --by. Hint: leave"),
-     ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of one ranking")],
+     ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of a curve")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):
     assert run([*PLAN, "--study", "st", *given.split()]) == 2

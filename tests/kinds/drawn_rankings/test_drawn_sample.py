@@ -206,14 +206,14 @@ def test_bad_plans_are_one_line(home, options, said):
 def test_what_is_not_known_is_refused(home):
     streameval.plan("runs.parquet", "st", per="query", rankings=50, at=2, options=RankingOptions("score"))
     chosen = streameval.select("st").table
-    with pytest.raises(InputError, match=r"drawn rankings does not go with label_error.*for a study of one ranking"):
+    with pytest.raises(InputError, match=r"drawn rankings does not go with label_error.*for a study of a curve"):
         streameval.evaluate("st", labels=chosen, label="truth", label_error=0.1)
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
     assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=10)
-    with pytest.raises(InputError, match=r"a study of one ranking does not go with key.*a study of drawn rankings"):
+    with pytest.raises(InputError, match=r"a study of a curve does not go with key.*a study of drawn rankings"):
         streameval.evaluate("one", labels=chosen, key="id")
 
 

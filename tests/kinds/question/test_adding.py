@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -145,6 +146,45 @@ def test_a_study_without_labels_knows_nothing(home):
     _, plan = added("c", confidence="0.999")
     assert plan.known.num_rows == 0
     assert earlier(plan) == [None]
+
+
+def test_labels_that_come_later_count_where_nothing_was_handed_out_and_it_is_said(home, people, capsys):
+    streameval.plan("list.parquet", "c", score="score", seed=5, budget=300)
+    planned = Study("c").plan().ranks
+    ask = ["plan", "--study", "c", "--for", GATE]
+    tasks = people(streameval.select("c").table)
+
+    def asked():
+        assert run(ask) == 0
+        told, plan = capsys.readouterr().out, Study("c/question-1").plan()
+        return told, plan
+
+    told, first = asked()
+    assert f"{planned.size:,} tasks of c have no label yet; labels that they get later will not count here." in told
+    assert asked()[1].plan_id == first.plan_id
+    streameval.evaluate("c", labels=tasks.slice(0, tasks.num_rows - 1))
+    told, second = asked()  # nothing of its own has a label: it is drawn anew
+    assert second.seed != first.seed
+    assert second.known.column("rank").to_pylist() == sorted(tasks.column("rank").to_pylist()[:-1])
+    assert "1 task of c has no label yet; a label that it gets later will not count here." in told
+    streameval.select("c/question-1")
+    streameval.evaluate("c", labels=tasks)
+    told, third = asked()  # it was handed out: it stays
+    assert third.plan_id == second.plan_id
+    assert "1 task of c has no label yet" in told
+
+
+def test_nothing_is_said_of_a_study_whose_tasks_all_have_labels(curve, capsys):
+    assert run(["plan", "--study", curve(), "--for", GATE]) == 0
+    assert "no label yet" not in capsys.readouterr().out
+
+
+def test_known_labels_tell_what_a_question_about_the_whole_list_takes(curve, capsys):
+    curve()
+    for asked in ("recall@5000 >= 0.3", "positives >= 9000", "positives within 20%"):
+        assert run(["plan", "--study", "c", "--for", asked]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"^About [\d,]+ labels as far as the labels that there are tell", said, re.M), said
 
 
 def test_what_cannot_be_asked_is_refused(home, people):

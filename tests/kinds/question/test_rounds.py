@@ -1,7 +1,11 @@
 """Rounds of a question: what is asked next, what is never asked, and what answers come to in any order."""
 
 import json
+import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +65,35 @@ def test_a_question_is_asked_until_it_is_answered(home, truth, people, capsys, q
     found = streameval.sql("q", "FROM answers").to_pylist()
     assert [row["outcome"] for row in found] == [outcome]
     assert 2 <= found[0]["labels"] < 1000
+
+
+def test_the_loop_of_the_guide_runs_to_its_end(home):
+    """With a program for people: all that is left of the shell's work is what the guide prints."""
+    streameval.plan("list.parquet", "gate", score="score", questions="precision@5000 >= 0.5", seed=3)
+    guide = (Path(streameval.__file__).parent / "guide" / "question.md").read_text()
+    (loop,) = (block for block in re.findall(r"```sh\n(.*?)```", guide, re.DOTALL) if "while" in block)
+    columns = pq.read_table("list.parquet", columns=["text", "right"])
+    Path("right.json").write_text(json.dumps({row["text"]: row["right"] for row in columns.to_pylist()}))
+    Path("label.py").write_text(ANNOTATOR)
+    command = f'streameval() {{ "{sys.executable}" -m streameval "$@"; }}\n'
+    Path("label.sh").write_text(f'#!/bin/sh\n"{sys.executable}" label.py "$1"\n')
+    Path("label.sh").chmod(0o755)
+    done = subprocess.run(["bash", "-c", command + loop], capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1]
+    assert "Yes: the precision of the first 5,000 items is at least 0.5, after " in done.stdout
+
+
+ANNOTATOR = """
+import csv, json, sys
+right = json.load(open("right.json"))
+with open(sys.argv[1], newline="") as file:
+    tasks = list(csv.DictReader(file))
+with open(sys.argv[1], "w", newline="") as file:
+    sheet = csv.DictWriter(file, tasks[0])
+    sheet.writeheader()
+    sheet.writerows(task | {"label": right[task["text"]]} for task in tasks)
+"""
 
 
 def test_open_tasks_are_handed_out_again_and_known_ones_never(gate, people):

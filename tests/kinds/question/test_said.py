@@ -100,6 +100,51 @@ def test_cost_names_the_probability_and_the_flag_as_they_are_typed(capsys):
     assert "An answer is wrong with probability 0.01 at most, whatever the list" in told(capsys, *cost)
 
 
+@pytest.mark.parametrize(
+    ("more", "round_"), [([], "up to 50 labels more on average"), (["--round", "20"], "up to 19 labels more")]
+)
+def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, capsys, more, round_):
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
+    assert f"is asked whole: {round_}." in told(capsys, *plan, "precision@5000 >= 0.6", *more)
+    assert "asked whole" not in told(capsys, *plan, "precision@40 >= 0.6", *more)  # all are asked
+
+
+def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(home, labelled):
+    streameval.plan(
+        "list.parquet", "q", score="score", questions=["precision@500 >= 0.7", "precision@5000 >= 0.5"], seed=3
+    )
+    labelled("q")
+    page = (home / "q" / "report.html").read_text()
+    (answers,) = re.findall(r'<table class="stacked">(.*?)</table>', page)
+    names = re.findall(r"<th scope=\"col\">(.*?)</th>", answers)[1:]
+    assert names
+    assert re.findall(r'<td data-name="(.*?)">', answers) == 2 * names
+    assert "<td>" not in answers
+    assert ".stacked td::before{content:attr(data-name)" in page
+
+
+def test_why_there_is_no_forecast_is_said(home, capsys):
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
+    for asked in ("recall@5000 >= 0.3", "positives within 20%"):
+        assert "takes depends on where the positives are in the list: the first round tells" in told(
+            capsys, *plan, asked
+        )
+
+
+@pytest.mark.parametrize("asked", ["positives >= 6000", "positives within 25%"])
+def test_numbers_of_positives_are_whole(home, labelled, capsys, asked):
+    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=3)
+    found, _ = labelled("q")
+    for table in (found.tables["answers"], found.metrics):
+        for side in ("lower", "estimate", "upper"):
+            (value,) = table.column(side).to_pylist()
+            assert value is None or value == int(value)
+    for verb in ("show", "evaluate"):
+        lines = [one for one in told(capsys, verb, "q").splitlines() if one.startswith("positives ")]
+        assert lines
+        assert not re.search(r"\d\.\d", lines[0].replace("0.9", ""))
+
+
 def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
     plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", "precision@5000 >= 0.6"]
     assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", told(capsys, *plan, "--zone", "0.05"))
