@@ -60,11 +60,8 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
     rows = [row_of(one) for one in at_cutoffs(plan, labels.label)]
     weighted = list(LabelledDraw(plan, labels.label).weighted())
-    exact = (
-        all(row["lower"] == row["upper"] for row in rows)
-        and set(plan.notes["probability"]) <= {0.0, 1.0}
-        and not weighted
-    )
+    certain = all(_is_certain(row, rate) for row, rate in zip(rows, plan.notes["probability"], strict=True))
+    exact = certain and not weighted
     claim = Claim("simultaneous", 1.0 if exact else confidence, _assumed(plan), labels.about, labels.why)
     if plan.labels_seen_by_model and not exact:
         claim = replace(claim, coverage="none", confidence=None)
@@ -75,6 +72,11 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
               "measures": pa.Table.from_pylist(weighted, MEASURES), "labels": labels.table,
               "issues": tallied.issues}  # fmt: skip
     return tables, claim, {"names": names_of(plan), "judge": plan.notes.get("predictions", {}).get("column")}
+
+
+def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
+    """Whether no bound at a cutoff is one of chance: nothing was drawn, or everything, which has its label."""
+    return rate == 0 or (rate == 1 and row["lower"] == row["upper"])
 
 
 def _assumed(plan: Plan) -> str:

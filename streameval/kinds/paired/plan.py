@@ -53,8 +53,7 @@ def planned(
         Plan: Its ranks are stored rows, from 1; those of the other list come after those of the one.
 
     Raises:
-        InputError: No key, or one that does not tell items apart; two lists that have no item in common, or whose
-            tops are the same everywhere.
+        InputError: No key, or one that does not tell items apart; two lists that have no item in common.
     """
     folder = planned_study(study)
     before, fixed = planned_ids(folder), known_seed(folder, seed)
@@ -102,9 +101,6 @@ def drawn_plan(
     table = plan_table(pair, drawn, rates, (measures, had))
     if reused.taken_off is None:
         table = table.drop_columns("known")
-    if not table.num_rows:
-        unchanged, hint = _unchanged(drawn, comparing)
-        raise InputError(f"no label is needed: {unchanged}", hint)
     rows = _rows(pair)
     parameters = {"within": comparing.within, "confidence": comparing.confidence, "look": comparing.look,
                   "min_precision": comparing.min_precision}  # fmt: skip
@@ -230,11 +226,3 @@ def _stored_row(pair: Pair, table: pa.Table) -> Int64Array:
     b, a = (table.column(name).fill_null(0).to_numpy() for name in ("position_b", "position_a"))
     rows: Int64Array = np.where(there, b, a + (0 if _is_one(pair) else pair.b.n_items)) + 1
     return rows
-
-
-def _unchanged(drawn: DrawnPair, comparing: Comparing) -> tuple[str, str]:
-    """Why no label is needed, and what would need some."""
-    if not (drawn.gains.any() or drawn.losses.any()):
-        return "both rankings hold the same items at every cutoff", "name other cutoffs with --at"
-    return (f"so few items changed that every difference in precision is within {comparing.within}",
-            "ask for less with --within, or at other cutoffs with --at")  # fmt: skip

@@ -79,7 +79,11 @@ def verdict(found: Result) -> str:
     """The sentence of every cutoff, those first that are decided."""
     rows = found.tables["differences"].to_pylist()
     decided = [row for row in rows if row["better"] in ("a", "b")]
-    said = "; ".join([*map(sentence, decided or rows[-1:]), *measure_sentences(found)])
+    if len(rows) > 1 and not any(row["lower"] or row["upper"] for row in rows):
+        differences = [f"at every cutoff, {_exactly(0)}"]
+    else:
+        differences = [*map(sentence, decided or rows[-1:])]
+    said = "; ".join([*differences, *measure_sentences(found)])
     return f"{said[0].upper()}{said[1:]}."
 
 
@@ -139,7 +143,8 @@ def _remarks(rows: list[dict[str, Any]]) -> Iterator[str]:
 def planned_lines(plan: Plan) -> Iterator[str]:
     """What changed between two rankings, and what is to be labelled of it."""
     notes, labels = plan.notes, plan.table.num_rows
-    yield f"{subject(plan)}: {number_of(labels, 'item')} to label, of those that one top holds and the other does not."
+    told = f"{number_of(labels, 'item')} to label, of those that one top holds and the other does not."
+    yield f"{subject(plan)}: {told if labels else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
     for cutoff, of_a, of_b, gains, losses, probability in zip(*map(notes.get, columns), strict=True):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
@@ -149,7 +154,26 @@ def planned_lines(plan: Plan) -> Iterator[str]:
     for one in notes.get("measures", ()):
         expected = sum(rate * items for rate, items in zip(one["rates"], one["items"], strict=True))
         yield f"  {one['name']}: {sum(one['items']):,} count differently in B and in A: about {expected:,.0f} labels"
+    if labels:
+        yield _planned_width(plan)
+
+
+def _nothing_to_label(plan: Plan) -> str:
+    """Why a plan has no items."""
+    notes = plan.notes
+    if "measures" in notes:
+        return "nothing to label: of what changed, nothing was drawn."
+    if not any((*notes["gains"], *notes["losses"])):
+        why = "both tops hold the same items at every cutoff"
+        return f"nothing to label, as {why}: B has exactly as many positives as A."
     within = plan.parameters["within"]
+    wide = f"within ±{within}" if notes["size_a"] == notes["size_b"] else f"within ±{within} of the larger top"
+    return f"nothing to label, as so few items changed that every difference is {wide}, whatever they are."
+
+
+def _planned_width(plan: Plan) -> str:
+    """How wide the bounds are planned to be."""
+    within, notes = plan.parameters["within"], plan.notes
     of = "precision" if (same := notes["size_a"] == notes["size_b"]) else "positives"
     wide = within if same else f"{within} of the larger top"
-    yield f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."
+    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."
