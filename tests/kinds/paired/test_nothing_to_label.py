@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import streameval
@@ -156,3 +157,19 @@ def test_measures_of_orders_that_are_the_same(lists, capsys):
     (row,) = streameval.sql("s", "SELECT * FROM measures").to_pylist()
     assert row["lower"] <= 0 <= row["upper"]
     assert row["upper"] - row["lower"] < 0.02 * row["whole"]
+
+
+@pytest.mark.parametrize("order", [["--score", "score"], []], ids=["by score", "as stored"])
+def test_lists_at_two_places_are_two_lists(lists, capsys, order):
+    """Of the same bytes, or of others with the same footer, which the fingerprint does not tell apart."""
+    items = pl.read_parquet("new.parquet").select("id", "score").sort("score", descending=True)
+    middle = np.r_[0, np.random.default_rng(1).permutation(np.arange(1, 400)), 400 : items.height]
+    for name, rows in (("a", items), ("b", items), ("c", items.with_columns(id=items["id"].gather(middle)))):
+        pq.write_table(rows.to_arrow(), f"{name}.parquet", compression="none", use_dictionary=False)
+    for other, labels in (("b", False), ("c", True)):
+        words = ["plan", "a.parquet", *order, "--against", f"{other}.parquet", "--key", "id", "--at", "100"]
+        assert run([*words, "--study", other]) == 0
+        assert ("nothing to label" not in capsys.readouterr().out) == labels
+        tasks = streameval.select(other).table
+        assert np.isin(tasks["id"].to_numpy(), items["id"][:400].to_numpy()).all()
+        assert (tasks.num_rows > 0) == labels
