@@ -12,11 +12,11 @@ import pyarrow as pa
 from streameval.kinds.paired.cutoff import AtCutoff, LabelledDraw, at_cutoffs
 from streameval.kinds.paired.says import names_of
 from streameval.labelling.tally import Tallied
-from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
 from streameval.typing import BoolArray
 
+ASSUMED = "nothing of the lists: only that the planned items, drawn at random, are the ones that were labelled"
 DIFFERENCES = pa.schema(
     {
         "cutoff": pa.string(),
@@ -81,8 +81,8 @@ def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
 
 def _assumed(plan: Plan) -> str:
     if "labels_seen_by_model" not in plan.notes:
-        return ASSUMES_THE_DRAW
-    return f"{ASSUMES_THE_DRAW}, and that this comparison was fixed without the labels that it reuses"
+        return ASSUMED
+    return f"{ASSUMED}, and that this comparison was fixed without the labels that it reuses"
 
 
 def row_of(one: AtCutoff) -> dict[str, Any]:

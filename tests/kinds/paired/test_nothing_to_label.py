@@ -9,6 +9,8 @@ import pytest
 
 import streameval
 from streameval.cli import run
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 AT = ["100,1000", "5%,50%", "score:1.5,score:0.5"]
 FORMS = ["one table", "two tables"]
@@ -165,11 +167,13 @@ def test_lists_at_two_places_are_two_lists(lists, capsys, order):
     items = pl.read_parquet("new.parquet").select("id", "score").sort("score", descending=True)
     middle = np.r_[0, np.random.default_rng(1).permutation(np.arange(1, 400)), 400 : items.height]
     for name, rows in (("a", items), ("b", items), ("c", items.with_columns(id=items["id"].gather(middle)))):
-        pq.write_table(rows.to_arrow(), f"{name}.parquet", compression="none", use_dictionary=False)
+        (lists / name).mkdir()
+        pq.write_table(rows.to_arrow(), f"{name}/part.parquet", compression="none", use_dictionary=False)
+    assert len({open_ranking(name, RankingOptions()).fingerprint for name in "abc"}) == 1
     for other, labels in (("b", False), ("c", True)):
-        words = ["plan", "a.parquet", *order, "--against", f"{other}.parquet", "--key", "id", "--at", "100"]
-        assert run([*words, "--study", other]) == 0
+        words = ["plan", "a", *order, "--against", other, "--key", "id", "--at", "100"]
+        assert run([*words, "--study", f"s{other}"]) == 0
         assert ("nothing to label" not in capsys.readouterr().out) == labels
-        tasks = streameval.select(other).table
+        tasks = streameval.select(f"s{other}").table
         assert np.isin(tasks["id"].to_numpy(), items["id"][:400].to_numpy()).all()
         assert (tasks.num_rows > 0) == labels
