@@ -12,6 +12,7 @@ from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
 
+_CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them."
 _BETTER = {"b": "B", "a": "A", "neither": "neither", "open": "-"}
 
 
@@ -101,7 +102,8 @@ def promise(found: Result) -> str:
         return ("These bounds promise nothing: a ranking was made with labels that are reused here. Planned anew into "
                 "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
-        return "Exact: every item that changed sides has a label, or is counted at its worst for either side."
+        exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
+        return "Exact: every item that changed sides has a label." if exact else _CERTAIN
     return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}, "
             f"whenever they are looked at; assumed: {claim['assumes']}.")  # fmt: skip
 

@@ -53,7 +53,8 @@ def test_tops_that_are_the_same(lists, capsys, form, at):
     assert said.splitlines()[-1] == "Next: streameval evaluate s"
     assert run(["evaluate", "s"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("At every cutoff, B has as many positives as A. Exact: ")
+    first = said.splitlines()[0]
+    assert first == "At every cutoff, B has as many positives as A. Exact: every item that changed sides has a label."
     assert {(row["lower"], row["estimate"], row["upper"], row["better"]) for row in differences()} == {
         (0, 0.0, 0, "neither")}  # fmt: skip
     first = at.partition(",")[0]
@@ -94,6 +95,7 @@ def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
                     at=[100, 1_000, 5_000], within=0.02, look=look)  # fmt: skip
     found = streameval.evaluate("s")
     assert found.summary["claim"]["confidence"] == 1
+    assert streameval.check("s", "gain@5000 <= 100").promise.startswith("These bounds are certain: ")
     both, rng = pl.read_parquet("all.parquet"), np.random.default_rng(9)
     for row in found.tables["differences"].to_pylist():
         k = int(row["cutoff"])
