@@ -72,6 +72,11 @@ class Pair:
     key: tuple[str, ...]
     judge: str | None = None
 
+    @property
+    def one_table(self) -> bool:
+        """Whether both order the same rows; lists at two places are two tables, even if one is a copy of the other."""
+        return self.a.fingerprint == self.b.fingerprint and self.a.rows.source == self.b.rows.source
+
     def checked(self) -> Pair:
         """The same with ties of both orders broken by the hash of the key; an `InputError` where that cannot be.
 

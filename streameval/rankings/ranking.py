@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +96,7 @@ class Ranking:
         """Read the items at some ranks, wherever they are stored.
 
         Args:
-            ranks: int64 array, strictly increasing, in 1..N.
+            ranks: int64 array, strictly increasing, in 1..N; of none, the table has its columns and no row.
             columns: Of `columns()`.
             progress (callable(done, total)): Rows of the scan under way, then items.
             cutoffs (int64 array): Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no
@@ -112,6 +112,9 @@ class Ranking:
         for given in (ranks, cutoffs):
             if given is not None:
                 check_ranks(given, self.n_items)
+        if not ranks.size:  # the columns of an item, and no row
+            first = self.fetch(np.ones(1, np.int64), columns, progress, cutoffs, scans)
+            return replace(first, table=first.table.slice(0, 0))
         if self.order is not None:
             return self._by_score(self.order, (ranks, cutoffs), columns, progress, scans)
         taken = self.rows.take(ranks - 1, list(dict.fromkeys(columns)), progress)

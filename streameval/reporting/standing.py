@@ -60,10 +60,8 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
     """
     planned = plan.table.num_rows
     comma = " " if subject.endswith("?") else ", "
-    facts, head = (
-        {"n_items": plan.n_items, "planned": planned},
-        f"{subject}{comma}{number_of(planned, 'label')} planned",
-    )
+    labels = f"{number_of(planned, 'label')} planned" if planned else "nothing to label"
+    facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}{comma}{labels}"
     if why:
         again = shlex.join(["streameval", "evaluate", study])
         return Standing(study, "outdated", f"{head}.", why, (), again, "makes the results again", facts)
@@ -89,7 +87,8 @@ def with_labels(
         after: The command to run next where no label is missing.
     """
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
-    head = f"{subject}, {number_of(planned, 'label')}{_labelled(labelled, planned)}."
+    labels = number_of(planned, "label") if planned else "nothing to label"
+    head = f"{subject}, {labels}{_labelled(labelled, planned)}."
     if missing := planned - labelled:
         tasks = "task is" if missing == 1 else "tasks are"
         after = NextCommand(remaining(study).command, f"{missing:,} {tasks} open")
@@ -98,7 +97,9 @@ def with_labels(
 
 
 def _labelled(labelled: int, planned: int) -> str:
-    """How many of the planned labels are in."""
+    """How many of the planned labels are in; nothing is said where none is planned."""
+    if not planned:
+        return ""
     if labelled in (0, planned):
         return ", all of them in" if labelled else ", none of which is in"
     return f" of which {labelled:,} {'is' if labelled == 1 else 'are'} in"

@@ -182,6 +182,8 @@ class ParquetRows(Rows):
 
     def parts(self, positions: Int64Array) -> list[Part]:
         """Group wanted rows by the row group that holds them."""
+        if not positions.size:
+            return []
         ends = np.searchsorted(positions, self.ends)
         first = np.append(0, self.ends[:-1])
         groups_before = np.append(0, np.cumsum([footer.row_group_rows.size for footer in self.footers]))

@@ -29,6 +29,7 @@ from streameval.types import SIDE_TABLES, Plan
 LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
 AGAINST_COPY = "against"  # the same of the list with which it is compared
 _COPIES = {"copied": ("source", LIST_COPY), "against_copied": ("against", AGAINST_COPY)}  # by what tells of them
+_MAY_BE_EMPTY = ("paired",)  # kinds of study that may have an answer without a label
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
 _NOTES = ("by", "per", "cutoffs", "questions")  # of a plan, that a message names
@@ -119,6 +120,8 @@ def _refuse_invented(plan: Plan) -> None:
     if not (isinstance(memory, int | float) and isinstance(threads, int | None)):
         raise TypeError("memory or threads is not a number")
     ranks = plan.ranks
+    if ranks.size == 0 and plan.kind in _MAY_BE_EMPTY:
+        return
     if ranks.size == 0 or ranks[0] < 1 or ranks[-1] > plan.n_items or np.any(np.diff(ranks) <= 0):
         raise ValueError(f"its ranks are not among 1..{plan.n_items}")
 

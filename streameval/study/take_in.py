@@ -62,6 +62,8 @@ class TakenIn:
 
 def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
     """Store labels, and count all that the study has; errors as in `evaluate`."""
+    if sources and not plan.table.num_rows:
+        raise InputError(f"{folder.folder}: there is nothing to label", "evaluate it without --labels")
     read = _read(sources, plan, folder.items(plan), columns)
     whole = folder.labels.with_new(read)
     rows = rows_of(whole)
@@ -73,7 +75,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     new = folder.labels.add(read)
     state = folder.labels.state()
     stored = folder.labels.sources()
-    if not stored:
+    if not stored and plan.table.num_rows:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     given = [
         {

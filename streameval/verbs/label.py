@@ -93,6 +93,8 @@ def label(
     if awaits_judge(folder.plan()):
         raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
                          f"streameval select {folder.folder} --export FILE")  # fmt: skip
+    if not folder.plan().table.num_rows:
+        raise InputError(f"{folder.folder}: there is nothing to label", f"streameval evaluate {folder.folder}")
     names = listed(people) or (getpass.getuser(),)
     columns = listed(columns) if columns is not None else kept_question(folder).shown or None
     access = Access(ranking, columns, engine, progress)

@@ -67,7 +67,9 @@ def _lines(study: Path, state: LabellingProgress) -> list[str]:
     from streameval.reporting.sentences import width_reached
 
     account = state.account
-    share = account["labelled"] / account["planned"] if account["planned"] else 1.0
+    if not account["planned"]:
+        return ["There is nothing to label.", *(_sources(state) if state.sources else [])]
+    share = account["labelled"] / account["planned"]
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
              f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
              f"{account['superseded']:,} superseded."]  # fmt: skip

@@ -133,8 +133,10 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
         standing = show(study)
         unwritten = "" if export is None else f", and {export} was not written"
         following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
+        planned = Study(study).plan().table.num_rows
+        none = "Every task has its label: none remains" if planned else "There is nothing to label"
         return [
-            f"Every task has its label: none remains{unwritten}.",
+            f"{none}{unwritten}.",
             *[verdict] * kind_of(study).rounds,
             *[f"Next: {following}"] * bool(following),
         ]

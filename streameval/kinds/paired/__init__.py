@@ -39,7 +39,8 @@ class PairedRankings(Kind):
         "metrics": "Bounds on how many more positives B holds at each cutoff than A (gain_at), and on the difference "
         "in precision (precision_gain_at) where both hold as many items.",
         "differences": "One row per cutoff: what only B holds (gains) and only A (losses), what was drawn and labelled "
-        "of it, the difference in positives with its bounds, and which ranking is better.",
+        "of it, the difference in positives with its bounds, and which ranking is better: b, a, neither (the bounds "
+        "lie within the planned half-width around 0) or open.",
         "measures": "One row per measure that weighs items by rank, such as the DCG: B less A, with its bounds.",
         "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
         "issues": "Every row of a label table, and every item, that is not as it should be.",

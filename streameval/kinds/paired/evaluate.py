@@ -12,11 +12,11 @@ import pyarrow as pa
 from streameval.kinds.paired.cutoff import AtCutoff, LabelledDraw, at_cutoffs
 from streameval.kinds.paired.says import names_of
 from streameval.labelling.tally import Tallied
-from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
 from streameval.typing import BoolArray, Int8Array
 
+ASSUMED = "nothing of the lists: only that the planned items, drawn at random, are the ones that were labelled"
 DIFFERENCES = pa.schema(
     {
         "cutoff": pa.string(),
@@ -59,11 +59,8 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     """Bound the difference at every cutoff; tables, what they claim, and what the summary says besides."""
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
     rows, weighted = bounded(plan, labels.label)
-    exact = (
-        all(row["lower"] == row["upper"] for row in rows)
-        and set(plan.notes["probability"]) <= {0.0, 1.0}
-        and not weighted
-    )
+    certain = all(_is_certain(row, rate) for row, rate in zip(rows, plan.notes["probability"], strict=True))
+    exact = certain and not weighted
     claim = Claim("simultaneous", 1.0 if exact else confidence, _assumed(plan), labels.about, labels.why)
     if plan.labels_seen_by_model and not exact:
         claim = replace(claim, coverage="none", confidence=None)
@@ -85,10 +82,15 @@ def bounded(plan: Plan, label: Int8Array) -> tuple[list[dict[str, Any]], list[di
     return [row_of(one) for one in at_cutoffs(plan, label)], list(LabelledDraw(plan, label).weighted())
 
 
+def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
+    """Whether no bound at a cutoff is one of chance: nothing was drawn, or everything, which has its label."""
+    return rate == 0 or (rate == 1 and row["lower"] == row["upper"])
+
+
 def _assumed(plan: Plan) -> str:
     if "labels_seen_by_model" not in plan.notes:
-        return ASSUMES_THE_DRAW
-    return f"{ASSUMES_THE_DRAW}, and that this comparison was fixed without the labels that it reuses"
+        return ASSUMED
+    return f"{ASSUMED}, and that this comparison was fixed without the labels that it reuses"
 
 
 def row_of(one: AtCutoff) -> dict[str, Any]:

@@ -71,7 +71,9 @@ class ReusedLabels:
 
     def votes(self, ranking: Ranking, plan: Plan) -> Votes | None:
         """The labels, as votes on planned items; `ranking` is the rows that these are ranks of."""
-        if self.reuse.reuse is None or (self.taken_off is not None and not plan.table.column("known").to_numpy().any()):
+        if self.reuse.reuse is None or not plan.table.num_rows:
+            return None
+        if self.taken_off is not None and not plan.table.column("known").to_numpy().any():
             return None
         return reused_votes(ranking, plan, self.reuse, self.key)
 

@@ -45,13 +45,14 @@ def open_pair(ranking: Any, comparing: Comparing, options: RankingOptions) -> Pa
         raise InputError("two rankings are compared item by item, and nothing names the items",
                          "name the column that does with --key COL")  # fmt: skip
     b = open_ranking(ranking, _ordered(options, options.score))
-    a = open_ranking(comparing.against, _ordered(options, comparing.against_score))
-    if a.fingerprint != b.fingerprint and comparing.against_score is None and options.score is not None:
-        a = open_ranking(comparing.against, _ordered(options, options.score))
-    if a.fingerprint == b.fingerprint and a.options.score == b.options.score:
+    pair = Pair(open_ranking(comparing.against, _ordered(options, comparing.against_score)), b, options.key,
+                comparing.judge)  # fmt: skip
+    if not pair.one_table and comparing.against_score is None and options.score is not None:
+        pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.score)))
+    if pair.one_table and pair.a.options.score == b.options.score:
         raise InputError("a ranking would be compared with itself",
                          "name another score with --against-score COL, or another list with --against")  # fmt: skip
-    return Pair(a, b, options.key, comparing.judge)
+    return pair
 
 
 def _ordered(options: RankingOptions, score: str | None) -> RankingOptions:

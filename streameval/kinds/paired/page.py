@@ -31,9 +31,15 @@ def page(name: str, found: Result) -> str:
         table(said.table.head, said.table.rows),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks),
         "<h2>Labels</h2>", labels(found.summary),
-        "<h2>Provenance</h2>", provenance(found.summary), "</main>",
+        "<h2>Provenance</h2>", provenance({**found.summary, "ranking": _rankings(found)}), "</main>",
     ]  # fmt: skip
     return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)
+
+
+def _rankings(found: Result) -> dict[str, Any]:
+    """What was compared; the plan itself counts stored rows, which is the order of neither."""
+    stored, names = found.summary["ranking"], found.summary["names"]
+    return {"B": names["b"], "A": names["a"], **{name: stored[name] for name in stored if name != "order"}}
 
 
 def figure(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -53,8 +53,7 @@ def planned(
         Plan: Its ranks are stored rows, from 1; those of the other list come after those of the one.
 
     Raises:
-        InputError: No key, or one that does not tell items apart; two lists that have no item in common, or whose
-            tops are the same everywhere.
+        InputError: No key, or one that does not tell items apart; two lists that have no item in common.
     """
     folder = planned_study(study)
     before, fixed = planned_ids(folder), known_seed(folder, seed)
@@ -102,9 +101,6 @@ def drawn_plan(
     table = plan_table(pair, drawn, rates, (measures, had))
     if reused.taken_off is None:
         table = table.drop_columns("known")
-    if not table.num_rows:
-        unchanged, hint = _unchanged(drawn, comparing)
-        raise InputError(f"no label is needed: {unchanged}", hint)
     rows = _rows(pair)
     parameters = {"within": comparing.within, "confidence": comparing.confidence, "look": comparing.look,
                   "min_precision": comparing.min_precision}  # fmt: skip
@@ -117,7 +113,7 @@ def drawn_plan(
         **({"measures": measures.notes} if measures.notes else {}),
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
-    apart = {} if _is_one(pair) else {"against": pair.a.location()["source"]}
+    apart = {} if pair.one_table else {"against": pair.a.location()["source"]}
     location = {**stored.location(), "source": pair.b.location()["source"], **apart}
     return Plan(METHOD, parameters, rows.n_rows, seed, table, stored.description(), notes, location, kind="paired")
 
@@ -137,17 +133,13 @@ def _bounds_of(comparing: Comparing, cutoffs: int) -> dict[str, Any]:
 _COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")
 
 
-def _is_one(pair: Pair) -> bool:
-    return pair.a.fingerprint == pair.b.fingerprint
-
-
 def _rows(pair: Pair) -> Rows:
     """All rows in their stored order; where there are two lists, those of B first."""
-    return pair.b.rows if _is_one(pair) else TwoTables(pair.b.rows, pair.a.rows)
+    return pair.b.rows if pair.one_table else TwoTables(pair.b.rows, pair.a.rows)
 
 
 def _draw(pair: Pair, draw: PairedDraw, scans: Scans | None, progress: Progress) -> DrawnPair:
-    if _is_one(pair):
+    if pair.one_table:
         from streameval.paired_draws.one_table import draw_one_table
 
         return draw_one_table(pair, draw, scans, progress)
@@ -228,13 +220,5 @@ def _stored_row(pair: Pair, table: pa.Table) -> Int64Array:
     """Stored row of each item, from 1; rows of A come after those of B, and stand for items that B's top has not."""
     there = table.column("position_b").is_valid().to_numpy()
     b, a = (table.column(name).fill_null(0).to_numpy() for name in ("position_b", "position_a"))
-    rows: Int64Array = np.where(there, b, a + (0 if _is_one(pair) else pair.b.n_items)) + 1
+    rows: Int64Array = np.where(there, b, a + (0 if pair.one_table else pair.b.n_items)) + 1
     return rows
-
-
-def _unchanged(drawn: DrawnPair, comparing: Comparing) -> tuple[str, str]:
-    """Why no label is needed, and what would need some."""
-    if not (drawn.gains.any() or drawn.losses.any()):
-        return "both rankings hold the same items at every cutoff", "name other cutoffs with --at"
-    return (f"so few items changed that every difference in precision is within {comparing.within}",
-            "ask for less with --within, or at other cutoffs with --at")  # fmt: skip

@@ -12,6 +12,7 @@ from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
 
+_CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them."
 _BETTER = {"b": "B", "a": "A", "neither": "neither", "open": "-"}
 
 
@@ -79,7 +80,11 @@ def verdict(found: Result) -> str:
     """The sentence of every cutoff, those first that are decided."""
     rows = found.tables["differences"].to_pylist()
     decided = [row for row in rows if row["better"] in ("a", "b")]
-    said = "; ".join([*map(sentence, decided or rows[-1:]), *measure_sentences(found)])
+    if len(rows) > 1 and not any(row["lower"] or row["upper"] for row in rows):
+        differences = [f"at every cutoff, {_exactly(0)}"]
+    else:
+        differences = [*map(sentence, decided or rows[-1:])]
+    said = "; ".join([*differences, *measure_sentences(found)])
     return f"{said[0].upper()}{said[1:]}."
 
 
@@ -97,7 +102,8 @@ def promise(found: Result) -> str:
         return ("These bounds promise nothing: a ranking was made with labels that are reused here. Planned anew into "
                 "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
-        return "Exact: every item that changed sides has a label, or is counted at its worst for either side."
+        exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
+        return "Exact: every item that changed sides has a label." if exact else _CERTAIN
     return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}, "
             f"whenever they are looked at; assumed: {claim['assumes']}.")  # fmt: skip
 
@@ -139,7 +145,8 @@ def _remarks(rows: list[dict[str, Any]]) -> Iterator[str]:
 def planned_lines(plan: Plan) -> Iterator[str]:
     """What changed between two rankings, and what is to be labelled of it."""
     notes, labels = plan.notes, plan.table.num_rows
-    yield f"{subject(plan)}: {number_of(labels, 'item')} to label, of those that one top holds and the other does not."
+    told = f"{number_of(labels, 'item')} to label, of those that one top holds and the other does not."
+    yield f"{subject(plan)}: {told if labels else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
     for cutoff, of_a, of_b, gains, losses, probability in zip(*map(notes.get, columns), strict=True):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
@@ -149,7 +156,26 @@ def planned_lines(plan: Plan) -> Iterator[str]:
     for one in notes.get("measures", ()):
         expected = sum(rate * items for rate, items in zip(one["rates"], one["items"], strict=True))
         yield f"  {one['name']}: {sum(one['items']):,} count differently in B and in A: about {expected:,.0f} labels"
+    if labels:
+        yield _planned_width(plan)
+
+
+def _nothing_to_label(plan: Plan) -> str:
+    """Why a plan has no items."""
+    notes = plan.notes
+    if "measures" in notes:
+        return "nothing to label: of what changed, nothing was drawn."
+    if not any((*notes["gains"], *notes["losses"])):
+        why = "both tops hold the same items at every cutoff"
+        return f"nothing to label, as {why}: B has exactly as many positives as A."
     within = plan.parameters["within"]
+    wide = f"within ±{within}" if notes["size_a"] == notes["size_b"] else f"within ±{within} of the larger top"
+    return f"nothing to label, as so few items changed that every difference is {wide}, whatever they are."
+
+
+def _planned_width(plan: Plan) -> str:
+    """How wide the bounds are planned to be."""
+    within, notes = plan.parameters["within"], plan.notes
     of = "precision" if (same := notes["size_a"] == notes["size_b"]) else "positives"
     wide = within if same else f"{within} of the larger top"
-    yield f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."
+    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."

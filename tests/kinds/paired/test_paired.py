@@ -203,7 +203,12 @@ def test_the_command_line(home, people, capsys):
     assert "at 1,000, B has" in capsys.readouterr().out
     assert run(["check", "s", "gain@1000 > 0"]) == 0
     assert run(["report", "s", "--out", "r.html"]) == 0
-    assert "is B better than A?" in (home / "r.html").read_text()
+    page = (home / "r.html").read_text()
+    assert "is B better than A?" in page
+    assert "assumed: nothing of the lists: only that the planned items, drawn at random, are the ones" in page
+    provenance = re.sub("<[^>]+>", " ", page.partition("Provenance")[2])
+    assert re.search(r"ranking B\s+the order by new\s+ranking A\s+the order by old\s", provenance)
+    assert "stored" not in provenance
     assert run(["sql", "s", "SELECT cutoff, lower, upper FROM differences"]) == 0
     assert run(["cost", "--items", "1e6", "--against", "80%", "--at", "1e5", "--json"]) == 0
 

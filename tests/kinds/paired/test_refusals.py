@@ -161,25 +161,6 @@ def test_cutoffs_that_are_none(lists, capsys, form, at, said):
     refused(capsys, lists, said)
 
 
-@pytest.mark.parametrize("at", AT)
-@pytest.mark.parametrize("form", FORMS)
-def test_tops_that_are_the_same_everywhere(lists, capsys, form, at):
-    if form == "one table":
-        changed = lambda table, score: table.set_column(2, "old", table.column("new"))  # noqa: E731
-    else:
-        changed = lambda table, score: pq.read_table("new.parquet").slice(0)  # noqa: E731
-    assert plan(form, changed, at=at) == 2
-    refused(capsys, lists, "no label is needed: both rankings hold the same items at every cutoff. Hint: ")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_so_little_changed_that_no_label_is_needed(lists, capsys, form):
-    assert plan(form, None, "--within", "0.9") == 2
-    refused(
-        capsys, lists, "no label is needed: so few items changed", "is within 0.9. Hint: ask for less with --within"
-    )
-
-
 def test_one_ranking_against_itself(lists, capsys):
     assert run(["plan", "new.parquet", "--against", "new.parquet", "--key", "id", "--study", "s"]) == 2
     refused(capsys, lists, "a ranking would be compared with itself. Hint: ")
