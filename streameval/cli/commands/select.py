@@ -127,6 +127,7 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
     """What was exported, and what to run once it is answered."""
     from streameval.kinds import kind_of
     from streameval.labelling.exports import format_of
+    from streameval.study import Study
     from streameval.verbs.show import show
 
     if not made.table.num_rows or (export is not None and not made.files):
