@@ -212,9 +212,9 @@ def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, chal
     capsys.readouterr()
     for arguments, said in (
         ([again, *OUT], "c2: was drawn with seed 7, as that of c1, so its draw is not a fresh one"),
-        (["2026-01-01", *OUT], "2026-01-01 is a study of one ranking, and this history began with a study of two"),
-        ([first, "--out", "days.parquet"], "c1 is a study of two rankings, and this history began with a study of one"),
-        ([first, "2026-01-01", "gain@1000"], "2026-01-01 is a study of one ranking, and this history began with"),
+        (["2026-01-01", *OUT], "2026-01-01 is a study of a curve, and this history began with a study of two"),
+        ([first, "--out", "days.parquet"], "c1 is a study of two rankings, and this history began with a study of a"),
+        ([first, "2026-01-01", "gain@1000"], "2026-01-01 is a study of a curve, and this history began with"),
         (["2026-01-01", "gain@1000"], "gain@1000 is the difference of two rankings, and these studies are of one each"),
         ([first, "precision@1000"], "precision@1000 is of one ranking, and these are studies of two"),
         ([first, "gain@1000 within 5"], "how wide bounds may be is asked when a study is planned"),
