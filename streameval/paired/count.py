@@ -41,12 +41,6 @@ class ChangedSample:
                 "none is negative; no more are drawn than there are items, or labelled than are drawn",
             )
 
-    @property
-    def estimate(self) -> float | None:
-        """Positives among all, where labelled items stand for the others; None where there are none."""
-        labelled = self.drawn - self.missing
-        return self.size * self.positive / labelled if labelled else None if self.size else 0.0
-
     def counted(self) -> CountedSide:
         """As kernels take it."""
         return self.size, self.drawn, self.positive, self.positive + self.missing

@@ -65,15 +65,21 @@ class CutoffSample:
         gains, losses = self.certain_gains, self.certain_losses
         return gains.positive - losses.positive - losses.missing, gains.positive + gains.missing - losses.positive
 
-    @property
-    def estimate(self) -> float | None:
-        """The difference, where labels stand for what is like them; None where nothing says what some of it is."""
-        gains, losses = (self.gains, self.certain_gains), (self.losses, self.certain_losses)
-        totals = [[one.estimate for one in side] for side in (gains, losses)]
-        if any(total is None for side in totals for total in side):
-            return None
-        added, taken = (sum(total or 0.0 for total in side) for side in totals)
-        return added - taken
+    def estimate(self, gains: float | None, losses: float | None) -> float | None:
+        """The difference, where labels stand for what is like them; None where nothing says what some of it is.
+
+        Args:
+            gains, losses: Shares of positives among those that are not certain; None where nothing says what it is.
+        """
+        total = 0.0
+        for sign, share, drawn, sure in ((1, gains, self.gains, self.certain_gains),
+                                         (-1, losses, self.losses, self.certain_losses)):  # fmt: skip
+            of_sure = sure.positive / (sure.drawn - sure.missing) if sure.drawn > sure.missing else None
+            for size, part in ((drawn.size, share), (sure.size, of_sure)):
+                if size and part is None:
+                    return None
+                total += sign * size * (part or 0.0)
+        return total
 
     def limits(self, error: float) -> tuple[int, int]:
         """Bounds on the difference, each missed with probability `error` at most."""

@@ -115,13 +115,53 @@ class LabelledDraw:
         )
         return np.stack([every - positive, positive], axis=2)
 
+    @cached_property
+    def wrong(self) -> Int8Array:
+        """Whether the judge is wrong, and -1 where there is no label; without a judge, the labels."""
+        wrong: Int8Array = np.where(self.label < 0, -1, self.label != self.predicted).astype(np.int8)
+        return wrong
+
+    @cached_property
+    def adds(self) -> BoolArray:
+        """Of which items it adds to the difference that the judge is wrong."""
+        adds: BoolArray = self.gain == (self.predicted == 0)
+        return adds
+
     def samples(self) -> list[CutoffSample]:
         """What was drawn where the judge is wrong: of what adds to the difference then, and of what takes from it."""
-        wrong = np.where(self.label < 0, -1, self.label != self.predicted).astype(np.int8)
         first = self.column("first_a").astype(np.int64), self.column("first_b").astype(np.int64)
-        items = LabelledItems(*first, self.u, wrong, self.certain, self.gain == (self.predicted == 0))
+        items = LabelledItems(*first, self.u, self.wrong, self.certain, self.adds)
         adds, takes = self.sizes[:, 0, 0] + self.sizes[:, 1, 1], self.sizes[:, 0, 1] + self.sizes[:, 1, 0]
         return samples(items, self.rates, adds, takes)
+
+    @cached_property
+    def own_rate(self) -> FloatArray:
+        """Probability with which each item is drawn: the largest of its cutoffs and measures."""
+        rate: FloatArray = self.column("probability").astype(np.float64)
+        return rate
+
+    @cached_property
+    def reached(self) -> float:
+        """How far labelling came: u over its own rate of the first item to which nobody came; 1 at the end.
+
+        Items are labelled in this order, so that those before are a draw by their rates times this.
+        """
+        turn = np.ldexp(self.u.astype(np.float64), -64) / self.own_rate
+        last = turn[~self.certain & (self.label >= 0)].max(initial=0.0)
+        return float(turn[~self.certain & (self.label < 0) & (turn > last)].min(initial=1.0))
+
+    def shares(self, j: int, own: BoolArray) -> tuple[float | None, float | None]:
+        """Estimated shares of what adds to the difference, and of what takes from it; certain items are apart.
+
+        Before the end, items that another cutoff has at a higher rate came first: each stands for as many as its
+        probability of being among those that were reached says.
+        """
+        drawn = own & ~self.certain & below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
+        seen = np.minimum(self.rates[j], self.reached * self.own_rate)
+        stands_for = np.divide(self.rates[j], seen, out=np.ones_like(seen), where=drawn)
+        first, second = (np.average(self.wrong[some], weights=stands_for[some]) if some.any() else None
+                         for some in (drawn & self.adds, drawn & ~self.adds))  # fmt: skip
+        return first, second
 
     def at(self, j: int) -> BoolArray:
         """Which items gain or lose at cutoff j."""
@@ -205,5 +245,6 @@ def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -
             both[0] < bet_alone[0] or both[1] > bet_alone[1]
         ):  # the looks exclude one another, and that at the end counts
             decided = None
-    estimate = None if sample.estimate is None else ahead + sample.estimate
+    estimated = sample.estimate(*items.shares(j, own))
+    estimate = None if estimated is None else ahead + estimated
     return DifferenceBounds(int(both[0][0]), estimate, int(both[1][0]), decided)

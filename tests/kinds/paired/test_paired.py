@@ -1,6 +1,7 @@
 """Two rankings are compared from labels of what changed: the journey of both forms, and what is said of it."""
 
 import json
+import math
 import re
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds.paired.cutoff import _bounds
+from streameval.kinds.paired.cutoff import _bounds, at_cutoffs
 from streameval.kinds.paired.page import figure
 from streameval.kinds.paired.results import measures
 from streameval.kinds.paired.says import planned_lines, subject, told
@@ -51,6 +52,21 @@ def test_the_journey(home, people, difference, source, how):
     assert streameval.check("s", "gain@5000 > 0").outcome == "pass"
     assert streameval.check("s", "precision_gain@5000 > 0.01").outcome == "pass"
     assert streameval.check("s", "gain@5000 <= 0").outcome == "fail"
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_estimates_are_right_on_average_however_far_labelling_came(home, share):
+    """Items that another cutoff draws more often come first; here the positive ones, which would count twice."""
+    both = pq.read_table("both.parquet", columns=["old", "new"])
+    old, new = (np.argsort(np.argsort(-both.column(name).to_numpy())) for name in ("old", "new"))
+    right, off = new < AT[1], []
+    for seed in range(20):
+        plan = planned(f"s{seed}", seed=seed, within=0.05)
+        turn = plan.table.column("turn").to_numpy()
+        label = np.where(turn < share * turn.size, right[plan.ranks - 1], -1).astype(np.int8)
+        truth = int(right[new < AT[2]].sum()) - int(right[old < AT[2]].sum())
+        off.append(list(at_cutoffs(plan, label))[2].bounds.estimate - truth)
+    assert abs(np.mean(off)) < 3 * np.std(off) / math.sqrt(len(off)), off
 
 
 def test_one_table_and_two_have_the_same_items_and_bounds(home, people):
@@ -325,9 +341,9 @@ def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():
     parameters = {"confidence": "0.95", "look": "both"}
     sizes = np.array([[[100, 0], [100, 0]]])
     of = {"plan": SimpleNamespace(parameters=parameters, notes={}), "rates": np.array([0.1]), "sizes": sizes}
-    items = SimpleNamespace(**of, walk=lambda *_: ahead)
+    items = SimpleNamespace(**of, walk=lambda *_: ahead, shares=lambda *_: (0.0, 0.0))
     for limits, expected in (((-40, -5), (-40, -5, None)), ((-9, 30), (3, 30, 4)), ((-9, 2), (-9, 2, None))):
-        sample = SimpleNamespace(limits=lambda _, limits=limits: limits, estimate=0.0)
+        sample = SimpleNamespace(limits=lambda _, limits=limits: limits, estimate=lambda *shares: sum(shares))
         found = _bounds(items, 0, np.zeros(0, bool), sample)
         assert (found.lower, found.upper, found.decided_after) == expected
 
