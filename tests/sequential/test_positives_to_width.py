@@ -164,7 +164,7 @@ def test_a_design_is_read_from_what_it_gave():
 def test_all_of_a_short_list_is_asked_and_then_counted():
     truth = of_list(LISTS["falling"](60))
     for chosen in ("fixed", "blocks"):
-        design = Forced.of_design(plan("positives within 0.001", 60), chosen)
+        design = Forced.of_design(plan("positives within 0.1%", 60), chosen)
         drawn = run(design, truth)
         line = design.answer(drawn, labelled(drawn, truth)).lines[0]
         assert line.lower == line.estimate == line.upper == truth(np.arange(1, 61)).sum()

@@ -96,6 +96,7 @@ STEPS = st.one_of(
 COLUMNS = st.lists(st.sampled_from(["rank", "id", "text", "rank_item", "day"]), unique=True, min_size=1) | st.none()
 
 
+@pytest.mark.filterwarnings("ignore:Comparisons with None:UserWarning")  # what Polars says of it, here on purpose
 @settings(max_examples=100)
 @given(
     st.sampled_from(["stored", "stored", "key"]),
