@@ -12,7 +12,7 @@ from streameval.reporting.tables import labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
 
-_WIDTH, _ROW, _LEFT = 440, 34, 96  # of the figure, in pixels: of the scale, of a cutoff, and for its name
+_WIDTH, _ROW, _LEFT = 244, 30, 76  # of the figure, in pixels: of the scale, of a cutoff, and for its name
 _KEY = (
     "Thick: the difference that is proven, as a share of the larger top. Thin: how far the items that changed sides "
     "could move it, B's own to the right and A's own to the left."
@@ -54,7 +54,7 @@ def figure(rows: Sequence[Mapping[str, Any]]) -> str:
     middle = f'x1="{_x(0, most):g}" x2="{_x(0, most):g}"'
     zero = f'<line {middle} y1="0" y2="{height}" stroke="currentColor" stroke-opacity="0.4"/>'
     label = escaped("Chart: " + "; ".join(map(sentence, rows)) + ".")
-    box = f'viewBox="0 -6 {_LEFT + _WIDTH + 30} {height + 40}" style="width:100%;max-width:42rem"'
+    box = f'viewBox="0 -6 {_LEFT + _WIDTH + 30} {height + 40}" style="width:100%;max-width:30rem"'
     font = 'font-size="13" font-family="sans-serif" fill="currentColor"'
     return f'<svg role="img" aria-label="{label}" {box} {font}>{zero}{lines}{ticks}</svg>'
 
