@@ -15,6 +15,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.text.options import flag
 
 _KINDS = ("rank", "share", "score")
+_COMPARED = "compare at ranks and scores (1000, 1%, score:0.7), or by dcg@1000, rbp.95 or log_mean_precision"
 MOST_CUTOFFS = 50
 _RBP = re.compile(r"rbp\.(?=\d*[1-9])\d{1,6}")  # and the decimals of its persistence
 
@@ -72,11 +73,11 @@ class Comparing:
         """Cutoffs as they were asked for; None where nothing was said."""
         if self.at is None:
             return None
-        cutoffs = tuple(dict.fromkeys(Cutoff.of(one) for one in self.at if _measure(one) is None))
+        cutoffs = tuple(dict.fromkeys(_cutoff(one) for one in self.at if _measure(one) is None))
         if not cutoffs and not self.measures:
             raise InputError("--at names no cutoff", "such as --at 1000,10000")
         if strange := [one for one in cutoffs if one.kind not in _KINDS]:
-            raise InputError(f"--at is {strange[0]}", "rankings are compared at ranks and scores: 1000, 1%, score:0.7")
+            raise InputError(f"--at is {strange[0]}", _COMPARED)
         if len(cutoffs) > MOST_CUTOFFS:
             raise InputError(f"--at names {len(cutoffs)} cutoffs", f"give {MOST_CUTOFFS} at most")
         return cutoffs
@@ -113,6 +114,12 @@ def _measure(text: object) -> str | None:
         return f"dcg@{int(at.value)}"
     whole = name in ("dcg", "log_mean_precision") or _RBP.fullmatch(name) is not None
     return name if whole and not cutoff else None
+
+
+def _cutoff(text: str) -> Cutoff:
+    if text.strip().replace("_", "").isalpha():
+        raise InputError(f"--at is {text}", _COMPARED)
+    return Cutoff.of(text)
 
 
 def _share(name: str, value: str | float) -> str:
