@@ -201,7 +201,8 @@ class LabelledDraw:
         notes = self.plan.notes.get("measures", ())
         error = (1 - float(self.plan.parameters["confidence"])) / (2 * (self.rates.size + len(notes)))
         for i, note in enumerate(notes):
-            yield WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known).bounded(note, error)
+            seen = self.reached * self.own_rate
+            yield WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen).bounded(note, error)
 
     def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
         """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""

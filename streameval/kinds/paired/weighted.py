@@ -6,6 +6,7 @@ which are counted by one scan; by how much that may move a measure, whatever the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -181,12 +182,14 @@ class WeightedLabels:
     Attributes:
         group: int64; -1 of an item that counts nothing.
         known: bool; of items that were labelled before the draw, which groups do not count.
+        seen: float64; probability, over all that is drawn, with which labelling came to the item.
     """
 
     group: Int64Array
     u: UInt64Array
     label: Int8Array
     known: BoolArray
+    seen: FloatArray
 
     def bounded(self, note: dict[str, Any], error: float) -> dict[str, Any]:
         """One row of the table of measures, from what the plan keeps of it."""
@@ -205,21 +208,27 @@ class WeightedLabels:
         least = sure + float(np.minimum(open_, 0).sum()) - note["rounded"]
         most = sure + float(np.maximum(open_, 0).sum()) + note["rounded"]
         gains, losses = (int(cells.items[sign * cells.weights > 0].sum()) for sign in (1, -1))
-        estimate = _estimate(cells)
+        looked = drawn & (self.label >= 0)
+        stand_for = weights[of[looked]] / np.minimum(rates[of], self.seen)[looked]
+        estimate = _estimate(cells, stand_for, self.label[looked] == 1)
         return {"measure": note["name"], "whole": note["whole"], "gains": gains, "losses": losses,
                 "drawn": int(drawn.sum()), "missing": int((drawn & (self.label < 0)).sum()), "lower": lower + least,
                 "estimate": None if estimate is None else estimate + sure, "upper": upper + most,
                 "better": "b" if lower + least > 0 else "a" if upper + most < 0 else "open"}  # fmt: skip
 
 
-def _estimate(cells: LinearCells) -> float | None:
-    """The difference, where labels stand for what is like them; None where nothing says what one side is."""
-    labelled = cells.drawn - cells.missing
-    total = 0.0
-    for side in (cells.weights > 0, cells.weights < 0):
-        each = (cells.weights / cells.rates)[side]
-        whole, seen = float((cells.weights * cells.items)[side].sum()), float((each * labelled[side]).sum())
-        if whole and not seen:
+def _estimate(cells: LinearCells, stand_for: FloatArray, positive: BoolArray) -> float | None:
+    """The difference, where labels stand for what is like them; None where nothing says what one side is.
+
+    Args:
+        stand_for (float64 array), positive (bool array, one shape): Of every label, the weight that it stands for, and
+            whether it says positive.
+    """
+    whole, total = cells.weights * cells.items, 0.0
+    for sign in (1, -1):
+        side = sign * stand_for > 0
+        size, seen = math.fsum(whole[sign * whole > 0]), math.fsum(stand_for[side])
+        if size and not seen:
             return None
-        total += whole * float((each * cells.positive[side]).sum()) / seen if whole else 0.0
+        total += size * math.fsum(stand_for[side & positive]) / seen if size else 0.0
     return total

@@ -81,6 +81,20 @@ def test_a_measure_alone_and_before_all_labels_are_there(home, people, truth):
         before = row["lower"], row["upper"]
 
 
+def test_an_estimate_is_right_on_average_before_all_labels_are_there(home):
+    """Items near the top come first, as the cutoff draws them more often; here these are the positive ones."""
+    both, off = pq.read_table("both.parquet", columns=["old", "new"]), []
+    old, new = (np.argsort(np.argsort(-both.column(name).to_numpy())) for name in ("old", "new"))
+    right = new < 1_000
+    truth = naive("dcg", right[np.argsort(new)]) - naive("dcg", right[np.argsort(old)])
+    for seed in range(15):
+        plan = planned(f"s{seed}", seed=seed, at=["1000", "dcg"], within=0.01)
+        turn = plan.table.column("turn").to_numpy()
+        label = np.where(turn < 0.3 * turn.size, right[plan.ranks - 1], -1).astype(np.int8)
+        off.append(next(LabelledDraw(plan, label).weighted())["estimate"] - truth)
+    assert abs(np.mean(off)) < 3 * np.std(off) / np.sqrt(len(off)), off
+
+
 @pytest.mark.parametrize("at", [["dcg@1%"], ["rbp.0"], ["rbp"], ["dcgs"], ["score:0.5", "dcg"]])
 def test_bad_measures(home, at):
     with pytest.raises(InputError):
