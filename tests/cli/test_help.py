@@ -74,13 +74,16 @@ def test_help_for_a_method_or_a_topic_shows_its_flags(shown, words, panel, flags
 
 def test_every_flag_is_shown_with_some_topic_and_no_help_is_longer_than_two_screens(shown, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
+    topics = ["--for", "--against", "--per", "--stages", "--judge", "--reuse", "--memory"]
+    topics += [f"--method={name}" for name in METHODS]
     for verb in VERBS:
-        topics = ["", "--for", "--against", "--per", "--stages", "--judge", "--reuse", "--memory"]
-        asked = [*topics, *(f"--method={name}" for name in METHODS)]
-        pages = [shown(verb, *filter(None, [words])) for words in asked]
+        flags_of_verb = {name for one in app[verb].assemble_argument_collection() if (name := one.name)[:2] == "--"}
+        pages = [shown(verb)]
+        if any(f"{name} " not in pages[0] for name in flags_of_verb):  # else every topic shows the same page
+            pages += [shown(verb, words) for words in topics]
         assert max(len(page.splitlines()) for page in pages) <= 2 * 48, verb
-        for one in app[verb].assemble_argument_collection():
-            assert not one.name.startswith("--") or any(f"{one.name} " in page for page in pages), (verb, one.name)
+        for name in flags_of_verb:
+            assert any(f"{name} " in page for page in pages), (verb, name)
 
 
 def test_the_names_of_flags_are_bounded():
