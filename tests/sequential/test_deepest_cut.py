@@ -237,7 +237,7 @@ def test_the_pilot_and_earlier_draws_are_known_and_never_evidence():
     def truth(ranks):
         return np.isin(ranks, list(pilots))
 
-    design, numbers, before = plan(10**6), [], set()
+    design, numbers, before, waiting = plan(10**6), [], set(), set()
     drawn = design.start()
     for _ in range(12):
         drawn = design.next(drawn, labels_of(drawn, truth), None, 5)
@@ -250,8 +250,10 @@ def test_the_pilot_and_earlier_draws_are_known_and_never_evidence():
         if start.number not in numbers:
             numbers.append(start.number)
             assert before <= set(sequence.known.rank.tolist())
-        before = set(drawn.table["rank"].to_pylist())
+            assert not waiting & set(pool.order.tolist())  # what was not asked for has a place in a new order
+        before, waiting = set(drawn.table["rank"].to_pylist()), set(drawn.ahead["order"].to_pylist())
     assert numbers[:2] == [0, 1]
+    assert waiting
     assert sum(SHARES) < 1
 
 
