@@ -22,9 +22,9 @@ from benchmarks.machine import description
 from benchmarks.readme import markdown, write_section
 from benchmarks.shapes import SHAPES, N, Shape, shape_of
 from benchmarks.simulated_lists import ask
+from streameval.kernels.hypergeometric import log_binomial
 from streameval.kinds.question.cost import curve_labels
 from streameval.questions.asking import Asking
-from streameval.sequential.deciding import fixed_sample, wald_floor
 
 K, DELTA = 10**6, 0.05
 _STOPS = (400, 700, 1000, 2000, 4000)
@@ -151,6 +151,28 @@ def points(runs: Runs) -> str:
     head = ["at ranks", "precision", "labels: mean", "median", "nine in ten", "widest half-width: median", "largest",
             "whole curve", "missed"]  # fmt: skip
     return f"{markdown(head, rows)}\n\n{_wrong('Precision at ranks', every)}"
+
+
+def wald_floor(threshold: float, precision: float, delta: float) -> float:
+    """Least mean number of labels of any test that may be looked at after each: ln(1/δ) / KL(precision, threshold)."""
+    terms = [(precision, threshold), (1 - precision, 1 - threshold)]
+    return math.log(1 / delta) / sum(p * math.log(p / t) for p, t in terms if p > 0)
+
+
+def fixed_sample(threshold: float, precision: float, delta: float, power: float = 0.9) -> int:
+    """Labels of the one-sided exact binomial test that reaches a power, of a size fixed by who knows the precision."""
+    if precision < threshold:
+        threshold, precision = 1 - threshold, 1 - precision
+    n, needed, false, true = 0, 0, 1.0, 1.0  # P(Bin(n, t) >= needed), P(Bin(n, p) >= needed)
+    while false > delta or true < power:
+        false += threshold * math.exp(log_binomial(needed - 1.0, float(n), threshold))
+        true += precision * math.exp(log_binomial(needed - 1.0, float(n), precision))
+        n += 1
+        while false > delta:
+            false -= math.exp(log_binomial(float(needed), float(n), threshold))
+            true -= math.exp(log_binomial(float(needed), float(n), precision))
+            needed += 1
+    return n
 
 
 def _missed(found: Sequence[Found]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 from streameval.errors import InputError
 from streameval.options import option
@@ -35,6 +36,10 @@ class Asking:
         None, "Precision that you expect, before any label: only the number of labels depends on it."
     )
     round: int | None = option(None, "Tasks of a round (default: 50, and later half of what may be left, 50 to 200).")
+    together: bool = option(
+        False,
+        "The answers of all questions of a study that are asked so hold together: each next one takes more labels.",
+    )
     confidence: str | float = CONFIDENCE
     budget: int | None = None
 
@@ -59,6 +64,17 @@ class Asking:
     def asked(self) -> tuple[Question, ...]:
         """The questions."""
         return tuple(Question.of(one) for one in _listed(self.questions))
+
+    def of_several(self, number: int) -> Asking:
+        """The same as one of the questions of a study that hold together: the n-th has δ·6/(π²n²) of their δ.
+
+        >>> Asking("precision@10 >= .9", together=True).of_several(2).confidence
+        '0.9924010'
+        """
+        if not self.together:
+            return self
+        doubt = (1 - Decimal(self.confidence)) * Decimal(6 / (math.pi * number) ** 2)
+        return replace(self, confidence=str(1 - doubt.normalize(Context(prec=4, rounding=ROUND_FLOOR))))
 
 
 def _listed(asked: Asked) -> Iterable[str | Question]:

@@ -203,8 +203,9 @@ class Answer:
 class QuestionDesign:
     """How one kind of question is asked and answered.
 
-    Labels are int8 arrays in the order of the rows of `DrawnItems.table`: 1 positive, 0 negative, -1 no label (not
-    answered yet, skipped, undecided), which counts as what is worst for each claim.
+    Labels are int8 arrays in the order of the rows of `DrawnItems.table`: 1 positive, 0 negative, -1 not answered yet,
+    -2 answered without a label (skipped, undecided). Both of these count as what is worst for each claim; forecasts
+    alone tell them apart, for -2 is not to come.
     """
 
     name: ClassVar[str]

@@ -139,6 +139,12 @@ class ConditionTest:
         return self.cap if self.end or self.exact else None
 
     @property
+    def hardest(self) -> float:
+        """The share of wins that takes most labels: as it is demanded, or in the middle of the zone."""
+        demand = cast(Condition, Question.of(self.question).demand)
+        return sum(self.needed) / 2 / self.rank if self.end else float(_share(demand.value, self.counted))
+
+    @property
     def exact(self) -> bool:
         """Whether only counts decide."""
         return not (self.passing.alternatives or self.failing.alternatives)
@@ -150,7 +156,7 @@ class ConditionTest:
     def read(self, labels: Int8Array) -> Reading:
         """Read the labels of the first items in the order of the draw: what the test says."""
         labels = labels[: self.cap]
-        n, wins, missing = np.arange(labels.size + 1), _counts(labels == self.counted), _counts(labels == -1)
+        n, wins, missing = np.arange(labels.size + 1), _counts(labels == self.counted), _counts(labels < 0)
         bounds = self.rule(labels.size)
         passes, fails = _first_reached(wins >= bounds.up), _first_reached(wins + missing <= bounds.down)
         if self.end:

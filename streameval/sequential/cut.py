@@ -37,11 +37,12 @@ from streameval.sequential.fixed_sequence import FixedSequence
 from streameval.sequential.pool import DrawnOrder
 from streameval.sequential.rounds import NOTHING, ahead, asked, unplaced
 from streameval.sequential.spline import Curves, fitted
-from streameval.sequential.start import FIRST, SHARES, Start, is_hopeless, sequence_of
+from streameval.sequential.start import FIRST, HOPELESS, SHARES, Start, is_hopeless, sequence_of
 from streameval.typing import Int8Array, Int64Array
 
 _ROUND, _PART = 100, 0.15  # items in a round: so many, or that part of the labels so far
 _FURTHER = 0.3  # of the labels so far: what the deepest rank that a round aims at may take
+_SHORT = 1_000  # items of a list that may be labelled whole
 _HEAD = 0.2  # chance that the cut is above the first rank of a sequence, from which on all above it is labelled
 
 
@@ -112,10 +113,15 @@ class DeepestCut(QuestionDesign):
         """Ask for the pilot; for the head of the list, where the cut may lie in it; then for what proves more ranks.
 
         A round has a seventh of the labels so far, and 100 items at least, where `size` is None.
+
+        Raises:
+            InputError: After the pilot, no rank is likely to have the precision, and no `size` says to go on.
         """
         known, start = self._known(drawn, labels), Start.of(drawn.state)
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         curves = fitted(known, self.n_items, rng)
+        if start is None and size is None and not drawn.ahead.num_rows and (drawn.rounds or not pilot.wanted(known)):
+            self._refuse_hopeless(curves)
         first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known, curves, rng)
         if start is None and first.num_rows:
             return asked(replace(drawn, ahead=first), size)
@@ -188,6 +194,18 @@ class DeepestCut(QuestionDesign):
 
     def _sequence(self, start: Start, drawn: DrawnItems) -> FixedSequence:
         return start.sequence(drawn, self.known, self.precision, self._claim)
+
+    def _refuse_hopeless(self, curves: Curves) -> None:
+        """Refuse a precision that hardly any rank is likely to have, from the tenth on: above it little is at stake."""
+        ranks = curves.rank[curves.rank >= min(10, self.n_items)]
+        likely, mean = curves.at(ranks), curves.at(ranks).mean(axis=0)
+        if self.n_items > _SHORT and (likely >= self._target).any(axis=1).mean() < HOPELESS:
+            best = int(mean.argmax())
+            raise InputError(
+                f"{self.question}: no rank is likely to have it, and the best so far is about {mean[best]:.2f}, "
+                f"of the first {ranks[best]:,}",
+                "cut at a lower precision; with a size for the round it goes on",
+            )
 
     def _is_given_up(self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves) -> bool:
         """Whether nothing is proven, and hardly anything will be: then another sequence is begun, in another order."""

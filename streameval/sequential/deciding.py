@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from streameval.kernels.deciding import decided_at
-from streameval.kernels.hypergeometric import log_binomial
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -58,25 +56,3 @@ class Deciding:
         """Mean number of labels, where nothing is asked after the last."""
         n = np.arange(self.passed.size)
         return float(n @ (self.passed + self.failed) + n[-1] * self.left.sum())
-
-
-def wald_floor(threshold: float, precision: float, delta: float) -> float:
-    """Least mean number of labels of any test that may be looked at after each: ln(1/δ) / KL(precision, threshold)."""
-    terms = [(precision, threshold), (1 - precision, 1 - threshold)]
-    return math.log(1 / delta) / sum(p * math.log(p / t) for p, t in terms if p > 0)
-
-
-def fixed_sample(threshold: float, precision: float, delta: float, power: float = 0.9) -> int:
-    """Labels of the one-sided exact binomial test that reaches a power, of a size fixed by who knows the precision."""
-    if precision < threshold:
-        threshold, precision = 1 - threshold, 1 - precision
-    n, needed, false, true = 0, 0, 1.0, 1.0  # P(Bin(n, t) >= needed), P(Bin(n, p) >= needed)
-    while false > delta or true < power:
-        false += threshold * math.exp(log_binomial(needed - 1.0, float(n), threshold))
-        true += precision * math.exp(log_binomial(needed - 1.0, float(n), precision))
-        n += 1
-        while false > delta:
-            false -= math.exp(log_binomial(float(needed), float(n), threshold))
-            true -= math.exp(log_binomial(float(needed), float(n), precision))
-            needed += 1
-    return n

@@ -81,7 +81,7 @@ class Gate(QuestionDesign):
         """Labels at the expected precision, or halfway from the threshold to the best; and where it takes most."""
         return [
             self._case([one.expected for one in self.tests], "halfway from its threshold to the best"),
-            self._case([sum(one.needed) / 2 / one.rank for one in self.tests], "at its threshold"),
+            self._case([one.hardest for one in self.tests], "at its threshold"),
         ]
 
     def start(self) -> DrawnItems:
@@ -144,7 +144,7 @@ class Gate(QuestionDesign):
 
         Missing labels of the last round are still to come; earlier ones count as what is worst for the likelier side.
         """
-        coming = (pool.round == pool.round.max(initial=0)) & (pool.label < 0)
+        coming = (pool.round == pool.round.max(initial=0)) & (pool.label == -1)
         seen = [(one, mine[~coming[_at(pool, one)]]) for one, mine in self._open(pool)]
         return self._forecast([(one, mine.size, one.after(mine)) for one, mine in seen if mine.size < one.cap])
 

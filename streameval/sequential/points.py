@@ -155,7 +155,7 @@ class PrecisionPoints(QuestionDesign):
         sizes = drawn.state.get("sizes", [0] * len(self.points))
         used = [self._used(drawn, labels, one.rank, size) for one, size in zip(self.points, sizes, strict=True)]
         lines = tuple(self._line(one, known, mine) for one, mine in zip(self.points, used, strict=True))
-        left = drawn.ahead.num_rows + int((labels < 0).sum())
+        left = drawn.ahead.num_rows + int((labels == -1).sum())
         if "sizes" not in drawn.state:
             left += self._union(self._sizes(known, np.random.default_rng(0)))
         return Answer(joint_outcome(lines), lines, PATH.empty_table(), LabelForecast(left, left))

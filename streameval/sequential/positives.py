@@ -279,7 +279,7 @@ class PositivesToWidth(QuestionDesign):
             return self.expected()[0][1]
         if "chosen" not in drawn.state:
             return _promised(self._forecasts(self._known(drawn, labels)))
-        open_ = drawn.ahead.num_rows + int((course.label < 0).sum())
+        open_ = drawn.ahead.num_rows + int((course.label == -1).sum())
         if drawn.state["chosen"] == "fixed":
             return LabelForecast(open_, open_, open_)
         left = max(LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)

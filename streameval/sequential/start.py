@@ -19,7 +19,7 @@ from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 FIRST = 300  # the first rank of a sequence, where the list is as long
 SHARES = (0.8, 0.16, 0.032, 0.0064)  # of the probability of a wrong claim, for one draw after another
 _LIKELY = 0.9  # of the curves have the precision at the first rank of a sequence
-_HOPELESS = 0.1  # of them have it there: the sequence is given up
+HOPELESS = 0.1  # of them have it there: the sequence is given up
 _SHALLOW = 0.05  # quantile of the deepest rank, at which a sequence begins
 
 
@@ -112,4 +112,4 @@ def sequence_of(
 
 def is_hopeless(curves: Curves, rank: int, precision: float) -> bool:
     """Whether hardly any curve has the precision at a rank."""
-    return float((curves.at(np.array([rank])) >= precision).mean()) < _HOPELESS
+    return float((curves.at(np.array([rank])) >= precision).mean()) < HOPELESS

@@ -58,11 +58,12 @@ def plan(
             `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position. With
             `questions` (`streameval.questions.asking.Asking`), what is planned is the first round of labels that
             answer them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`,
-            `round`, `budget` and `confidence` go with them. `select` hands out further rounds until the question is
-            answered. With None for the ranking, it is asked of the study that is there, in a folder within, and its
-            labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking of the
-            same items by `key` (the same list, by `against_score` or in its stored order; or another list), what is
-            planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how many
+            `round`, `budget`, `together` and `confidence` go with them. `select` hands out further rounds until the
+            question is answered. With None for the ranking, it is asked of the study that is there, in a folder within,
+            and its labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking
+            of the same items by `key` (the same list, by `against_score` or in its stored order; or another list), what
+            is planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how
+            many
             more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with it.
 
     Raises:

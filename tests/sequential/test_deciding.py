@@ -8,9 +8,10 @@ import pytest
 from binomial import binomial_tail
 from gates import answered, planned
 
+from benchmarks.questions import fixed_sample, wald_floor
 from streameval.sequential import LabelForecast
 from streameval.sequential.closed import rule
-from streameval.sequential.deciding import Rule, fixed_sample, wald_floor
+from streameval.sequential.deciding import Rule
 
 TABLE = [  # threshold, precision; mean, median, nine in ten, mean if it is expected; fixed sample, floor; mean at 1,000
     (0.9, 1.0, 37, 37, 37, 32, 29, 28, 36),

@@ -237,7 +237,7 @@ def test_the_pilot_and_earlier_draws_are_known_and_never_evidence():
     def truth(ranks):
         return np.isin(ranks, list(pilots))
 
-    design, numbers, before = plan(10**6), [], set()
+    design, numbers, before, waiting = plan(10**6), [], set(), set()
     drawn = design.start()
     for _ in range(12):
         drawn = design.next(drawn, labels_of(drawn, truth), None, 5)
@@ -250,7 +250,8 @@ def test_the_pilot_and_earlier_draws_are_known_and_never_evidence():
         if start.number not in numbers:
             numbers.append(start.number)
             assert before <= set(sequence.known.rank.tolist())
-        before = set(drawn.table["rank"].to_pylist())
+            assert not waiting & set(pool.order.tolist())  # what was not asked for has a place in a new order
+        before, waiting = set(drawn.table["rank"].to_pylist()), set(drawn.ahead["order"].to_pylist())
     assert numbers[:2] == [0, 1]
     assert sum(SHARES) < 1
 
@@ -327,6 +328,16 @@ def test_it_takes_cuts_and_nothing_else():
         DeepestCut.plan([Question.of("cut precision .9")], setting)
     with pytest.raises(InputError, match="asks where to cut once"):
         DeepestCut.plan([Question.of("cut precision .9"), Question.of("cut precision .8")], setting)
+
+
+def test_a_precision_that_no_rank_is_likely_to_have_is_refused_after_the_pilot_unless_a_size_is_given():
+    design = plan(10**6, "0.99")
+    drawn = design.next(design.start(), np.empty(0, np.int8), None, 1)
+    labels = labels_of(drawn, lambda rank: noise(rank) < 0.6)
+    with pytest.raises(InputError, match=r"no rank is likely to have it, and the best so far is about 0\.[4-8]\d, of"):
+        design.next(drawn, labels, None, 1)
+    assert design.next(drawn, labels, 70, 1).table.num_rows == drawn.table.num_rows + 70
+    design.next(drawn, labels_of(drawn, lambda rank: noise(rank) < 1 / (1 + rank / 1e4)), None, 1)
 
 
 @pytest.mark.slow

@@ -72,6 +72,20 @@ def test_missing_labels_hide_an_answer_and_make_none(zone):
     assert {("pass", "pass"), ("fail", "fail"), ("open", "pass"), ("open", "fail")} <= seen
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_missing_label_of_a_zone_may_hide_that_the_other_side_came_first(first):
+    """With it both ends are passed, one after the other; without it neither is known to have been the first."""
+    one = planned("precision@1e6 >= .9", zone="0.05").tests[0]
+    bounds, n = one.rule(one.cap), np.arange(one.cap + 1)
+    start = int(np.argmax(bounds.up <= n if first else bounds.down >= 0))  # labels that decide alone, all of them so
+    labels = np.concatenate([np.full(start, first), np.full(one.cap - start - 1, 1 - first)]).astype(np.int8)
+    ends = {1: np.cumsum(labels) >= bounds.up[1:-1], 0: np.cumsum(labels) <= bounds.down[1:-1]}
+    assert 0 < np.argmax(ends[first]) < np.argmax(ends[1 - first])
+    assert one.read(labels).outcome == ("pass" if first else "fail")
+    labels[0] = -1
+    assert one.read(labels).outcome == "open"
+
+
 def test_a_zone_of_few_items_keeps_both_errors_in_every_order():
     one = small(7, 2, 5, 0.4, zone=True)
     for truth in range(8):

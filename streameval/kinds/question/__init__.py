@@ -137,10 +137,11 @@ class QuestionStudy(Kind):
         return " ".join(map(posed_as, plan.questions))
 
     def promised(self, found: Any) -> str:
-        """What holds of the answer, and with what probability."""
+        """The answer, and with what probability it may be wrong."""
+        from streameval.kinds.question.results import verdict
         from streameval.kinds.question.says import promise
 
-        return promise(found)
+        return f"{verdict(found)} {promise(found)}"
 
     def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
         """Say the answer, the bounds that it gives, and what more labels would bring."""

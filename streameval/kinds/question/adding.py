@@ -8,6 +8,7 @@ known (a test that took alternatives anew after late answers would be wrong more
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -66,11 +67,15 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         place, before = _the_same(asked, asking, judge, seed) or (_new_place(folder, asked), None)
         if before is not None and (Study(place).is_begun or _is_known_to(before, known)):
             return _beside(before, place)
-        if seed is not None and seed in {plan.seed, *(one.seed for _, one in asked if one is not before)}:
+        others = [plan, *(one for _, one in asked if one is not before)]
+        if seed is not None and seed in {one.seed for one in (*others, *_above(folder))}:
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
-        _refuse_answered(folder, plan, kind, asking)
-        opened, evidence = _opened(plan), _evidence(folder, plan, here, asking.confidence)
-        chosen, beside = fresh_seed() if seed is None else seed, Beside(known, evidence, judge)
+        number = 1 + sum("together" in one.parameters for one in others)
+        certain = asking.of_several(number)
+        _refuse_answered(folder, plan, kind, certain)
+        opened, evidence = _opened(plan), _evidence(folder, plan, here, certain.confidence)
+        chosen = fresh_seed() if seed is None else seed
+        beside = Beside(known, evidence, judge, number=number)
         drawn = drawn_plan(opened, asking, chosen, beside)
         made = replace(drawn, location=located(opened))
         Study(place).save_plan(made)
@@ -160,7 +165,10 @@ def _opened(plan: Plan) -> Ranking:
 
 def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
     """Whether a plan asks the same, in the same way."""
-    same = all(before.parameters[name] == getattr(asking, name) for name in before.parameters)
+    typed = {"together": False, **before.parameters}
+    if typed["together"]:
+        typed |= {"confidence": typed["together"], "together": True}
+    same = all(value == getattr(asking, name) for name, value in typed.items())
     return same and asked_judge(before) == judge and before.questions == tuple(map(str, asking.asked))
 
 
@@ -172,6 +180,14 @@ def _asked_before(folder: Study) -> list[tuple[Path, Plan]]:
             break
         there.append((place, Study(place).plan()))
     return there
+
+
+def _above(folder: Study) -> list[Plan]:
+    """Plans of the study that a question was asked of, of its other questions, and so on upwards."""
+    parent = Study(folder.folder.parent)
+    if not (re.fullmatch(_FOLDER.format(r"\d+"), folder.folder.name) and parent.exists):
+        return []
+    return [parent.plan(), *(one for _, one in _asked_before(parent)), *_above(parent)]
 
 
 def _beside(plan: Plan, place: Path) -> Plan:

@@ -60,6 +60,7 @@ def _rest_of_round(asking: Asking) -> str:
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:
     """What `cost` says of questions, of a list of so many items or of a ranking, which scores are counted in."""
+    asking = asking.of_several(1)
     design = design_for(asking.asked, setting_of(asking, n_items, ranking))
     return list(_rows(design, asking, n_items))
 

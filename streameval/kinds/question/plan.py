@@ -77,17 +77,19 @@ class Beside:
     Attributes:
         known, evidence: See `QuestionSetting`.
         judge: Who answers for every item in a column; None where there is none.
+        number: Of the question, among those of a study that hold together.
     """
 
     known: KnownItems = field(default_factory=KnownItems.nothing)
     evidence: EarlierEvidence | None = None
     judge: Judge | None = None
     progress: Progress = silent
+    number: int = 1
 
 
 def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Plan:
     """Make the plan of a question of a ranking, with its first round."""
-    known = beside.known
+    known, typed, asking = beside.known, asking.confidence, asking.of_several(beside.number)
     setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=beside.evidence)
     if beside.judge is not None:
         said = ListOfJudge(opened, beside.judge, known, seed, beside.progress)
@@ -100,7 +102,8 @@ def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Pl
     if not drawn.table.num_rows:
         raise InputError("the labels that there are answer this already", "`streameval check` says what they prove")
     parameters = {"confidence": asking.confidence, "zone": asking.zone, "expect": asking.expect,
-                  "round": asking.round, "budget": asking.budget}  # fmt: skip
+                  "round": asking.round, "budget": asking.budget,
+                  **({"together": typed} if asking.together else {})}  # fmt: skip
     cutoffs = sorted({*setting.ranks.values()}) or [opened.n_items]
     notes = {"questions": [str(one) for one in asking.asked], "cutoffs": cutoffs, "design": design.facts()}
     made = Plan(

@@ -100,7 +100,9 @@ def _account(found: Result) -> list[str]:
     account = found.summary["account"]
     skipped = account["planned"] - account["labelled"] - account["open"]
     what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
-    return [f"{number_of(skipped, 'item')} {what} as what is worst for each side."] if skipped else []
+    cost = found.summary.get("missing_cost")
+    costs = f" That costs about {number_of(cost, 'label')}." if cost else ""
+    return [f"{number_of(skipped, 'item')} {what} as what is worst for each side.{costs}"] if skipped else []
 
 
 def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:

@@ -128,6 +128,16 @@ def forecast_sentence(summary: Mapping[str, Any]) -> str:
     return f"About {median:,} more may decide{often}{limit}."
 
 
+def counted_lines(plan: Plan) -> Iterator[str]:
+    """How many positives a gate demands of how many items, where that is not plain from how it was typed."""
+    for test in plan.notes["design"].get("tests", ()):
+        question, rank, least = Question.of(test["question"]), test["rank"], test["needed"][1]
+        whole = cast(Condition, question.demand).value * rank % 1 == 0
+        if not (whole and all(one.kind == "rank" for one in question.cutoffs)):
+            of = f"at least {least:,}" if test["counted"] else f"at most {rank - least:,}"
+            yield f"{question}: {of} of {number_of(rank, 'item')}."
+
+
 def known_lines(plan: Plan) -> Iterator[str]:
     """Say which labels there were before, and how they count."""
     known = 0 if plan.known is None else plan.known.num_rows
@@ -152,6 +162,8 @@ def promise(found: Result) -> str:
     )
     undecided = all(row["outcome"] == "open" and isinstance(Question.of(row["question"]).demand, Condition)
                     for row in found.tables["answers"].to_pylist())  # fmt: skip
+    if several := found.summary["parameters"].get("together"):
+        rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
     return f"{what} {seldom(found.summary['claim']['confidence'])}.{rest}"
 

@@ -105,6 +105,27 @@ def test_a_seed_that_drew_from_the_list_before_is_refused(curve):
         with pytest.raises(InputError, match=f"seed={seed} has drawn from this ranking before"):
             added("c", "precision@2000 >= 0.8", seed=seed)
     assert added("c", seed=9)[1].plan_id == plan.plan_id
+    for seed in (5, 9):  # of the study that the question was asked of, and of its own
+        with pytest.raises(InputError, match=f"seed={seed} has drawn from this ranking before"):
+            added("c/question-1", "precision@2000 >= 0.8", seed=seed)
+
+
+def test_questions_that_hold_together_share_the_doubt(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    second, plan = added("q", "precision@5000 >= 0.3", together=True)
+    third, last = added("q", "precision@5000 >= 0.4", together=True)
+    assert added("q", "precision@5000 >= 0.3", together=True)[0] == second != third
+    _, alone = added("q", "precision@5000 >= 0.45")
+    doubts = [1 - float(one.parameters["confidence"]) for one in (Study("q").plan(), plan, last, alone)]
+    assert doubts == pytest.approx([0.05 * 6 / (math.pi * n) ** 2 for n in (1, 2, 3)] + [0.05], rel=1e-3)
+    assert plan.notes["design"]["tests"][0]["deltas"][0] == pytest.approx(doubts[1])
+    streameval.evaluate(second, labels=people(streameval.select(second).table))
+    capsys.readouterr()
+    assert run(["check", second]) == 0
+    said = capsys.readouterr().out
+    assert "Wrong with probability 0.007599 at most" in said
+    assert "All questions of the study that were asked to hold together do so with probability 0.95." in said
 
 
 def test_the_evidence_of_a_curve_counts_where_the_question_is_to_be_surer(curve, capsys):

@@ -2,6 +2,7 @@
 
 import re
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
@@ -156,3 +157,51 @@ def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
 ])  # fmt: skip
 def test_what_no_list_can_answer_is_refused_with_a_hint(home, capsys, asked):
     assert "Hint: " in refused(capsys, "plan", "list.parquet", "--study", "q", "--score", "score", "--for", *asked)
+
+
+@pytest.mark.parametrize(("asked", "says"), [
+    ("precision@1001 >= 0.6", "precision@1001 >= 0.6: at least 601 of 1,001 items."),
+    ("precision@1001 < 0.6", "precision@1001 < 0.6: at most 600 of 1,001 items."),
+    ("precision@10% >= 0.6", "precision@10% >= 0.6: at least 1,200 of 2,000 items."),
+    ("precision@1000 >= 0.6", None),
+])  # fmt: skip
+def test_plan_says_how_many_items_a_gate_demands_where_that_is_not_plain(home, capsys, asked, says):
+    lines = told(capsys, "plan", "list.parquet", "--study", "q", "--score", "score", "--for", asked).splitlines()
+    assert [line for line in lines if line.startswith(asked)] == [says] * (says is not None)
+
+
+def test_what_skipped_items_cost_is_said_where_they_are_many(home, people, capsys):
+    for study, skipped in (("few", 2), ("many", 25)):
+        streameval.plan("list.parquet", study, score="score", questions="precision@5000 >= 0.6", seed=3, round=150)
+        answers = people(streameval.select(study).table)
+        label = [str(one) for one in answers.column("label").to_pylist()]
+        answers = answers.set_column(1, "label", pa.array(["skip"] * skipped + label[skipped:]))
+        first = streameval.evaluate(study, labels=answers)
+        cost = re.search(r"count as what is worst for each side\. That costs about ([\d,]+) labels", told(
+            capsys, "evaluate", study))  # fmt: skip
+        assert (cost is not None) == (first.summary["missing_cost"] is not None) == (study == "many")
+    assert first.summary["missing_cost"] == first.summary["more"]["median"]  # without them it would be answered
+
+
+def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home, people, capsys):
+    for study, more in (("q", []), ("sized", ["--round", "150"])):
+        ask = [
+            "plan",
+            "list.parquet",
+            "--study",
+            study,
+            "--score",
+            "score",
+            "--seed",
+            "3",
+            "--for",
+            "cut precision 0.999",
+        ]
+        assert run([*ask, *more]) == 0
+        answers = people(streameval.select(study).table)
+        no = answers.set_column(1, "label", pa.array([0] * answers.num_rows, pa.int8()))
+        pq.write_table(no, "answers.parquet")
+        said = told(capsys, "evaluate", study, "--labels", "answers.parquet")
+        assert ("no rank is likely to have it" in said) == (not more)
+        assert ("Next: streameval select" in said) == bool(more)
+    assert "Hint: cut at a lower precision" in refused(capsys, "select", "q")
