@@ -340,7 +340,12 @@ def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():
     ahead = BetLimits(np.array([10]), np.array([3]), np.array([50]), 1, 4)
     parameters = {"confidence": "0.95", "look": "both"}
     sizes = np.array([[[100, 0], [100, 0]]])
-    of = {"plan": SimpleNamespace(parameters=parameters, notes={}), "rates": np.array([0.1]), "sizes": sizes}
+    of = {
+        "plan": SimpleNamespace(parameters=parameters, notes={}),
+        "rates": np.array([0.1]),
+        "sizes": sizes,
+        "bounded": 1,
+    }
     items = SimpleNamespace(**of, walk=lambda *_: ahead, shares=lambda *_: (0.0, 0.0))
     for limits, expected in (((-40, -5), (-40, -5, None)), ((-9, 30), (3, 30, 4)), ((-9, 2), (-9, 2, None))):
         sample = SimpleNamespace(limits=lambda _, limits=limits: limits, estimate=lambda *shares: sum(shares))
