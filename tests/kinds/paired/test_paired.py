@@ -174,8 +174,12 @@ def test_a_judge_of_what_changed(home, people, difference):
     assert judged.table.num_rows < 0.65 * plain.table.num_rows
     assert "model" not in streameval.select("s", export="t.csv").left_out.values()
     assert "model" in streameval.select("s").left_out or "model" in streameval.select("s", export="t.csv").left_out
-    for k, (low, high) in bounds(evaluated("s", people)).items():
-        assert low <= difference[k] <= high
+    found = bounds(evaluated("s", people))
+    assert all(low <= difference[k] <= high for k, (low, high) in found.items())
+    planned("mirrored", "judged.parquet", {**how, "score": "old", "against_score": "new"}, judge="model",
+            min_precision=0.9)  # fmt: skip
+    back = bounds(evaluated("mirrored", people))
+    assert {k: (-high, -low) for k, (low, high) in back.items()} == found
 
 
 def test_cutoffs_at_scores(home, people):
