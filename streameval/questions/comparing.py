@@ -41,7 +41,8 @@ class Comparing:
         "Score of the other ranking (default: its stored order, or where it is another list, the column of --score).",
     )
     at: tuple[str, ...] | None = option(
-        None, "Cutoffs, separated by commas, at which they are compared (default: powers of 10)."
+        None,
+        "Cutoffs, separated by commas, at which they are compared, or every, for all ranks (default: powers of 10).",
     )
     within: str | float = option("0.01", "How near bounds on the difference in precision are to lie.", shown="0.01")
     look: Literal["both", "one", "any"] = option(
@@ -66,12 +67,13 @@ class Comparing:
             raise InputError(f"--min-precision is {self.min_precision}, outside (0, 1)")
         if self.at is not None:
             object.__setattr__(self, "at", listed(self.at))
+            self._check_every()
             _ = self.cutoffs
 
     @property
     def cutoffs(self) -> tuple[Cutoff, ...] | None:
-        """Cutoffs as they were asked for; None where nothing was said."""
-        if self.at is None:
+        """Cutoffs as they were asked for; None where nothing was said, or every rank."""
+        if self.at is None or self.every:
             return None
         cutoffs = tuple(dict.fromkeys(_cutoff(one) for one in self.at if _measure(one) is None))
         if not cutoffs and not self.measures:
@@ -81,6 +83,21 @@ class Comparing:
         if len(cutoffs) > MOST_CUTOFFS:
             raise InputError(f"--at names {len(cutoffs)} cutoffs", f"give {MOST_CUTOFFS} at most")
         return cutoffs
+
+    @property
+    def every(self) -> bool:
+        """Whether they are compared at every rank."""
+        return self.at == ("every",)
+
+    def _check_every(self) -> None:
+        """Refuse what does not go with every rank; of the default looks there is only that at the end."""
+        if "every" not in (self.at or ()):
+            return
+        if not self.every:
+            raise InputError("--at names every rank and others besides", "give --at every alone: they are among them")
+        if self.look == "any":
+            raise InputError("--look any goes with a list of cutoffs", "bounds at every rank are looked at once: one")
+        object.__setattr__(self, "look", "one")
 
     @property
     def measures(self) -> tuple[str, ...]:

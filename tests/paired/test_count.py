@@ -10,7 +10,7 @@ from scipy.stats import hypergeom
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import intervals, log_hypergeometric
-from streameval.kernels.paired_count import drawn_probabilities
+from streameval.kernels.paired_count import _all_rejected, drawn_probabilities
 from streameval.paired.count import ChangedSample, limits
 
 # items and labels of the gains and of the losses, and the worst probability of a miss at errors of .025 and .25: proved
@@ -140,6 +140,28 @@ def test_cells_of_longer_lists_lose_little(size, drawn, positive):
         assert all(points.rejected(*point) for point in points.some_with(d, 12))
     below = upper - max(1, int(0.02 * points.sigma[points.at]))
     assert not all(points.rejected(*point) for point in points.some_with(below, 12))
+
+
+def test_no_cell_is_rejected_that_holds_a_point_which_is_not():
+    """Cells of any width about the upper limit, whose own point stands."""
+    rng, seen = np.random.default_rng(4), 0
+    for _ in range(1_000):
+        sizes = rng.integers(10, 120, 2)
+        drawn = [int(rng.integers(1, min(size, 25))) for size in sizes]
+        found = [int(rng.integers(0, n + 1)) for n in drawn]
+        error = float(rng.choice([0.3, 0.1, 0.02]))
+        sides = [(int(size), n, x) for size, n, x in zip(sizes, drawn, found, strict=True)]
+        points, upper = Points(*sides, error), limits(*(ChangedSample(*one) for one in sides), error)[1]
+        (g0, l0), (g1, l1) = ([int(one) for one in side] for side in points.box)
+        first = max(math.floor(points.seen) + 1, upper - int(rng.integers(0, 40)))
+        if first > upper or upper - first > g1 - l0:
+            continue
+        look = float(points.seen), float(points.sigma[points.at]), points.s, points.level
+        counted = tuple((*one, one[2]) for one in sides)
+        cell = first, min(g1 - l0, upper + int(rng.integers(0, 40)))
+        assert not _all_rejected(counted, look, (g0, g1, l0, l1), cell, 1)
+        seen += 1
+    assert seen > 150
 
 
 def pooled(gains, losses, error):

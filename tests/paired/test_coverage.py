@@ -11,9 +11,8 @@ from populations import BEYOND, CUTOFFS, POPULATIONS, N, population
 from streameval.kernels import paired_count
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.jit import kernel
-from streameval.paired import rates
+from streameval.paired import every, rates
 from streameval.paired.bet import BetPlan, walked
-from streameval.paired.every import EveryPlan, grid
 from streameval.paired.looks import bet_error, count_error
 from streameval.paired.samples import LabelledItems, samples, thresholds
 
@@ -141,21 +140,22 @@ def pseudo_of(error):
 def test_every_rank(name, confidence, draws):
     """The true point, rejected at any rank of the grid: whenever a computed bound misses, it is."""
     width = 0.03 if name == "small noise" else 0.15  # so little changes there that nothing would be drawn
-    ranks, rng = grid(N, width), np.random.default_rng(9)
+    ranks, rng = every.grid(N, width), np.random.default_rng(9)
     changed = Changed(name, ranks)
-    plan = EveryPlan.of(ranks, changed.gains, changed.losses, within=width, confidence=confidence)
-    item = plan.item_probability(changed.rank_a, changed.rank_b)
-    pseudo, missed = pseudo_of(plan.error), 0
+    planned, bounded = every.probabilities(changed.gains, changed.losses, ranks, within=width, confidence=confidence)
+    item = rates.item_probability(changed.first_a, changed.first_b, planned)
+    error, first = count_error(confidence, bounded, "one"), ranks.size - bounded
+    pseudo, missed = pseudo_of(error), 0
     positive = changed.labels == 1
     truth = [Changed.count(*side, ranks.size, positive & (item < 1)).tolist() for side in changed.sides]
     for _ in range(draws):
-        found = changed.sampled(plan.probabilities, item, rng)
+        found = changed.sampled(planned, item, rng)
         missed += any(
-            rejects(one.gains.counted(), one.losses.counted(), (g, lost), plan.error, pseudo)
-            or rejects(one.losses.counted(), one.gains.counted(), (lost, g), plan.error, pseudo)
-            for one, g, lost in zip(found[plan.first :], truth[0][plan.first :], truth[1][plan.first :], strict=True)
+            rejects(one.gains.counted(), one.losses.counted(), (g, lost), error, pseudo)
+            or rejects(one.losses.counted(), one.gains.counted(), (lost, g), error, pseudo)
+            for one, g, lost in zip(found[first:], truth[0][first:], truth[1][first:], strict=True)
         )
-    print(f"every {name} {confidence}: {missed} of {draws}; {ranks.size - plan.first} ranks")
+    print(f"every {name} {confidence}: {missed} of {draws}; {bounded} ranks")
     assert allowed(missed, draws, confidence)
 
 

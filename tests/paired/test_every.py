@@ -1,12 +1,15 @@
-"""Bounds at every rank: the grid, what is drawn, what may happen between, and the head that is labelled whole."""
+"""Bounds at every rank: the grid, what is drawn, and what may happen between."""
 
-import math
+import itertools
 
 import numpy as np
 import pytest
 
 from streameval.errors import InputError
-from streameval.paired.every import EveryPlan, between, grid, head, most
+from streameval.paired.every import between, grid, most, probabilities
+from streameval.paired.looks import count_error
+from streameval.paired.rates import item_probability
+from streameval.paired.samples import LabelledItems, samples, thresholds
 
 
 def two_orders(rng, items, noise):
@@ -28,38 +31,17 @@ def differences(rank_a, rank_b, labels, items):
     return np.cumsum(yields[0] - yields[1]).astype(np.int64)
 
 
-def came_and_went(rank_a, rank_b, ranks):
-    changed = rank_a != rank_b
-    return [
-        np.histogram(rank[changed], np.append(ranks, ranks[-1] + 1) + 0.5)[0][: ranks.size - 1]
-        for rank in (rank_b, rank_a)
-    ]
-
-
-def test_the_grid_grows_by_an_eighth_of_the_width():
+def test_the_grid_grows_by_an_eighth_of_the_width_and_has_powers_of_ten():
     for items, within in ((1, 0.01), (7, 0.01), (10_000, 0.02), (2 * 10**9, 0.01)):
         ranks = grid(items, within)
         assert (ranks[0], ranks[-1]) == (1, items)
         steps = np.diff(ranks)
         assert (steps >= 1).all()
         assert (steps <= np.maximum(1, np.ceil(ranks[:-1] * within / 8))).all()
+        assert np.isin([10**power for power in range(10) if 10**power <= items], ranks).all()
     assert 11_000 < grid(2 * 10**9, 0.01).size < 18_000
     with pytest.raises(InputError, match="every rank"):
         grid(10, 0.0)
-
-
-def test_rates_of_items_are_those_of_the_ranks_between():
-    rng = np.random.default_rng(1)
-    rank_a, rank_b = two_orders(rng, 3_000, 0.5)
-    ranks = grid(3_000, 0.1)
-    plan = EveryPlan.of(ranks, *sizes(rank_a, rank_b, ranks), within=0.1, confidence=0.95)
-    assert 0 < plan.first < ranks.size - 1
-    found = plan.item_probability(rank_a, rank_b)
-    for i in range(0, 3_000, 7):
-        low, high = sorted((rank_a[i], rank_b[i]))
-        expected = plan.probabilities[(low <= ranks) & (ranks < high)].max(initial=0)
-        assert found[i] == (1.0 if low < ranks[plan.first] and low != high else expected)
-    assert (plan.probabilities[plan.first :] < 0.8).all()
 
 
 def test_no_more_is_drawn_than_scans_keep():
@@ -67,9 +49,12 @@ def test_no_more_is_drawn_than_scans_keep():
     ranks = grid(20_000, 0.05)
     kept = most(ranks, within=0.05, confidence=0.95)
     for noise in (0.01, 0.3, 3.0):
-        plan = EveryPlan.of(ranks, *sizes(*two_orders(rng, 20_000, noise), ranks), within=0.05, confidence=0.95)
-        assert (plan.probabilities <= kept).all()
-        assert plan.error * 2 * (ranks.size - plan.first) == pytest.approx(0.05)
+        found, bounded = probabilities(
+            *sizes(*two_orders(rng, 20_000, noise), ranks), ranks, within=0.05, confidence=0.95
+        )
+        assert (found <= kept).all()
+        assert (found[: ranks.size - bounded] == 1).all()
+        assert (found[ranks.size - bounded :] < 0.8).all()
 
 
 def test_what_is_between_follows_from_the_grid():
@@ -84,36 +69,25 @@ def test_what_is_between_follows_from_the_grid():
         at = np.arange(1, items + 1)
         for spread in (0, 4):
             lower, upper = (true[ranks - 1] + sign * rng.integers(0, spread + 1, ranks.size) for sign in (-1, 1))
-            found = between(ranks, (lower, upper), at, *came_and_went(rank_a, rank_b, ranks))
+            found = between(ranks, (lower, upper), at)
             assert (found[0] <= true).all()
             assert (found[1] >= true).all()
-            assert (found[0][ranks - 1] == lower).all()
-            assert (found[1][ranks - 1] == upper).all()
+            assert (found[0][ranks - 1] >= lower).all()
+            assert (found[1][ranks - 1] <= upper).all()
             assert (found[1] - found[0]).max() <= 2 * spread + np.diff(ranks).max()
 
 
-def test_an_interval_narrower_than_what_comes_and_goes_would_be_wrong():
-    """One item more than is counted for, and a rank between would be missed."""
-    ranks, none = np.array([1, 9]), np.array([0])
-    found = between(ranks, (np.zeros(2, np.int64), np.zeros(2, np.int64)), np.arange(1, 10), none, none)
-    assert np.abs(found).max() == 0  # where items did come and go, D may be 1 at a rank between
-    found = between(ranks, (np.zeros(2, np.int64), np.zeros(2, np.int64)), np.arange(1, 10), none + 1, none + 1)
-    assert (found[1][1:-1] == 1).all()
-
-
-def test_the_head_is_exact_and_missing_labels_are_at_their_extremes():
-    rng = np.random.default_rng(4)
-    rank_a, rank_b = two_orders(rng, 200, 1.0)
-    labels, stop = rng.integers(0, 2, 200).astype(np.int8), 60
-    early = (np.minimum(rank_a, rank_b) < stop) & (rank_a != rank_b)
-    true = differences(rank_a, rank_b, labels, 200)[: stop - 1]
-    lower, upper = head(rank_a[early], rank_b[early], labels[early], stop)
-    assert lower.tolist() == upper.tolist() == true.tolist()
-    lost = np.where(rng.random(200) < 0.3, -1, labels)
-    lower, upper = head(rank_a[early], rank_b[early], lost[early], stop)
-    fewest = differences(rank_a, rank_b, np.where(lost < 0, rank_b > rank_a, lost), 200)[: stop - 1]
-    largest = differences(rank_a, rank_b, np.where(lost < 0, rank_b < rank_a, lost), 200)[: stop - 1]
-    assert (lower.tolist(), upper.tolist()) == (fewest.tolist(), largest.tolist())
+def test_bounds_between_are_reached():
+    """Of some rankings: whatever places there are between two ranks, all may come, or go."""
+    ranks, zero, seen = np.array([2, 4]), np.zeros(2, np.int64), set()
+    for labels in itertools.product((0, 1), repeat=4):
+        a = np.cumsum([1, 0, 0, 1])
+        d = np.cumsum(labels) - a
+        if not d[[1, 3]].any():
+            seen.add(int(d[2]))
+    found = between(ranks, (zero, zero), np.array([3]))
+    assert seen == {0, 1}
+    assert [int(one[0]) for one in found] == [-1, 1]
 
 
 def test_every_rank_of_a_list_is_inside_and_as_narrow_as_planned():
@@ -121,20 +95,23 @@ def test_every_rank_of_a_list_is_inside_and_as_narrow_as_planned():
     items, within = 20_000, 0.08
     rank_a, rank_b = two_orders(rng, items, 0.3)
     labels, ranks = (rng.random(items) < 0.5).astype(np.int8), grid(items, within)
-    plan = EveryPlan.of(ranks, *sizes(rank_a, rank_b, ranks), within=within, confidence=0.95)
-    u, rate = rng.integers(0, 2**64, items, dtype=np.uint64), plan.item_probability(rank_a, rank_b)
-    taken = (rate >= 1) | (u < np.ldexp(rate, 64))
+    gains, losses = sizes(rank_a, rank_b, ranks)
+    rates, bounded = probabilities(gains, losses, ranks, within=within, confidence=0.95)
+    first = [np.searchsorted(ranks, rank) for rank in (rank_a, rank_b)]
+    u, rate = rng.integers(0, 2**64, items, dtype=np.uint64), item_probability(*first, rates)
+    taken = (rate >= 1) | (u < thresholds(rate))
     assert 200 < taken.sum() < 3_000
-    limits = plan.limits(rank_a[taken], rank_b[taken], u[taken], labels[taken])
-    later, stop = ranks[plan.first :], int(ranks[plan.first])
-    at = np.arange(stop, items + 1)
-    lower, upper = between(later, limits, at, *came_and_went(rank_a, rank_b, later))
+    drawn = LabelledItems.drawn(*(one[taken] for one in (*first, u, labels, rate)))
+    error = count_error(0.95, bounded, "one")
+    each = np.array([one.limits(error) for one in samples(drawn, rates, gains, losses)])
+    early = ranks.size - bounded
+    assert early > 20
+    assert (each[:early, 0] == each[:early, 1]).all()
+    at = np.arange(1, items + 1)
+    lower, upper = between(ranks, (each[:, 0], each[:, 1]), at)
     true = differences(rank_a, rank_b, labels, items)
-    assert (lower <= true[stop - 1 :]).all()
-    assert (upper >= true[stop - 1 :]).all()
-    half = (upper - lower) / (2 * at)
+    assert (lower <= true).all()
+    assert (upper >= true).all()
+    half = (upper - lower)[ranks[early] - 1 :] / (2 * at[ranks[early] - 1 :])
     assert 0.7 * within < np.median(half) < 1.1 * within
     assert half.max() < 1.5 * within
-    early = taken & (np.minimum(rank_a, rank_b) < stop) & (rank_a != rank_b)
-    assert head(rank_a[early], rank_b[early], labels[early], stop)[0].tolist() == true[: stop - 1].tolist()
-    assert math.isclose(plan.error * 2 * later.size, 0.05)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,7 +28,7 @@ from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import CutoffRates
 from streameval.paired_draws.tally import CutoffCounts
 from streameval.paired_draws.top_rows import TopScan
-from streameval.paired_draws.tops import tops_of
+from streameval.paired_draws.tops import check_sizes, tops_of
 from streameval.paired_draws.two_tables import draw_two_tables
 from streameval.progress import silent
 from streameval.rankings import open_ranking
@@ -277,6 +278,15 @@ def test_a_scan_that_was_interrupted_goes_on(files, tmp_path, monkeypatch):
     assert seen == list(range(10, 20))
     assert again.table.equals(whole.table)
     assert again.cells.tolist() == whole.cells.tolist()
+
+
+def test_rows_that_changed_between_two_scans_are_refused():
+    """A top that is counted with another size than its rank says."""
+    pair = pair_of(items())
+    drawn = draw_one_table(pair, DRAW)
+    check_sizes(DRAW, (pair.a, pair.b), drawn)
+    with pytest.raises(InputError, match="changed between two scans"):
+        check_sizes(DRAW, (pair.a, pair.b), replace(drawn, size_b=drawn.size_b - 1))
 
 
 def test_composite_keys_and_widths_of_numbers(monkeypatch):

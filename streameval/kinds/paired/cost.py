@@ -35,6 +35,8 @@ def costs_of(comparing: Comparing, n_items: int) -> list[dict[str, Any]]:
 
 
 def _rows(comparing: Comparing, n_items: int) -> Iterator[dict[str, Any]]:
+    if comparing.every:
+        raise InputError("what every rank takes depends on where the rankings differ", "plan says it; or name ranks")
     cutoffs = comparing.cutoffs or powers_of_ten(n_items)
     ranks = [(cutoff, rank) for cutoff in cutoffs if (rank := cutoff.rank_in(n_items)) is not None]
     if not ranks:

@@ -101,6 +101,11 @@ class LabelledDraw:
         return np.array(self.plan.notes["probability"], np.float64)
 
     @cached_property
+    def bounded(self) -> int:
+        """How many cutoffs share the error: all, or of every rank those at which not all is labelled that changed."""
+        return int(self.plan.notes.get("bounded", self.rates.size))
+
+    @cached_property
     def certain(self) -> BoolArray:
         """Which items are labelled whatever their hash is."""
         certain: BoolArray = self.column("probability") >= 1
@@ -199,7 +204,7 @@ class LabelledDraw:
     def weighted(self) -> Iterator[dict[str, Any]]:
         """Rows of the measures that weigh items by rank."""
         notes = self.plan.notes.get("measures", ())
-        error = (1 - float(self.plan.parameters["confidence"])) / (2 * (self.rates.size + len(notes)))
+        error = (1 - float(self.plan.parameters["confidence"])) / (2 * (self.bounded + len(notes)))
         for i, note in enumerate(notes):
             seen = self.reached * self.own_rate
             yield WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen).bounded(note, error)
@@ -230,15 +235,16 @@ def at_cutoffs(plan: Plan, label: Int8Array) -> Iterator[AtCutoff]:
 
 def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -> DifferenceBounds:
     """Bounds at cutoff j, of one look, of looks at any time, or of both."""
-    together = items.rates.size + len(items.plan.notes.get("measures", ()))
-    confidence = shared(float(items.plan.parameters["confidence"]), items.rates.size, together)
+    cutoffs = items.bounded
+    together = cutoffs + len(items.plan.notes.get("measures", ()))
+    confidence = shared(float(items.plan.parameters["confidence"]), cutoffs, together)
     looks = cast(Looks, items.plan.parameters["look"])
     (gains, losses), ahead = items.sizes[j].sum(axis=1).tolist(), int(items.sizes[j, 0, 1] - items.sizes[j, 1, 1])
     both, decided = (np.array([-losses]), np.array([gains])), None
-    if error := bet_error(confidence, items.rates.size, looks):
+    if error := bet_error(confidence, cutoffs, looks):
         bet = items.walk(j, own, error)
         both, decided = (bet.lower, bet.upper), bet.decided_at if bet.sign else None
-    if error := count_error(confidence, items.rates.size, looks):
+    if error := count_error(confidence, cutoffs, looks):
         low, high = sample.limits(error)
         bet_alone = both
         both = met((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)

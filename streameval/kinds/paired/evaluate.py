@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kinds.paired.cutoff import AtCutoff, LabelledDraw, at_cutoffs
-from streameval.kinds.paired.says import names_of
+from streameval.kinds.paired.says import names_of, shown
 from streameval.labelling.tally import Tallied
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
@@ -70,7 +70,9 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     tables = {"metrics": metrics_of(rows, weighted, claim.coverage), "differences": differences,
               "measures": pa.Table.from_pylist(weighted, MEASURES), "labels": labels.table,
               "issues": tallied.issues}  # fmt: skip
-    return tables, claim, {"names": names_of(plan), "judge": plan.notes.get("predictions", {}).get("column")}
+    every = {"every": True} if "bounded" in plan.notes else {}
+    judge = plan.notes.get("predictions", {}).get("column")
+    return tables, claim, {"names": names_of(plan), "judge": judge, **every}
 
 
 def bounded(plan: Plan, label: Int8Array) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -106,7 +108,8 @@ def row_of(one: AtCutoff) -> dict[str, Any]:
 def metrics_of(
     rows: Sequence[Mapping[str, Any]], weighted: Sequence[Mapping[str, Any]], coverage: Coverage
 ) -> pa.Table:
-    """The differences under the names by which they are asked for."""
+    """The differences under the names by which they are asked for; of every rank, those that are shown."""
+    rows = [rows[at] for at in shown([row["cutoff"] for row in rows])]
     kinds = [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
              ("upper", pa.float64()), ("coverage", pa.string())]  # fmt: skip
     each = [*(row for one in rows for row in _metrics(one)), *map(_weighted_metric, weighted)]
@@ -133,7 +136,11 @@ def _weighted_metric(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def by_cutoff(plan: Plan, known: BoolArray) -> pa.Table:
     """Planned and labelled items, by the first cutoff at which one of the tops holds them."""
-    first, cutoffs = plan.table.column("stratum").to_numpy(), list(plan.notes["cutoffs"])
+    at = shown(plan.notes["cutoffs"])
+    first, cutoffs = (
+        np.searchsorted(at, plan.table.column("stratum").to_numpy()),
+        [plan.notes["cutoffs"][i] for i in at],
+    )
     cutoffs += ["beyond"] * ("measures" in plan.notes)
     counts = [np.bincount(one, minlength=len(cutoffs)) for one in (first, first[known])]
     return pa.table({"cutoff": cutoffs, "planned": counts[0], "labelled": counts[1]})

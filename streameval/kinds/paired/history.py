@@ -31,7 +31,7 @@ import pyarrow as pa
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
 from streameval.kinds import named
-from streameval.kinds.paired.evaluate import bounded, metrics_of
+from streameval.kinds.paired.evaluate import DIFFERENCES, bounded, metrics_of
 from streameval.kinds.paired.results import bounds_of
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.study import Study
@@ -147,7 +147,7 @@ class ComparedStudy:
         surer = replace(self.plan, parameters={**self.plan.parameters, "confidence": 1 - error})
         rows, weighted = bounded(surer, self.answers)
         metrics = metrics_of(rows, weighted, "simultaneous")
-        asked, differences = settings.watched, self.found.tables["differences"]
+        asked, differences = settings.watched, pa.Table.from_pylist(rows, DIFFERENCES)
         bounds = bounds_of(replace(self.found, tables={"metrics": metrics, "differences": differences}), asked)
         return Compared(self, error, bounds, asked.demand if isinstance(asked.demand, Condition) else None)
 

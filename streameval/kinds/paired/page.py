@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streameval.kinds.paired.says import place, promise, sentence, told, verdict
+from streameval.kinds.paired.says import place, promise, sentence, shown_rows, told, verdict
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
 from streameval.reporting.tables import labels, table
@@ -22,7 +22,7 @@ _B, _A = "#2f6db0", "#a2410f"
 
 def page(name: str, found: Result) -> str:
     """Draw one page, without scripts."""
-    said, rows, names = told(found), found.tables["differences"].to_pylist(), found.summary["names"]
+    said, rows, names = told(found), shown_rows(found), found.summary["names"]
     body = [
         f"<main><h1>{escaped(name)}: is B better than A?</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
         f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",

@@ -17,6 +17,7 @@ from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, w
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
 from streameval.labelling.options import ReuseOptions
 from streameval.order.checkpoints import Scans, forget
+from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, most, probabilities
 from streameval.paired_draws.drawn import DrawnPair
@@ -87,7 +88,7 @@ def drawn_plan(
     """Make the plan of a comparison."""
     cutoffs, sizes, at = _cut(pair, _asked(pair, comparing))
     how = _bounds_of(comparing, len(cutoffs))
-    kept = most(sizes, **how) if cutoffs else np.empty(0)
+    kept = _kept(comparing, sizes, how)
     weighted = weighted_draw(comparing, max(pair.a.n_items, pair.b.n_items), at)
     if weighted is not None:
         at, kept = with_bins(sizes, kept, weighted)
@@ -96,7 +97,7 @@ def drawn_plan(
     had = np.isin(everything.table.column("u").to_numpy(), draw.known)
     drawn = everything if weighted is None else at_cutoffs(everything, weighted.ends, sizes)
     gains, losses = _without(drawn, had)
-    rates = probabilities(gains, losses, sizes, **how) if cutoffs else np.empty(0)
+    rates, bounded = _rates(comparing, (gains, losses, sizes), how)
     measures = PlannedMeasures.of(weighted, everything, had)
     table = plan_table(pair, drawn, rates, (measures, had))
     if reused.taken_off is None:
@@ -110,7 +111,7 @@ def drawn_plan(
         "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
         "order": pair.b.description(), "against": pair.a.description(),
         **({} if pair.judge is None else {"predictions": {"column": pair.judge}}), **reused.notes,
-        **({"measures": measures.notes} if measures.notes else {}),
+        **({"measures": measures.notes} if measures.notes else {}), **bounded,
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
     apart = {} if pair.one_table else {"against": pair.a.location()["source"]}
@@ -119,7 +120,9 @@ def drawn_plan(
 
 
 def _asked(pair: Pair, comparing: Comparing) -> Sequence[Cutoff]:
-    shorter = min(pair.a.n_items, pair.b.n_items)
+    shorter, longer = sorted((pair.a.n_items, pair.b.n_items))
+    if comparing.every:
+        return [Cutoff("rank", rank) for rank in every.grid(longer, comparing.half_width).tolist()]
     return powers_of_ten(shorter) if comparing.cutoffs is None else comparing.cutoffs
 
 
@@ -127,7 +130,24 @@ def _bounds_of(comparing: Comparing, cutoffs: int) -> dict[str, Any]:
     """What bounds at so many cutoffs are to be, beside those on measures."""
     confidence = shared(comparing.certainty, cutoffs, cutoffs + len(comparing.measures))
     variance = comparing.min_precision * (1 - comparing.min_precision)
-    return {"within": comparing.half_width, "confidence": confidence, "variance": variance, "looks": comparing.look}
+    return {"within": comparing.half_width, "confidence": confidence, "variance": variance}
+
+
+def _kept(comparing: Comparing, sizes: Int64Array, how: dict[str, Any]) -> FloatArray:
+    """The largest rates that there can be."""
+    if comparing.every:
+        return every.most(sizes, **how)
+    return most(sizes, **how, looks=comparing.look) if sizes.size else np.empty(0)
+
+
+def _rates(
+    comparing: Comparing, counts: tuple[Int64Array, Int64Array, Int64Array], how: dict[str, Any]
+) -> tuple[FloatArray, dict[str, int]]:
+    """Rates of the cutoffs, by gains, losses and sizes; and for every rank how many of them share the error."""
+    if comparing.every:
+        rates, bounded = every.probabilities(*counts, **how)
+        return rates, {"bounded": bounded}
+    return probabilities(*counts, **how, looks=comparing.look) if counts[2].size else np.empty(0), {}
 
 
 _COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")
@@ -181,9 +201,16 @@ def _rank(cutoff: Cutoff, n_items: int) -> int:
 def _without(drawn: DrawnPair, known: BoolArray) -> tuple[Int64Array, Int64Array]:
     """Gains and losses at each cutoff without items that are known."""
     first_a, first_b = (drawn.table.column(name).to_numpy()[known] for name in ("first_a", "first_b"))
-    gained = [int(((first_b <= j) & (j < first_a)).sum()) for j in range(drawn.gains.size)]
-    lost = [int(((first_a <= j) & (j < first_b)).sum()) for j in range(drawn.gains.size)]
+    gained, lost = (_held(*sides, drawn.gains.size) for sides in ((first_b, first_a), (first_a, first_b)))
     return drawn.gains - gained, drawn.losses - lost
+
+
+def _held(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
+    """How many items each of m cutoffs holds, of which those from `first` to before `last` hold an item."""
+    some = first < last
+    steps = np.bincount(first[some], minlength=m + 1) - np.bincount(last[some], minlength=m + 1)
+    held: Int64Array = np.cumsum(steps)[:m]
+    return held
 
 
 def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, besides: tuple[PlannedMeasures, BoolArray]) -> pa.Table:

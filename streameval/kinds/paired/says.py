@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.said import Columns, Told
 from streameval.study.results import Result
@@ -38,6 +39,27 @@ def names_of(plan: Plan) -> dict[str, str]:
 def _short(source: Sequence[str]) -> str:
     """The last part of each place that a list was read from."""
     return ", ".join(printable(PurePath(one).name or one) for one in source)
+
+
+def shown(cutoffs: Sequence[str]) -> list[int]:
+    """Which of some cutoffs tables and figures show: of every rank, powers of ten and the last one.
+
+    >>> shown(["100", "score:0.5"])
+    [0, 1]
+    >>> shown([str(rank) for rank in range(1, 235)])
+    [0, 9, 99, 233]
+    """
+    if len(cutoffs) <= MOST_CUTOFFS:
+        return list(range(len(cutoffs)))
+    last = len(cutoffs) - 1
+    return [at for at, one in enumerate(cutoffs) if at == last or one == f"1{'0' * (len(one) - 1)}"]
+
+
+def shown_rows(found: Result) -> list[dict[str, Any]]:
+    """The rows of the table of differences that are shown."""
+    differences = found.tables["differences"]
+    rows: list[dict[str, Any]] = differences.take(shown(differences.column("cutoff").to_pylist())).to_pylist()
+    return rows
 
 
 def sentence(row: Mapping[str, Any]) -> str:
@@ -78,7 +100,7 @@ def place(cutoff: str) -> str:
 
 def verdict(found: Result) -> str:
     """The sentence of every cutoff, those first that are decided."""
-    rows = found.tables["differences"].to_pylist()
+    rows = shown_rows(found)
     decided = [row for row in rows if row["better"] in ("a", "b")]
     if len(rows) > 1 and not any(row["lower"] or row["upper"] for row in rows):
         differences = [f"at every cutoff, {_exactly(0)}"]
@@ -104,16 +126,17 @@ def promise(found: Result) -> str:
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
         return "Exact: every item that changed sides has a label." if exact else _CERTAIN
-    return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}, "
+    where = "every rank" if found.summary.get("every") else "all cutoffs"
+    return (f"The bounds at {where} hold together with probability {claim['confidence']:g}, "
             f"whenever they are looked at; assumed: {claim['assumes']}.")  # fmt: skip
 
 
 def told(found: Result) -> Told:
     """Say what is proven at every cutoff, and what to know of it."""
-    rows = found.tables["differences"].to_pylist()
+    rows = shown_rows(found)
     head = ["cutoff", "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
     table = Columns(head, [_cells(row) for row in rows])
-    return Told(f"{verdict(found)} {promise(found)}", table, [*_remarks(rows)])
+    return Told(f"{verdict(found)} {promise(found)}", table, [*_remarks(rows), *_of_every(found)])
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -142,13 +165,19 @@ def _remarks(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield "These labels are of what changed between the two rankings; they give no curve of either."
 
 
+def _of_every(found: Result) -> Iterator[str]:
+    if found.summary.get("every"):
+        yield "Every rank has bounds: ask show and check for gain@K and precision_gain@K, whatever K is."
+
+
 def planned_lines(plan: Plan) -> Iterator[str]:
     """What changed between two rankings, and what is to be labelled of it."""
     notes, labels = plan.notes, plan.table.num_rows
     told = f"{number_of(labels, 'item')} to label, of those that one top holds and the other does not."
     yield f"{subject(plan)}: {told if labels else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
-    for cutoff, of_a, of_b, gains, losses, probability in zip(*map(notes.get, columns), strict=True):
+    each = list(zip(*map(notes.get, columns), strict=True))
+    for cutoff, of_a, of_b, gains, losses, probability in (each[at] for at in shown(notes["cutoffs"])):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
         share = f" ({alike if of_a == of_b else f'{of_b:,} in B, {of_a:,} in A'})"
         labelled = f"about {probability * (gains + losses):,.0f} labels" if probability else "no label needed"
@@ -178,4 +207,5 @@ def _planned_width(plan: Plan) -> str:
     within, notes = plan.parameters["within"], plan.notes
     of = "precision" if (same := notes["size_a"] == notes["size_b"]) else "positives"
     wide = within if same else f"{within} of the larger top"
-    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."
+    where = "every rank" if "bounded" in notes else "all cutoffs"
+    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at {where} together."

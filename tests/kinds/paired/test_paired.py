@@ -174,8 +174,12 @@ def test_a_judge_of_what_changed(home, people, difference):
     assert judged.table.num_rows < 0.65 * plain.table.num_rows
     assert "model" not in streameval.select("s", export="t.csv").left_out.values()
     assert "model" in streameval.select("s").left_out or "model" in streameval.select("s", export="t.csv").left_out
-    for k, (low, high) in bounds(evaluated("s", people)).items():
-        assert low <= difference[k] <= high
+    found = bounds(evaluated("s", people))
+    assert all(low <= difference[k] <= high for k, (low, high) in found.items())
+    planned("mirrored", "judged.parquet", {**how, "score": "old", "against_score": "new"}, judge="model",
+            min_precision=0.9)  # fmt: skip
+    back = bounds(evaluated("mirrored", people))
+    assert {k: (-high, -low) for k, (low, high) in back.items()} == found
 
 
 def test_cutoffs_at_scores(home, people):
@@ -340,7 +344,12 @@ def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():
     ahead = BetLimits(np.array([10]), np.array([3]), np.array([50]), 1, 4)
     parameters = {"confidence": "0.95", "look": "both"}
     sizes = np.array([[[100, 0], [100, 0]]])
-    of = {"plan": SimpleNamespace(parameters=parameters, notes={}), "rates": np.array([0.1]), "sizes": sizes}
+    of = {
+        "plan": SimpleNamespace(parameters=parameters, notes={}),
+        "rates": np.array([0.1]),
+        "sizes": sizes,
+        "bounded": 1,
+    }
     items = SimpleNamespace(**of, walk=lambda *_: ahead, shares=lambda *_: (0.0, 0.0))
     for limits, expected in (((-40, -5), (-40, -5, None)), ((-9, 30), (3, 30, 4)), ((-9, 2), (-9, 2, None))):
         sample = SimpleNamespace(limits=lambda _, limits=limits: limits, estimate=lambda *shares: sum(shares))

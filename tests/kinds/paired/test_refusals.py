@@ -154,7 +154,8 @@ def test_two_tables_that_cannot_be_joined(lists, capsys, wrong, at):
         ("score:1,score:100", "no item of either ranking has score 100 or a better one. Hint: "),
         ("score:best", "score is 'best', not a number. Hint: "),
         ("100,score:1", "--at names ranks and scores. Hint: "),
-        ("every", "--at is every. Hint: compare at ranks and scores (1000, 1%, score:0.7), or by dcg@1000"),
+        ("each", "--at is each. Hint: compare at ranks and scores (1000, 1%, score:0.7), or by dcg@1000"),
+        ("every,100", "--at names every rank and others besides. Hint: give --at every alone"),
         ("precision:0.9", "--at is precision:0.9. Hint: compare at ranks"),
     ],
 )
