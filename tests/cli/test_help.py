@@ -141,7 +141,7 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages N, with "),
     ("plan l.parquet --study s --labels-more=3", "it is a verb: streameval grow STUDY --labels N"),
     ("select s --frobnicate", "`streameval select --help` lists those that there are"),
-    ("select s --question what --quit", "did you mean --quiet?"),
+    ("select s --ask what --quit", "did you mean --quiet?"),
     ("evaluate s --labls a.csv", "did you mean --labels?"),
     ("plan l.parquet --study s --misses 3", "--misses is an option of `evaluate`"),
     ("select s extra", "nothing takes 'extra'. Hint: options go by name; `streameval select --help` lists them"),

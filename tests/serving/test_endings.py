@@ -69,8 +69,8 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
         session.close()
 
     monkeypatch.setattr(serve, "serve", look)
-    for named in ({}, {"columns": "text"}, {}, {"question": "Is it?"}, {"columns": ["hint", "text"]}, {}):
+    for named in ({}, {"columns": "text"}, {}, {"ask": "Is it?"}, {"columns": ["hint", "text"]}, {}):
         streameval.label(study, people="ann", port=0, **named)
     assert shown == [["text", "hint"], ["text"], ["text"], ["text"], ["hint", "text"], ["hint", "text"]]
-    streameval.select(study, export=tmp_path / "tasks.csv", question="Is it so?")
+    streameval.select(study, export=tmp_path / "tasks.csv", ask="Is it so?")
     assert kept_question(Study(study)).shown == ("hint", "text")

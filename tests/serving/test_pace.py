@@ -5,7 +5,7 @@ from streameval.cli import run
 
 
 def test_labels_and_the_report_say_who_labelled_how_fast_and_what_was_asked(study, tmp_path, capsys):
-    streameval.select(study, export=tmp_path / "t.html", question="Is it <odd>?")
+    streameval.select(study, export=tmp_path / "t.html", ask="Is it <odd>?")
     selected = streameval.Study(study).selection(streameval.Study(study).plan())
     tasks = selected.column("se_task").to_pylist()[:13]
     rows = [f"{task},1,ann,2026-11-23T09:{i:02}:00Z" for i, task in enumerate(tasks[:7])]  # one a minute
