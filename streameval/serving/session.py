@@ -141,15 +141,16 @@ class LabellingSession:
         """Take answers, which are on the disk when this returns, and give tasks.
 
         Args:
-            message: `tab` (id of the page), `leaving` where it is being closed, `have`, numbers of tasks that it need
-                not be told again, and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the latter in
+            message: `tab` (id of the page), `leaving` where it is being closed, `have`, numbers of tasks that it has
+                got, and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the latter in
                 milliseconds).
 
         Raises:
             RefusedError: It is not of this form.
             OutsideError: The disk is full, and the like; then no answer was taken.
         """
-        tab, leaving, have = _text(message, "tab", 64), message.get("leaving") is True, _list(message, "have")
+        tab, leaving = _text(message, "tab", 64), message.get("leaving") is True
+        have = [one for one in _list(message, "have") if isinstance(one, int)]
         answers, refused = self._read(person, message)
         for one in self._journal.add(answers):
             with self._changing:
@@ -160,7 +161,7 @@ class LabellingSession:
             over = self._standing.over
             if leaving:
                 self._desk.leave(person, tab)
-            given = [] if over or leaving else self._desk.hand_out(person, tab)
+            given = [] if over or leaving else self._desk.hand_out(person, tab, have)
             waiting = self._desk.awaited(person) or (self._kind.rounds and not over)
             mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
@@ -277,7 +278,7 @@ class LabellingSession:
         if not self._desk.open and not self._standing.over:
             self.wanted.set()
 
-    def _cells(self, tasks: Sequence[int], known: Collection[Any] = ()) -> list[list[Any]]:
+    def _cells(self, tasks: Sequence[int], known: Collection[int] = ()) -> list[list[Any]]:
         """Tasks as the page shows them: their number, and a text for each column, or None where that is known."""
         new = [task for task in tasks if task not in known]
         shown, question = self._shown.take(pa.array([self._row[task] for task in new], pa.int64())), self._question
