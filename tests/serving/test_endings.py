@@ -64,7 +64,7 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
     streameval.plan(str(tmp_path / "list.parquet"), study, score="score", method="uniform", alpha=0.2, seed=1)
     shown = []
 
-    def look(session, listening, told):
+    def look(session, *where):
         shown.append(session.start("ann")["names"])
         session.close()
 
