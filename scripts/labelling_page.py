@@ -114,7 +114,7 @@ def make_page(folder: Path) -> Path:
     streameval.plan(
         str(folder / "items.parquet"), folder / "study", epsilon=1.0, window=len(PAYLOADS), method="paula", seed=0
     )
-    streameval.select(folder / "study", export=folder / "tasks.html", question="Is it <b>markup</b>?", negative="never")
+    streameval.select(folder / "study", export=folder / "tasks.html", ask="Is it <b>markup</b>?", negative="never")
     return folder / "tasks.html"
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from labelling_page import Browser, photograph
 
 import streameval
+from streameval.serving.desk import given_twice
 from streameval.serving.links import links_of
 from streameval.study.answer_journal import NAME, read_lines
 
@@ -32,7 +33,7 @@ RULES = "# How to answer\n\nLook at the *shape*, not at how it is drawn.\n\n- a 
 def served(study: Path, rules: Path, port: str) -> tuple[subprocess.Popen[str], list[str]]:
     """Start the server; its process, and the addresses that it prints."""
     command = [sys.executable, "-m", "streameval", "label", str(study), "--port", port, "--people", "ann,ben"]
-    command += ["--columns", PICTURES, "--image", PICTURES, "--question", "Do both show the same digit?"]
+    command += ["--columns", PICTURES, "--image", PICTURES, "--ask", "Do both show the same digit?"]
     command += ["--positive", "same", "--negative", "different", "--guidelines", str(rules), "--overlap", "10%"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -58,6 +59,8 @@ def close_the_page(browser: Browser, study: Path, port: int) -> None:
     browser.until("tasks.length > kept.at")
     mine = browser.run("tasks.slice(kept.at).map(task => task[0]).filter(task => !kept.answers[task])")
     assert isinstance(mine, list)
+    twice = given_twice(mine, 0.1, streameval.Study(study).plan().seed)
+    mine = [task for task in mine if task not in twice]  # those for two may be with both
     assert mine
     assert not others() & {*mine}
     browser.call("Page.navigate", url="about:blank")

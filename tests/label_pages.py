@@ -23,7 +23,7 @@ class Pages:
         self.session = LabellingSession(
             self.study, self.links, replace(kept_question(self.study), overlap=share), Access()
         )
-        self.client = TestClient(application(self.session), raise_server_exceptions=False)
+        self.client = TestClient(application(self.session), "http://localhost", raise_server_exceptions=False)
 
     def ask(self, path, person="ann", **message):
         headers = {"Authorization": f"Bearer {self.links.token(person)}"}

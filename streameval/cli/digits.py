@@ -78,7 +78,7 @@ def _evaluated(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]
     study = folder / _STUDIES[method]
     planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is
     if study.name == "study":
-        select(study, columns=_SIDES, export=folder / "tasks.html", question=_QUESTION, image=_SIDES)
+        select(study, columns=_SIDES, export=folder / "tasks.html", ask=_QUESTION, image=_SIDES)
     else:
         select(study, columns=_SIDES)
     evaluation = evaluate(study, labels=folder / "truth.parquet")

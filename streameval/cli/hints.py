@@ -27,6 +27,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_SPARK,
         "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
         "--no": "--negative WORD",
+        "--question": "--ask TEXT",
         "--yes": "--positive WORD",
     },
     "evaluate": {
@@ -42,6 +43,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--precision": "said by the measure: 'precision@10000 >= 0.9'",
     },
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
+    "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
     "cost": {"--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
     "simulate": {"--batches": "--stages N", "--looks": "--stages N", "--methods": "--method NAME, once for each"},

@@ -103,9 +103,9 @@ class Judging:
 class AskOptions:
     """What people are asked of every item; kept in the study once it is given."""
 
-    question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
-    positive: str | None = option(None, "Word for a positive answer (default: yes to a question).")
-    negative: str | None = option(None, "Word for a negative answer (default: no to a question).")
+    ask: str | None = option(None, "What to ask about every item, such as 'Do both mean the same?'.")
+    positive: str | None = option(None, "Word for a positive answer (default: yes, where something is asked).")
+    negative: str | None = option(None, "Word for a negative answer (default: no, where something is asked).")
     guidelines: str | None = option(None, "Markdown file that says how to answer; on the page, key g shows it.")
     image: tuple[str, ...] = option((), "Columns that hold pictures: paths, web addresses or bytes.")
 

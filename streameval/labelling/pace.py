@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from streameval.text import number_of
 
 _BREAK = 300.0  # seconds: who answered nothing for longer was not at work
 _HOUR = 3600.0
@@ -22,15 +25,17 @@ class Pace:
     Attributes:
         people (mapping of str to float): Answers in an hour of work, by name; only of those with two answers or more,
             of different times and less than five minutes apart.
+        hours (mapping of str to float): That the same people worked, without breaks.
         per_hour: Of one person on average; None where it cannot be told.
     """
 
     people: Mapping[str, float]
+    hours: Mapping[str, float]
     per_hour: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {"people": dict(self.people), "per_hour": self.per_hour}
+        return {"people": dict(self.people), "hours": dict(self.hours), "per_hour": self.per_hour}
 
     def left(self, tasks: int) -> float | None:
         """Hours of one person's work that so many tasks take, or None."""
@@ -50,8 +55,18 @@ def pace_of(answers: Iterable[tuple[str, datetime | None]]) -> Pace:
             times.setdefault(name, []).append(time)
     work = {name: _work(sorted(given)) for name, given in times.items()}
     people = {name: count / seconds * _HOUR for name, (count, seconds) in work.items() if seconds}
+    hours = {name: seconds / _HOUR for name, (_, seconds) in work.items() if seconds}
     seconds = sum(one for _, one in work.values())
-    return Pace(people, sum(count for count, _ in work.values()) / seconds * _HOUR if seconds else None)
+    return Pace(people, hours, sum(count for count, _ in work.values()) / seconds * _HOUR if seconds else None)
+
+
+def duration(hours: float) -> str:
+    """Say how long something takes.
+
+    >>> duration(1.25), duration(0.004)
+    ('1.2 hours', '1 minute')
+    """
+    return f"{hours:.1f} hours" if hours >= 1 else number_of(ceil(60 * hours), "minute")
 
 
 def pace_of_rows(rows: pa.Table) -> Pace:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.labelling.pace import duration
 from streameval.metrics import headlines
 from streameval.reporting.figures import ReportedStudy
 from streameval.reporting.given_again import overlap_line
@@ -126,20 +127,18 @@ def _share(value: float | None) -> str:
 
 
 def labels(summary: Mapping[str, Any]) -> str:
-    """What people were asked, who labelled how much and how fast, and what became of every label that came in."""
-    counts, pace = summary["account"], summary.get("pace", {}).get("people", {})
+    """What people were asked, who labelled how much and how long, and what became of every label that came in."""
+    counts, pace = summary["account"], summary.get("pace", {})
+    hourly, hours = pace.get("people", {}), pace.get("hours", {})
     asked = f"<p>Asked: {escaped(summary['asked'])}</p>" if summary.get("asked") else ""
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
     given = summary.get("agreement", {}).get("annotators", {})
-    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}", _hourly(pace.get(name)))
+    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
+               duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–")
               for name, one in given.items()]  # fmt: skip
-    who = table(("annotator", "votes", "skips", "an hour"), people, label="Annotators") if people else ""
+    who = table(("annotator", "votes", "skips", "worked", "an hour"), people, label="Annotators") if people else ""
     twice = "".join(f"<p>{line}</p>" for line in overlap_line(summary))
     return asked + who + twice + table(("labels", "number"), rows, label="Labels")
-
-
-def _hourly(pace: float | None) -> str:
-    return "–" if pace is None else f"{pace:,.0f}"
 
 
 def assumptions(study: ReportedStudy) -> str:

@@ -84,14 +84,19 @@ class Desk:
         elif task in self.tasks:
             self._open[task] = None
 
-    def hand_out(self, person: str, tab: str) -> list[int]:
-        """Tasks for one page: what it has already and nobody has answered, and more up to `AHEAD`."""
+    def hand_out(self, person: str, tab: str, have: Iterable[int] = ()) -> list[int]:
+        """Tasks for one page: what it has already and nobody has answered, and more up to `AHEAD`.
+
+        Args:
+            have: What the page says it has: a server that was started again knows of none.
+        """
         now = self._clock()
         self._pages = {name: page for name, page in self._pages.items() if now < page.heard + KEPT}
         mine = self._pages.setdefault((person, tab), _Page(now, now))
         mine.heard = now
         held = self._held(mine, lambda page: now < page.since + KEPT)
-        before = [task for task in mine.tasks if task in self._open and self._free(task, person, held)]
+        wanted = dict.fromkeys([*mine.tasks, *have])
+        before = [task for task in wanted if task in self._open and self._free(task, person, held)][:AHEAD]
         others = (task for task in self._open if task not in before and self._free(task, person, held))
         mine.tasks = [*before, *islice(others, AHEAD - len(before))]
         if not mine.tasks:

@@ -7,7 +7,8 @@ import hmac
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from streameval.errors import InputError
@@ -23,10 +24,12 @@ class Links:
     Attributes:
         people: Their names.
         key: What the secrets are made of; kept in the study, readable by its owner only, so that links stay the same.
+        report: In the address of the report, another one each time the study is served: proxies log addresses.
     """
 
     people: tuple[str, ...]
     key: bytes
+    report: str = field(default_factory=partial(secrets.token_hex, 20))
 
     def token(self, person: str) -> str:
         """Secret of a person."""
@@ -36,11 +39,6 @@ class Links:
     def owner(self) -> str:
         """Secret of whoever asked."""
         return self._secret("owner", "")
-
-    @property
-    def report(self) -> str:
-        """Secret in the address of the report."""
-        return self._secret("report", "")
 
     def person(self, token: str) -> str | None:
         """Whose secret that is; None of nobody who is named now."""

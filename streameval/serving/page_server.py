@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -39,10 +41,16 @@ _HEADERS = {
 _REPORT = ("sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
            "style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'")  # fmt: skip
 _NO_FRAMES = "; frame-ancestors 'none'"
+_NOT_HERE = JSONResponse({"error": "this server does not go by that name; label --url names it"}, 421)
 
 
-def application(session: LabellingSession) -> ASGIApp:
-    """Make what answers requests."""
+def application(session: LabellingSession, names: Collection[str] = ("localhost",)) -> ASGIApp:
+    """Make what answers requests.
+
+    Args:
+        names: That the server goes by, besides addresses of numbers. A site whose name is made to lead here, so that
+            its page may read what this server says, is told nothing.
+    """
     page, owner = served(), owner_page()
 
     async def shown(request: Request) -> Response:
@@ -72,16 +80,18 @@ def application(session: LabellingSession) -> ASGIApp:
               Route("/api/start", start, methods=["POST"]), Route("/api/work", work, methods=["POST"]),
               Route("/api/owner", state, methods=["POST"])]  # fmt: skip
     handlers: dict[Any, Any] = {HTTPException: _refusal, FileNotFoundError: _missing}
-    return _Headers(Starlette(routes=routes, exception_handlers=handlers))
+    return _Headers(Starlette(routes=routes, exception_handlers=handlers), {one.lower() for one in names})
 
 
 class _Headers:
-    """Adds the headers that every answer has."""
+    """Adds the headers that every answer has, and refuses requests for another server."""
 
-    def __init__(self, inner: ASGIApp) -> None:
-        self._inner = inner
+    def __init__(self, inner: ASGIApp, names: Collection[str]) -> None:
+        self._inner, self._names = inner, names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        inner = self._inner if self._goes_by(Headers(scope=scope).get("Host", "")) else _NOT_HERE
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -90,7 +100,15 @@ class _Headers:
                 headers.setdefault("Content-Security-Policy", "default-src 'none'" + _NO_FRAMES)
             await send(message)
 
-        await self._inner(scope, receive, with_headers)
+        await inner(scope, receive, with_headers)
+
+    def _goes_by(self, host: str) -> bool:
+        name = ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return bool(ip_address(name))
+        except ValueError:
+            return name in self._names
 
 
 async def _refusal(request: Request, error: HTTPException) -> Response:

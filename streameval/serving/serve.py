@@ -6,7 +6,7 @@ import math
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -30,6 +30,8 @@ _OTHER_FILES = 200  # that are open besides connections: those being accepted, a
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there; an `InputError` where that cannot be."""
+    if not host:
+        raise InputError("--host is empty, which would be every address of this machine", "--host 127.0.0.1")
     if not 0 <= port < 1 << 16:
         raise InputError(f"--port is {port}, and ports end at 65535", "0 takes any that is free")
     try:
@@ -41,10 +43,13 @@ def bound(host: str, port: int) -> socket.socket:
         raise InputError(f"{host}:{port}: cannot be listened to ({why})", "--port names another, 0 any") from error
 
 
-def serve(session: LabellingSession, listening: socket.socket, told: Callable[[], None]) -> None:
+def serve(
+    session: LabellingSession, listening: socket.socket, names: Collection[str], told: Callable[[], None]
+) -> None:
     """Serve until Ctrl-C or SIGTERM, and evaluate what has come since the last evaluation.
 
     Args:
+        names: That the server goes by: see `application`.
         told: Is called when it begins.
 
     Raises:
@@ -56,7 +61,7 @@ def serve(session: LabellingSession, listening: socket.socket, told: Callable[[]
     connections = Connections(most, strangers=min(most // 2, _MOST_STRANGERS))
     protocol: Any = partial(LimitedProtocol, connections)
     config = Config(
-        application(session), http=protocol, ws="none", lifespan="off", log_config=None,
+        application(session, names), http=protocol, ws="none", lifespan="off", log_config=None,
         log_level="error", access_log=False, server_header=False, backlog=_ACCEPTED, timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=3, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip

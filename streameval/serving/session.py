@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,8 @@ from streameval.kinds import kind_of
 from streameval.labelling.exports import TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import records
 from streameval.labelling.exports.page import asked, cells_of
-from streameval.serving.desk import Desk, given_twice
+from streameval.labelling.exports.pictures import address_or_why
+from streameval.serving.desk import AHEAD, Desk, given_twice
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links
 from streameval.study import Study
@@ -31,6 +32,7 @@ _LONGEST_NOTE = 2_000
 _LATEST = timedelta(days=365)  # how long an answer may have waited in a browser
 _SHOWN_AGAIN = 20  # of one's own answers, after the page is loaded again
 _NOTES = 50
+_MOST = 50  # answers, or tasks, that a page says at once
 
 ANSWERED = "That is enough: the question is answered, and nothing more is handed out. Thank you."
 DONE = "That was the last one. Thank you."
@@ -123,7 +125,7 @@ class LabellingSession:
     def start(self, person: str) -> dict[str, Any]:
         """What a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
         with self._changing:
-            last = self._desk.of(person)[-_SHOWN_AGAIN:]
+            last = self._desk.of(person)[-(AHEAD if self._question.images else _SHOWN_AGAIN) :]
             said = {task: self._desk.answers[task][person] for task in last}
         notes = {one["se_task"]: one["note"] for one in self._journal.lines if one["annotator"] == person}
         mine = [[*task, said[task[0]], notes.get(task[0], "")] for task in self._cells(last)]
@@ -139,14 +141,16 @@ class LabellingSession:
         """Take answers, which are on the disk when this returns, and give tasks.
 
         Args:
-            message: `tab` (id of the page), `leaving` where it is being closed, and `answers`, each of `id`, `task`,
-                `answer`, `note`, `took`, `ago` (the latter in milliseconds).
+            message: `tab` (id of the page), `leaving` where it is being closed, `have`, numbers of tasks that it has
+                got, and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the latter in
+                milliseconds).
 
         Raises:
             RefusedError: It is not of this form.
             OutsideError: The disk is full, and the like; then no answer was taken.
         """
         tab, leaving = _text(message, "tab", 64), message.get("leaving") is True
+        have = [one for one in _list(message, "have") if isinstance(one, int)]
         answers, refused = self._read(person, message)
         for one in self._journal.add(answers):
             with self._changing:
@@ -157,13 +161,13 @@ class LabellingSession:
             over = self._standing.over
             if leaving:
                 self._desk.leave(person, tab)
-            given = [] if over or leaving else self._desk.hand_out(person, tab)
+            given = [] if over or leaving else self._desk.hand_out(person, tab, have)
             waiting = self._desk.awaited(person) or (self._kind.rounds and not over)
             mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
         state = "open" if given else "answered" if over else "wait" if waiting else "done"
         return {
-            "kept": [one.id for one in answers], "refused": refused, "state": state, "tasks": self._cells(given),
+            "kept": [one.id for one in answers], "refused": refused, "state": state, "tasks": self._cells(given, have),
             "message": {"answered": over, "wait": WAIT, "done": DONE}.get(state, ""),
             "counts": {"mine": mine, "open": open_tasks, "done": done},
         }  # fmt: skip
@@ -182,7 +186,7 @@ class LabellingSession:
         people = [
             {"name": name, "answers": kinds[name, False], "skips": kinds[name, True], "last": last.get(name),
              "per_hour": pace.people.get(name), "agrees": agree.get(name, {}).get("percent"),
-             "link": f"/#{self.links.token(name)}" if name in self.links.people else ""}
+             "link": f"./#{self.links.token(name)}" if name in self.links.people else ""}
             for name in dict.fromkeys([*self.links.people, *last])
         ]  # fmt: skip
         notes = [{key: one[key] for key in ("annotator", "se_task", "rank", "note")} for one in lines if one["note"]]
@@ -192,7 +196,7 @@ class LabellingSession:
             "open": open_tasks, "planned": planned, "answers": len(lines), "left_hours": pace.left(open_tasks),
             "lines": standing.lines, "over": standing.over, "evaluation": standing.evaluation, "overlap": self._share,
             "agreement": whole, "trouble": standing.trouble, "notes": notes[-_NOTES:],
-            "report": f"/report/{self.links.report}" if standing.evaluation else "",
+            "report": f"report/{self.links.report}" if standing.evaluation else "",
         }  # fmt: skip
 
     def report(self) -> str:
@@ -209,7 +213,7 @@ class LabellingSession:
             counted = self.answers
             if self._kind.rounds and counted != self._looked and not self._standing.over:
                 if self._kind.answered(self._folder, self._plan):
-                    self._become(over=ANSWERED)
+                    self._become(over=ANSWERED, lines=("The question is answered; the results are being written.",))
                 self._looked = counted
             if self._standing.over or not self._desk.open:
                 self._bring_up_to_date()
@@ -274,21 +278,18 @@ class LabellingSession:
         if not self._desk.open and not self._standing.over:
             self.wanted.set()
 
-    def _cells(self, tasks: Sequence[int]) -> list[list[Any]]:
-        """Tasks as the page shows them: their number, and a text for each column."""
-        if not tasks:
-            return []
-        shown, question = self._shown.take(pa.array([self._row[task] for task in tasks])), self._question
-        return [[record["se_task"], cells_of(record, self._names, question)]
-                for record in records(shown, question.images)]  # fmt: skip
+    def _cells(self, tasks: Sequence[int], known: Collection[int] = ()) -> list[list[Any]]:
+        """Tasks as the page shows them: their number, and a text for each column, or None where that is known."""
+        new = [task for task in tasks if task not in known]
+        shown, question = self._shown.take(pa.array([self._row[task] for task in new], pa.int64())), self._question
+        cells = {record["se_task"]: cells_of(record, self._names, question, address_or_why)
+                 for record in records(shown, question.images)}  # fmt: skip
+        return [[task, cells.get(task)] for task in tasks]
 
     def _read(self, person: str, message: Mapping[str, Any]) -> tuple[list[PageAnswer], list[list[str]]]:
         """Answers of a message, and ids of those that are about no task of this study, with why."""
         now, read, refused = datetime.now(UTC), [], []
-        answers = message.get("answers")
-        if not isinstance(answers, list) or len(answers) > 50:
-            raise RefusedError("answers are a list of 50 at most")
-        for one in answers:
+        for one in _list(message, "answers"):
             name, label, note = _text(one, "id", 64), _text(one, "answer", 4), _text(one, "note", _LONGEST_NOTE)
             task, ago, took = (_number(one, key) for key in ("task", "ago", "took"))
             if not _ID.fullmatch(name) or label not in _LABELS:
@@ -300,6 +301,13 @@ class LabellingSession:
             when = now - min(timedelta(milliseconds=ago), _LATEST)
             read.append(PageAnswer(name, self._plan.plan_id, int(task), rank, label, person, when, note, took / 1000))
         return read, refused
+
+
+def _list(given: Mapping[str, Any], name: str) -> list[Any]:
+    value = given.get(name, [])
+    if not isinstance(value, list) or len(value) > _MOST:
+        raise RefusedError(f"{name} is a list of {_MOST} at most")
+    return value
 
 
 def _text(given: Any, name: str, most: int) -> str:

@@ -41,7 +41,7 @@ def question_of(folder: Study, options: AskOptions, columns: Collection[str]) ->
         InputError: Both answers have the same word; guidelines that cannot be read; no such column of pictures.
     """
     kept = kept_question(folder)
-    words = TaskQuestion(options.question, "yes", "no") if options.question else kept
+    words = TaskQuestion(options.ask, "yes", "no") if options.ask else kept
     guidelines = kept.guidelines if options.guidelines is None else _read(options.guidelines)
     yes, no = options.positive or words.yes, options.negative or words.no
     question = TaskQuestion(words.text, yes, no, guidelines, options.image or kept.images, kept.overlap, kept.shown)

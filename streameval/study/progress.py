@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.options import Judging
-from streameval.labelling.pace import pace_of_rows
+from streameval.labelling.pace import duration, pace_of_rows
 from streameval.labelling.tally import Tallied
 from streameval.notebook import Tabular, facts
 from streameval.study import Study
@@ -36,7 +36,8 @@ class LabellingProgress(Tabular):
         doubts: What may have come in twice, and what counts for nothing as it names nobody
             (`streameval.study.judging.doubts`).
         half_width: As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`; nothing where there is no curve.
-        pace: How fast people label: `people` (answers in an hour of work, by name), `per_hour` (of one person; null
+        pace: How fast people label: `people` (answers in an hour of work, by name), `hours` (of work, by name),
+            `per_hour` (of one person; null
             where no times tell it) and `left_hours` of one person's work that the open tasks take.
         judging: `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
     """
@@ -56,15 +57,15 @@ class LabellingProgress(Tabular):
         return self.strata
 
     def _repr_html_(self) -> str:
-        """Show in a notebook who labelled how much and how fast, what is left, and the strata."""
+        """Show in a notebook who labelled how much and how long, what is left, and the strata."""
         hourly, left = self.pace["people"], self.pace["left_hours"]
         people = {
             f"by {name or '(nobody named)'}": f"{one['votes']:,}"
-            + (f", {hourly[name]:,.0f} an hour" if name in hourly else "")
+            + (f" in {duration(self.pace['hours'][name])}, {hourly[name]:,.0f} an hour" if name in hourly else "")
             for name, one in self.agreement["annotators"].items()
         }
         account = {"labelled": f"{self.account['labelled']:,} of {self.account['planned']:,}"}
-        time = {"left": f"{left:.1f} hours of one person's work"} if left else {}
+        time = {"left": f"{duration(left)} of one person's work"} if left else {}
         return facts("Labels", account | people | time) + super()._repr_html_()
 
 

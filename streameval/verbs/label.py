@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import getpass
 import os
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from streameval.engines import Engine
 from streameval.errors import InputError, installed_by
@@ -50,6 +52,7 @@ def label(
     people: str | Sequence[str] = (),
     host: str = "127.0.0.1",
     port: int = PORT,
+    url: str | None = None,
     overlap: str | float | None = None,
     columns: str | Sequence[str] | None = None,
     ranking: Any = None,
@@ -67,13 +70,14 @@ def label(
         people: Their names; each gets a link of their own, the same whenever the study is served. By default you.
         host: Address to listen at. Others than this machine reach it only where one is named that they see.
         port: 0 takes any that is free.
+        url: Address by which people reach it, where a proxy has another, such as "https://labels.example.org".
         overlap: Share of the tasks, as 0.1 or "10%", that two people are given, drawn at random, so that it is measured
             how far they agree; a third decides where they differ, if there is one. Kept in the study; by default as
             before, and at first none.
         columns: As of `select`. Kept in the study; by default as before, and at first all.
         ranking, engine, progress: As of `select`.
         served: Is told where, once it is.
-        asked: `question`, `positive`, `negative`, `guidelines`, `image`: see `streameval.labelling.options.AskOptions`.
+        asked: `ask`, `positive`, `negative`, `guidelines`, `image`: see `streameval.labelling.options.AskOptions`.
 
     Returns:
         LabellingProgress: How far the labelling has come, as of `labels`.
@@ -105,9 +109,9 @@ def label(
     atomic.write_all(question_file(folder, question))
     links = links_of(folder.folder, names)
     with bound(host, port) as listening:
+        base = _base(host, listening.getsockname()[1], url)
         session = LabellingSession(folder, links, question, access)
-        where = _addresses(links, host, listening.getsockname()[1])
-        serve(session, listening, lambda: served(where))
+        serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
     return kind_of(folder.folder).progress(folder)
 
 
@@ -129,6 +133,25 @@ def share_of(overlap: str | float, people: int) -> float:
     return share
 
 
-def _addresses(links: Links, host: str, port: int) -> Served:
-    base = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+def _base(host: str, port: int, url: str | None) -> str:
+    """Address that links begin with: of this machine by its name where it listens at all of its addresses."""
+    if url is None:
+        name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
+    try:
+        parts = urlsplit(url)
+        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query + parts.fragment
+    except ValueError:
+        is_page = False
+    if not is_page:
+        raise InputError(f"--url is '{url}', and no address of a page", "--url https://labels.example.org")
+    return url.rstrip("/") + "/"
+
+
+def _names(host: str, base: str) -> set[str]:
+    """Names that the server goes by."""
+    return {"localhost", host, socket.gethostname(), urlsplit(base).hostname or ""}
+
+
+def _addresses(links: Links, base: str) -> Served:
     return Served(f"{base}owner#{links.owner}", {name: f"{base}#{links.token(name)}" for name in links.people})

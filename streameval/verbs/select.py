@@ -95,7 +95,7 @@ def select(
             offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
             Where the plan asks a judge first (`judge_sample`), these are tasks for it until it has answered.
         engine: What runs the scans of a list by score: see `scan`.
-        tasks: `remaining`, `repeats`, `controls`, `question`, `positive`, `negative`, `guidelines`, `image` of the
+        tasks: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image` of the
             export: see `streameval.labelling.options.TaskOptions`.
 
     Raises:

@@ -88,7 +88,7 @@ def test_numbers_in_csv_stay_numbers(tmp_path):
     assert path.read_text().splitlines()[1] == "s,1,x,x,-1.5,"
 
 
-QUESTION = ["--question", "Do both mean the same?", "--positive", "same <1>", "--negative", "different"]
+QUESTION = ["--ask", "Do both mean the same?", "--positive", "same <1>", "--negative", "different"]
 
 
 def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_path, capsys):
@@ -112,9 +112,7 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
     assert view.findall("Header")[-1].get("value") == "Do both mean the same?"
     choices = [(one.get("value"), one.get("alias")) for one in view.findall("Choices/Choice")]
     assert choices == [("same <1>", "positive"), ("different", "negative")]
-    assert (
-        run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--positive", "no"]) == 2
-    )
+    assert run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--ask", "Same?", "--positive", "no"]) == 2
     assert "both answers are called 'no'" in capsys.readouterr().err
 
 
@@ -128,7 +126,7 @@ def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tm
     pq.write_table(items, tmp_path / "list.parquet")
     streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", alpha=0.05, seed=1)
     (tmp_path / "how.md").write_text("# Rules\n\nNo <script>. [a](javascript:x) ![b](https://x.org/y.png)\n")
-    asked = {"question": "A bird?", "guidelines": str(tmp_path / "how.md"), "image": "photo,raw"}
+    asked = {"ask": "A bird?", "guidelines": str(tmp_path / "how.md"), "image": "photo,raw"}
     streameval.select(tmp_path / "study", export=tmp_path / "t.html", **asked)
     for suffix in (".label-studio.json", ".jsonl"):  # what is asked is in the study by now
         streameval.select(tmp_path / "study", export=tmp_path / f"t{suffix}")

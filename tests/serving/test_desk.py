@@ -58,6 +58,15 @@ def test_a_page_that_is_closed_gives_back_what_it_had():
     assert made.open == 2
 
 
+def test_a_server_that_is_started_again_leaves_people_what_they_have():
+    made, _ = desk(["ann", "ben"], range(10))
+    assert made.hand_out("ben", "tab", [4, 3, 99, 7]) == [4, 3, 7]
+    assert made.hand_out("ann", "tab", [0, 3]) == [0, 1, 2]
+    made.answered("ben", 4, "1")
+    assert made.hand_out("ben", "tab", [4, 3, 7]) == [3, 7, 5]
+    assert made.hand_out("cem", "tab", range(10)) == [6, 8, 9]
+
+
 def test_where_nothing_else_is_left_a_silent_page_gives_back_one_task_after_another():
     made, clock = desk(["ann", "ben"], range(AHEAD + 1))
     assert made.hand_out("ann", "tab") == [0, 1, 2]

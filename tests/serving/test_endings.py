@@ -64,13 +64,13 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
     streameval.plan(str(tmp_path / "list.parquet"), study, score="score", method="uniform", alpha=0.2, seed=1)
     shown = []
 
-    def look(session, listening, told):
+    def look(session, *where):
         shown.append(session.start("ann")["names"])
         session.close()
 
     monkeypatch.setattr(serve, "serve", look)
-    for named in ({}, {"columns": "text"}, {}, {"question": "Is it?"}, {"columns": ["hint", "text"]}, {}):
+    for named in ({}, {"columns": "text"}, {}, {"ask": "Is it?"}, {"columns": ["hint", "text"]}, {}):
         streameval.label(study, people="ann", port=0, **named)
     assert shown == [["text", "hint"], ["text"], ["text"], ["text"], ["hint", "text"], ["hint", "text"]]
-    streameval.select(study, export=tmp_path / "tasks.csv", question="Is it so?")
+    streameval.select(study, export=tmp_path / "tasks.csv", ask="Is it so?")
     assert kept_question(Study(study)).shown == ("hint", "text")

@@ -268,7 +268,7 @@ def test_the_claim_says_which_share_two_people_were_given(study, opened, capsys)
     assert f"Agreement on {len(twice)} items with several votes: 100.0% of pairs" in out
     assert line in out
     assert line in (study / "report.html").read_text()
-    streameval.select(study, export=study.parent / "t.csv", question="Is it?")  # what is asked anew keeps it
+    streameval.select(study, export=study.parent / "t.csv", ask="Is it?")  # what is asked anew keeps it
     assert kept_question(pages.study).overlap == 0.25
 
 

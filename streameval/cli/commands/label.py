@@ -31,6 +31,7 @@ def label(
     people: SeveralNames = None,
     host: str = "127.0.0.1",
     port: Whole = 8765,
+    url: str | None = None,
     overlap: str | None = None,
     columns: str | None = None,
     asked: AskFlags = _ASKED,
@@ -40,13 +41,14 @@ def label(
     """Label in the browser, one person or many at once, until Ctrl-C; a question stops when it is answered.
 
     Example: streameval label my-study
-    Example: streameval label my-study --people ann,ben --question "Do both mean the same?" --overlap 10%
+    Example: streameval label my-study --people ann,ben --ask "Do both mean the same?" --overlap 10%
 
     Args:
         study: Folder of the study.
         people: Names, separated by commas; each gets a link of their own (default: you).
         host: Address to listen at; other machines reach only one that they see, such as this machine's own.
         port: Port to listen at; 0 takes any that is free.
+        url: Address by which people reach it, where a proxy has another, such as https://labels.example.org.
         overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
             as before).
         columns: The items' columns to show, as in select (default: as before).
@@ -63,7 +65,7 @@ def label(
 
     with progress("reading pages", output) as bar:
         state = verb(
-            study, people=people or (), host=host, port=port, overlap=overlap, columns=columns,
+            study, people=people or (), host=host, port=port, url=url, overlap=overlap, columns=columns,
             engine=engine.create(), progress=bar, served=served, **asked.given(),
         )  # fmt: skip
     account = state.account

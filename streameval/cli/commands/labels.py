@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from streameval.cli.output import Output, columns
+from streameval.labelling.pace import duration
 from streameval.text import number_of, short
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _time_left(state: LabellingProgress) -> list[str]:
     pace, left, tasks = state.pace["per_hour"], state.pace["left_hours"], state.account["open"]
     if not pace or not tasks:
         return []
-    time = f"{left:.1f} hours" if left >= 1 else number_of(math.ceil(60 * left), "minute")
-    return [f"At {pace:,.0f} answers in an hour of work, {number_of(tasks, 'open task')} would take one person {time}."]
+    open_tasks = number_of(tasks, "open task")
+    return [f"At {pace:,.0f} answers in an hour of work, {open_tasks} would take one person {duration(left)}."]
 
 
 def _strata(state: LabellingProgress) -> list[str]:
@@ -113,16 +113,19 @@ def _annotators(state: LabellingProgress) -> list[str]:
     people = state.agreement["annotators"]
     if not people:
         return []
-    pace = state.pace["people"]
+    pace, hours = state.pace["people"], state.pace["hours"]
     cells = [
         [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}",
-         f"{pace[name]:,.0f}" if name in pace else "–", _percent(counts["percent"]),
+         duration(hours[name]) if name in hours else "–", f"{pace[name]:,.0f}" if name in pace else "–",
+         _percent(counts["percent"]),
          _of(counts, "repeats_equal", "repeats"), _of(counts, "controls_right", "controls")]
         for name, counts in people.items()
     ]  # fmt: skip
     lines = [
         "",
-        *columns(["annotator", "votes", "skips", "an hour", "agrees", "repeats equal", "controls right"], cells),
+        *columns(
+            ["annotator", "votes", "skips", "worked", "an hour", "agrees", "repeats equal", "controls right"], cells
+        ),
     ]
     if state.agreement["items"]:
         alpha = state.agreement["alpha"]

@@ -151,7 +151,9 @@ function servedDesk() {
     const all = new Map(unkept);
     try {
       for (const key of Object.keys(localStorage)) {
-        if (outbox && key.startsWith(outbox)) all.set(key, JSON.parse(localStorage.getItem(key)));
+        const mine = outbox && key.startsWith(outbox) && /^[0-9a-f]{32}$/.test(key.slice(outbox.length));
+        const one = mine && JSON.parse(localStorage.getItem(key));  // null where another tab has just sent it
+        if (one) all.set(key, one);
       }
     } catch (error) { /* it is in `unkept` */ }
     return [...all].sort((a, b) => a[1].at - b[1].at);
@@ -176,7 +178,8 @@ function servedDesk() {
     clearTimeout(timer);
     const sent = waiting().slice(0, 50);
     try {
-      const reply = await call("api/work", {tab, answers: sent.map(told)});
+      const have = unanswered().slice(0, 50).map(task => task[0]);
+      const reply = await call("api/work", {tab, have, answers: sent.map(told)});
       const refused = new Map(reply.refused);
       sent.forEach(([key, one]) => { if (reply.kept.includes(one.id) || refused.has(one.id)) drop(key); });
       trouble([...refused.values()].slice(0, 1).join(""));
@@ -193,14 +196,17 @@ function servedDesk() {
     }
     busy = again = false;
   }
+  function unanswered() { return tasks.filter(task => !kept.answers[task[0]]); }
   function received(reply) {
-    const at = tasks[kept.at];
+    const at = tasks[kept.at], given = new Set(reply.tasks.map(task => task[0]));
     counts = reply.counts;
     message = reply.message;
-    if (reply.state === "answered") tasks = tasks.filter(task => kept.answers[task[0]]);
+    // what others have by now goes, but not under the eyes of whoever is at it
+    tasks = tasks.filter(task => kept.answers[task[0]] || given.has(task[0]) || (task === at && reply.state !== "answered"));
     const known = new Set(tasks.map(task => task[0]));
-    tasks.push(...reply.tasks.filter(task => !known.has(task[0])));
-    kept.at = Math.min(kept.at, tasks.length);
+    tasks.push(...reply.tasks.filter(task => task[1] && !known.has(task[0])));
+    const place = tasks.indexOf(at), [next] = unanswered();
+    kept.at = place >= 0 ? place : next ? tasks.indexOf(next) : tasks.length;
     if (tasks[kept.at] !== at || !at) show(); else desk.progress();
   }
   addEventListener("online", sync);
@@ -210,7 +216,7 @@ function servedDesk() {
   return {
     ready: () => true,
     answered: (task, value, note, took) => { put({id: random(), task, answer: value, note, took, at: Date.now()}); sync(); },
-    moved: () => undefined,
+    moved: () => { if (kept.at >= tasks.length) sync(); },
     place: () => "",
     atEnd: () => message || "One moment …",
     progress: () => {

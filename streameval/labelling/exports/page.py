@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -51,9 +51,11 @@ def asked(question: TaskQuestion) -> dict[str, Any]:
             "guidelines": as_html(question.guidelines)}  # fmt: skip
 
 
-def cells_of(record: Mapping[str, Any], names: list[str], question: TaskQuestion) -> list[str]:
+def cells_of(
+    record: Mapping[str, Any], names: list[str], question: TaskQuestion, picture: Callable[[Any], str] = address
+) -> list[str]:
     """What the page shows of an item, a text for each column: of a picture its address, with its bytes in it."""
-    return [address(record[name]) if name in question.images else text(record[name]) for name in names]
+    return [picture(record[name]) if name in question.images else text(record[name]) for name in names]
 
 
 def served() -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ _KINDS = {
     "avif": re.compile(rb"....ftypavi[fs]", re.DOTALL),
 }
 _FORMATS = "PNG, JPEG, GIF, WebP, AVIF and BMP are shown"
+_LARGEST = 50_000_000  # bytes of a file
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -30,7 +32,8 @@ def address(value: Any) -> str:
         value: Bytes, a path, a web address, or `{"bytes": …, "path": …}` as data sets for learning have it.
 
     Raises:
-        InputError: A file that is not there; bytes that are no picture.
+        InputError: A file that is not there, is none (such as a device) or has more than 50 MB; bytes that are no
+            picture.
 
     >>> address("https://example.org/a.png"), address(None)
     ('https://example.org/a.png', '')
@@ -44,11 +47,28 @@ def address(value: Any) -> str:
     name = str(value)
     if _WEB.match(name):
         return name
+    path = Path(name.removeprefix("file://"))
     try:
-        return _holding(Path(name.removeprefix("file://")).read_bytes(), name)
-    except OSError as error:
-        why, hint = error.strerror or "cannot be read", "pictures are paths from here, web addresses or bytes"
+        found = path.stat()
+        usable = stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST
+        content = path.read_bytes() if usable else b""
+    except (OSError, ValueError) as error:
+        why, hint = (
+            getattr(error, "strerror", None) or "cannot be read",
+            "pictures are paths from here, web addresses or bytes",
+        )
         raise InputError(f"{name}: {why}", hint) from error
+    if not usable:
+        raise InputError(f"{name}: is no file of at most {_LARGEST // 1_000_000} MB")
+    return _holding(content, name)
+
+
+def address_or_why(value: Any) -> str:
+    """The same, and where there is no such picture, what is wrong with it: one of them must not hold up people."""
+    try:
+        return address(value)
+    except InputError as error:
+        return error.what
 
 
 def _holding(content: bytes, name: str) -> str:

@@ -1,0 +1,60 @@
+"""Names that the server goes by, and addresses that links begin with."""
+
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+from label_pages import said
+from starlette.testclient import TestClient
+
+import streameval
+from streameval.errors import InputError
+from streameval.serving import serve
+from streameval.serving.page_server import application
+from streameval.verbs.label import _base, _names
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "localhost.evil.example", "", "[", "127.0.0.1.evil"]
+)
+def test_a_site_whose_name_leads_here_is_told_nothing(study, opened, host):
+    """Its page would be of one origin with this server, and could read whatever it says."""
+    pages = opened(study)
+    headers = {"Host": host, "Authorization": f"Bearer {pages.links.token('ann')}"}
+    for reply in (
+        pages.client.get("/", headers=headers),
+        pages.client.post("/api/work", json={"answers": [said(pages.session._names and 1)]}, headers=headers),
+        pages.client.post("/api/start", headers=headers),
+    ):
+        assert reply.status_code == 421
+        assert [*reply.json()] == ["error"]
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert pages.session.answers == 0
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost:8765", "LOCALHOST", "127.0.0.1:8765", "[::1]:8765", "192.168.1.5", "labels.example.org"]
+)
+def test_it_goes_by_numbers_and_by_the_names_that_it_was_given(study, opened, host):
+    client = TestClient(application(opened(study).session, _names("127.0.0.1", "https://Labels.example.org/x/")))
+    assert client.get("/", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(("host", "url", "base"), [
+    ("127.0.0.1", None, "http://127.0.0.1:8765/"), ("::1", None, "http://[::1]:8765/"),
+    ("0.0.0.0", None, f"http://{socket.gethostname()}:8765/"),
+    ("127.0.0.1", "https://labels.example.org", "https://labels.example.org/"),
+    ("127.0.0.1", "https://example.org/labels/", "https://example.org/labels/"),
+])  # fmt: skip
+def test_links_begin_with_an_address_that_people_reach(host, url, base):
+    assert _base(host, 8765, url) == base
+    assert urlsplit(base).hostname.lower() in {name.lower() for name in _names(host, base)}
+
+
+@pytest.mark.parametrize(
+    "given", [{"host": ""}, {"url": "labels.example.org"}, {"url": "https://x/?a"}, {"url": "http://["}]
+)
+def test_an_address_that_cannot_be_is_refused(study, given, monkeypatch):
+    monkeypatch.setattr(serve, "serve", lambda *given: pytest.fail("it was served"))
+    with pytest.raises(InputError, match=r"host is empty|no address of a page"):
+        streameval.label(study, people="ann", port=0, **given)
