@@ -83,6 +83,8 @@ def unknown(app: App, verb: str, option: str) -> str:
     known = sorted({name for name in flags(app, verb) if name.startswith("--")} | {"--help"})
     if now := RETIRED.get(verb, {}).get(option):
         return f"{verb} has no option {option} any more. Hint: it is {now}"
+    if option == "-":
+        return f"{verb} reads no standard input. Hint: write it to a file, and name that"
     near = get_close_matches(option.strip("-"), [name.strip("-") for name in known], n=1, cutoff=_NEAR)
     if whose := _whose(app, option):
         hint = f"{option} is an option of {whose}"

@@ -143,8 +143,8 @@ class Texts(Unread):
                     last = _check_order(batch.column(batch.num_columns - 1).to_numpy(), last)
                     named = batch.rename_columns([*column_names(opened), ROW])
                     yield named.select(schema.names).cast(schema)
-            if LOCAL.state(file) != state:
-                raise InputError(f"{file}: changed while it was read", "run the command again when it is complete")
+            if not os.path.isfile(file) or LOCAL.state(file) != state:
+                raise InputError(f"{file}: changed or removed while it was read", "run it again when it is complete")
 
     @contextmanager
     def _open(self, file: str) -> Iterator[tuple[Connection, Opened]]:

@@ -20,7 +20,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import PHYSICAL
 from streameval.kernels.jit import interpreted
 from streameval.parquet.facts import FooterBytes, RowGroups, read_row_groups
-from streameval.parquet.files import DataFile
+from streameval.parquet.files import SUFFIXES, DataFile
 from streameval.parquet.layout import arrow_schema, read_columns
 from streameval.parquet.schema import leaves_of_schema, wide_type
 from streameval.parquet.statistics import begin_of, bounds_of
@@ -178,14 +178,20 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
 def _ending_size(path: str, size: int, last: bytes) -> int:
     """Bytes of the footer, its length and the magic number, as the last eight bytes of a file tell."""
     if size < 12:
-        raise InputError(f"{path}: {size} bytes are not a Parquet file", "it is truncated or empty")
+        raise InputError(f"{path}: {size} bytes are not a Parquet file", _instead(path))
     if last[4:] != MAGIC:
         what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "not a Parquet file, or a truncated one"
-        raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})")
+        raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})", _instead(path))
     length = int.from_bytes(last[:4], "little")
     if not 0 < length <= min(size - 12, _MAX_FOOTER):
         raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
     return length + LAST
+
+
+def _instead(path: str) -> str:
+    if path.lower().endswith(SUFFIXES):
+        return "it is empty, cut short or damaged: write it again"
+    return "what is read: Parquet, and CSV, TSV, JSON or JSON lines, packed by gzip or not"
 
 
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:

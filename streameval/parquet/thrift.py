@@ -1,20 +1,25 @@
 """Thrift's compact protocol, as far as a Parquet schema needs it: structs to dictionaries and back.
 
-Big or frequent structures (footers, offset indexes, page headers) are read by `streameval.kernels.parquet`; this reads
-the few elements of a schema, so that they can be written again into a footer of our own. Source: apache/thrift
-`thrift-compact-protocol.md`.
+What its bytes mean is read by `streameval.kernels.thrift`, as it is in footers, indexes and page headers; here that
+becomes dictionaries of the few elements of a schema, so that they can be written again into a footer of our own.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from streameval.kernels import thrift as kernels
+from streameval.kernels.jit import interpreted
+
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]
 _DEEPEST = 32
+_LONGEST = 10  # bytes of a number
 
 
-def read_struct(raw: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, int]:
+def read_struct(raw: bytes, at: int = 0) -> tuple[Fields, int]:
     """Read a struct.
 
     Returns:
@@ -25,83 +30,69 @@ def read_struct(raw: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, int]:
     Raises:
         ValueError: The bytes are no struct.
     """
+    with interpreted(len(raw) - at):
+        return _struct(np.frombuffer(raw, np.uint8), at, 0)
+
+
+def read_list(raw: bytes, at: int = 0) -> tuple[tuple[int, list[Any]], int]:
+    """Read a list: the type of its elements and their values, and the position after it; errors as `read_struct`."""
+    with interpreted(len(raw) - at):
+        return _list(np.frombuffer(raw, np.uint8), at, 0)
+
+
+def read_zigzag(raw: bytes, at: int) -> tuple[int, int]:
+    """Read a signed number, and the position after it; errors as `read_struct`."""
+    with interpreted(_LONGEST):
+        value, size = _number(np.frombuffer(raw[at : at + _LONGEST], np.uint8), 0)
+    return value, at + size
+
+
+def _struct(raw: kernels.Bytes, at: int, depth: int) -> tuple[Fields, int]:
     if depth > _DEEPEST:
         raise ValueError("structs nest too deeply")
     fields: Fields = {}
-    number = 0
-    while True:
-        head = _byte(raw, at)
-        at += 1
-        if head == 0:
-            return fields, at
-        kind = head & 15
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, at = read_zigzag(raw, at)
+    number, kind, at = kernels.field(raw, at, 0)
+    while kind > 0:
         if kind in (TRUE, FALSE):
             fields[number] = (TRUE, kind == TRUE)
         else:
             value, at = _read_value(raw, at, kind, depth)
             fields[number] = (kind, value)
+        number, kind, at = kernels.field(raw, at, number)
+    return fields, _there(at)
 
 
-def read_list(raw: bytes, at: int, depth: int = 0) -> tuple[tuple[int, list[Any]], int]:
-    """Read a list: the type of its elements and their values, and the position after it."""
-    head = _byte(raw, at)
-    count, kind = head >> 4, head & 15
-    at += 1
-    if count == 15:
-        count, at = read_varint(raw, at)
-    if count > len(raw) - at:
-        raise ValueError("a list is longer than its bytes")
-    values = []
+def _list(raw: kernels.Bytes, at: int, depth: int) -> tuple[tuple[int, list[Any]], int]:
+    count, kind, at = kernels.list_head(raw, at)
+    values, _ = [], _there(at)
     for _ in range(count):
         value, at = _read_value(raw, at, BYTE if kind in (TRUE, FALSE) else kind, depth)
         values.append(value)
     return (kind, values), at
 
 
-def _read_value(raw: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind == BYTE:
-        return _byte(raw, at), at + 1
+def _read_value(raw: kernels.Bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in (I16, I32, I64):
-        return read_zigzag(raw, at)
-    if kind in (BINARY, DOUBLE):
-        size, at = (8, at) if kind == DOUBLE else read_varint(raw, at)
-        if size > len(raw) - at:
-            raise ValueError("a text is longer than its bytes")
-        return raw[at : at + size], at + size
+        return _number(raw, at)
     if kind == STRUCT:
-        return read_struct(raw, at, depth + 1)
+        return _struct(raw, at, depth + 1)
     if kind in (LIST, SET):
-        return read_list(raw, at, depth + 1)
-    raise ValueError(f"type {kind} has no place in a Parquet footer")
+        return _list(raw, at, depth + 1)
+    end = _there(kernels.skip(raw, at, kind))
+    if kind == BYTE:
+        return int(raw[at]), end
+    return raw[(at if kind == DOUBLE else kernels.varint(raw, at)[1]) : end].tobytes(), end
 
 
-def _byte(raw: bytes, at: int) -> int:
-    if not 0 <= at < len(raw):
-        raise ValueError("the bytes end too early")
-    return raw[at]
+def _number(raw: kernels.Bytes, at: int) -> tuple[int, int]:
+    value, at = kernels.zigzag(raw, at)
+    return int(value), _there(at)
 
 
-def read_varint(raw: bytes, at: int) -> tuple[int, int]:
-    """Read an unsigned number."""
-    value = shift = 0
-    while shift < 64:
-        byte = _byte(raw, at)
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-    raise ValueError("a number does not end")
-
-
-def read_zigzag(raw: bytes, at: int) -> tuple[int, int]:
-    """Read a signed number."""
-    value, at = read_varint(raw, at)
-    return (value >> 1) ^ -(value & 1), at
+def _there(at: int) -> int:
+    if at < 0:
+        raise ValueError("the bytes are damaged, or end too early")
+    return at
 
 
 def varint(value: int) -> bytes:

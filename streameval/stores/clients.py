@@ -27,7 +27,9 @@ def root_of(path: str) -> tuple[str, str]:
     """
     scheme, rest = path.split("://", 1)
     if scheme not in _CLIENTS:
-        raise InputError(f"{path}: no store has the scheme '{scheme}'", f"there are: {', '.join(_CLIENTS)}")
+        queries = "queries are of duckdb:, sqlite:// and postgresql://; of another database, export the rows as Parquet"
+        stores = f"there are: {', '.join(_CLIENTS)}"
+        raise InputError(f"{path}: no store has the scheme '{scheme}'", queries if "#" in path else stores)
     if asked := re.search(r"\?[A-Za-z_][\w.-]*=", rest):
         raise InputError(
             f"{scheme}://{rest[: asked.start()]}: settings after a '?'",

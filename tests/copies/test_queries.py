@@ -119,6 +119,11 @@ def test_addresses_that_lead_nowhere_or_came_in_pieces(tmp_path, capsys):
     where = ["--study", tmp_path / "s"]
     assert "no such DuckDB file" in refused(capsys, "plan", f"duckdb:{tmp_path}/none#SELECT 1", *where)
     assert "no such SQLite file" in refused(capsys, "plan", f"sqlite:///{tmp_path}/none#SELECT 1", *where)
+    (tmp_path / "table.csv").write_text("id,conf\n1,0.5\n")
+    assert "not a DuckDB file" in refused(capsys, "plan", f"duckdb:{tmp_path}/table.csv#SELECT 1", *where)
+    message = refused(capsys, "plan", "mysql://me:secret@host/db#SELECT 1", *where)
+    assert "Hint: queries are of duckdb:, sqlite:// and postgresql://" in message
+    assert "secret" not in message
     pieces = f"duckdb:{tmp_path}/db#SELECT id FROM t".split()
     assert "a query is a list by itself. Hint: quote it" in refused(capsys, "plan", *pieces, *where)
     assert not (tmp_path / "s").exists()

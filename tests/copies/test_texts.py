@@ -175,8 +175,31 @@ def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, mo
     source, states = write(tmp_path / "p.csv"), iter([(1, 1), (2, 2)])
     monkeypatch.setattr(LocalStore, "state", lambda self, path: next(states))
     message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
-    assert "p.csv: changed while it was read" in message
+    assert "p.csv: changed or removed while it was read" in message
     assert not (tmp_path / "s" / "ranking").exists()
+
+
+def test_a_file_that_goes_away_while_it_is_read_is_named(tmp_path, capsys, monkeypatch):
+    source, whole = write(tmp_path / "p.csv"), texts.in_batches
+
+    def removed_at_its_end(*given):
+        yield from whole(*given)
+        source.unlink()
+
+    monkeypatch.setattr(texts, "in_batches", removed_at_its_end)
+    message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
+    assert "p.csv: changed or removed while it was read" in message
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(("name", "says"), [("list.xlsx", "what is read: Parquet, and CSV"), ("-", "no standard input"),
+                                            ("list.parquet", "cut short or damaged: write it again")])  # fmt: skip
+def test_what_is_no_list_is_told_what_is(name, says, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.xlsx").write_bytes(b"PK\3\4" + bytes(100))
+    (tmp_path / "list.parquet").write_bytes(b"PAR1" + bytes(100))
+    assert says in refused(capsys, "plan", name, "--study", "s")
+    assert not (tmp_path / "s").exists()
 
 
 @pytest.mark.parametrize("name", ["list.csv", "list.jsonl"])

@@ -11,6 +11,7 @@ from streameval.labelling.readers import ROW, Opened, distinct, split_query
 
 READS = "duckdb:FILE#QUERY"
 SCHEMES = ("duckdb",)
+_MAGIC, _MAGIC_AT = b"DUCK", 8
 
 
 def read(connection: Connection, source: Any) -> Opened:
@@ -19,6 +20,9 @@ def read(connection: Connection, source: Any) -> Opened:
     path = address.removeprefix("duckdb:").removeprefix("//")
     if not os.path.isfile(path):
         raise InputError(f"{path}: no such DuckDB file", "an address is duckdb:FILE#QUERY")
+    with open(path, "rb") as file:
+        if file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] != _MAGIC:
+            raise InputError(f"{path}: not a DuckDB file", "a table in a file of its own is named without duckdb:")
     connection.execute(f"ATTACH {literal(path)} AS given (READ_ONLY)")
     connection.execute("USE given")  # its own names are the query's; what is temporary comes before them
     names = [row[0] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
