@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import borrowing_kernel
+from streameval.kernels.thrift import Bytes
 from streameval.typing import Int64Array
 
 # what `check_chunks` finds wrong, and columns of the leaves that it is given
@@ -64,3 +65,30 @@ def _fault(chunk: Int64Array, leaf: Int64Array, rows: int, size: int) -> int:
     if (repetitions > 0 and repetitions != leaf[MAX_REP] + 1) or (definitions > 0 and definitions != leaf[MAX_DEF] + 1):
         return UNFIT
     return SOUND if chunk[kernels.TYPE] == leaf[PHYSICAL] else OTHER_TYPE
+
+
+@borrowing_kernel
+def misplaced(raw: Bytes, facts: Int64Array, names: Bytes, cuts: Int64Array, size: int) -> bool:
+    """Whether a column chunk cannot lie in a file, is encrypted or in another file, or is of another column.
+
+    Args:
+        raw (uint8 array): FileMetaData.
+        facts (int64 array, shape (row groups, leaves, N_FACTS)): See `chunk_facts`.
+        names (uint8 array): Paths of the leaves, as chunks name them, one after another.
+        cuts (int64 array, shape (leaves + 1,)): Where each begins.
+        size: Bytes of the file.
+    """
+    for group in range(facts.shape[0]):
+        for leaf in range(facts.shape[1]):
+            chunk, name, end = facts[group, leaf], cuts[leaf], cuts[leaf + 1]
+            start, compressed, at = chunk[kernels.DATA_AT], chunk[kernels.COMPRESSED], chunk[kernels.PATH_AT]
+            if chunk[kernels.DICTIONARY_AT] > 0:
+                start = min(start, chunk[kernels.DICTIONARY_AT])
+            if chunk[kernels.FOREIGN] != 0 or start < 0 or compressed < 0 or compressed > size - start:
+                return True
+            if at <= 0 or chunk[kernels.PATH_END] - at != end - name:
+                return True
+            for byte in range(end - name):
+                if raw[at + byte] != names[name + byte]:
+                    return True
+    return False

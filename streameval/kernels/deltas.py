@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels import page_header as headers
 from streameval.kernels.bits import load
 from streameval.kernels.jit import kernel
-from streameval.kernels.plain_pages import page_body, values_at
 from streameval.kernels.thrift import Bytes, varint, zigzag
 from streameval.typing import Int64Array
 
@@ -76,31 +74,4 @@ def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, found: Int64
             row += n
             at += size
     ends[0], ends[1] = low, high
-    return 0
-
-
-@kernel
-def delta_pages(
-    raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, spans: Int64Array, found: Int64Array
-) -> int:
-    """Take wanted values out of pages.
-
-    Args:
-        raw, pages, told, room: As of `streameval.kernels.plain_pages.chunk_bits`.
-        spans (int64 array, shape (pages, 3)): First row of each page, and where its wanted rows begin and end in
-            `found`; then receives the smallest and the largest value of the page in the place of the first two.
-        found (int64 array): Wanted rows, counted as the first rows are; then receives their values.
-
-    Returns:
-        int: 0; -1 where a page is damaged, or values are null.
-    """
-    for i in range(pages.shape[0]):
-        body = page_body(raw, pages[i], told, room)
-        at = values_at(body, pages[i], told)
-        mine = found[spans[i, 1] : spans[i, 2]]
-        rows = np.empty(mine.size, np.int64)
-        for row in range(mine.size):
-            rows[row] = mine[row] - spans[i, 0]
-        if at < 0 or take_deltas(body, at, pages[i, headers.PAGE_VALUES], rows, mine, spans[i]) < 0:
-            return -1
     return 0

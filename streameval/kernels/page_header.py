@@ -113,28 +113,6 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
 
 
 @kernel
-def separate_headers(raw: Bytes, spans: Int64Array, out: Int64Array) -> int:
-    """Read the headers of pages that lie anywhere.
-
-    Args:
-        raw (uint8 array): Where they lie.
-        spans (int64 array, shape (pages, 2)): Where in `raw` each begins, and its bytes.
-        out (int64 array, shape (pages, N_HEADER + 2)): See `page_headers`.
-
-    Returns:
-        int: Pages that take just these bytes, up to the first that does not.
-    """
-    for page in range(spans.shape[0]):
-        begin, size = spans[page, 0], spans[page, 1]
-        length = page_header(raw[begin : begin + size], out[page, :N_HEADER])
-        if length < 0 or length + out[page, PAGE_COMPRESSED] != size:
-            return page
-        out[page, N_HEADER], out[page, N_HEADER + 1] = begin, begin + length
-    pages: int = spans.shape[0]
-    return pages
-
-
-@kernel
 def plain_pages(pages: Int64Array, compressed: int, totals: Int64Array) -> bool:
     """Whether pages are one dictionary at most and then data pages of version 1, none with two sizes for one content.
 

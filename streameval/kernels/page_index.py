@@ -13,6 +13,11 @@ from streameval.kernels.parquet import ABSENT, HIGH_AT, LOW_AT, STATED_NULLS
 from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
 from streameval.typing import Int64Array
 
+# columns of pages that hold wanted rows: see `streameval.parquet.pages.Pages.places`
+OFFSET, SIZE, FIRST, ROWS, CHUNK, BEGIN, END = range(7)
+# what `choose_pages` finds wrong
+NO_FIRST_ROW, OUTSIDE, OVERLAP, OUT_OF_ORDER = range(4)
+
 
 @kernel
 def offset_index(raw: Bytes, out: Int64Array) -> int:
@@ -122,3 +127,58 @@ def page_indexes(raw: Bytes, spans: Int64Array, index: Int64Array, stated: Int64
                 elif slot in (LOW_AT, HIGH_AT) and stated[page, slot] >= 0:
                     stated[page, slot] += stated_at
     return 0
+
+
+@kernel
+def choose_pages(
+    index: Int64Array, cuts: Int64Array, chunks: Int64Array, wanted: Int64Array, of_group: Int64Array,
+    places: Int64Array, chosen: Int64Array, coded: Int64Array, ends: Int64Array
+) -> tuple[int, int]:  # fmt: skip
+    """Choose the pages that hold wanted rows, if the index can be true.
+
+    Pages hold rows of no other row group, and none is without rows that precede those of the next.
+
+    Args:
+        index, cuts: See `page_indexes`; of one leaf after another, each with all row groups.
+        chunks (int64 array, shape (chunks, 3)): First byte of each, the byte after it, its rows.
+        wanted (int64 array): Wanted rows of each row group, within it; strictly increasing, one at least.
+        of_group (int64 array, shape (row groups + 1,)): Where those of each row group begin.
+        places (int64 array, shape (room, 7)): Receives pages; see `OFFSET`. Chunks are counted within their leaf.
+        chosen (int64 array, shape (room,)): Receives their numbers in `index`.
+        coded (int64 array, shape (chunks, 2)): Receives offset and bytes of what precedes the pages of each; 0 if
+            nothing does.
+        ends (int64 array, shape (chunks,)): Receives how many pages are chosen up to the end of each chunk.
+
+    Returns:
+        int: What is wrong with an index, such as `NO_FIRST_ROW`; -1 where nothing is.
+        int: Of which chunk.
+    """
+    found, groups = 0, of_group.size - 1
+    for chunk in range(chunks.shape[0]):
+        leads, last, begin, n_rows = cuts[chunk], cuts[chunk + 1], chunks[chunk, 0], chunks[chunk, 2]
+        if leads == last or index[leads, 2] != 0:
+            return NO_FIRST_ROW, chunk
+        coded[chunk, 0], coded[chunk, 1] = begin, index[leads, 0] - begin
+        if coded[chunk, 1] <= 0:
+            coded[chunk, 0], coded[chunk, 1] = 0, 0
+        at, after, row, stop = begin, 0, of_group[chunk % groups], of_group[chunk % groups + 1]
+        for page in range(leads, last):
+            offset, size, first = index[page, 0], index[page, 1], index[page, 2]
+            after = index[page + 1, 2] if page + 1 < last else n_rows
+            if size <= 0 or offset < begin or size > chunks[chunk, 1] - offset:
+                return OUTSIDE, chunk
+            if offset < at:
+                return OVERLAP, chunk
+            if after < first:
+                return OUT_OF_ORDER, chunk
+            at, held = offset + size, row
+            while row < stop and wanted[row] < after:
+                row += 1
+            if row > held:
+                place = places[found]
+                place[OFFSET], place[SIZE], place[FIRST], place[ROWS] = offset, size, first, after - first
+                place[CHUNK], place[BEGIN], place[END] = chunk % groups, held, row
+                chosen[found] = page
+                found += 1
+        ends[chunk] = found
+    return -1, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -13,6 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
+from streameval.kernels.check_chunks import misplaced
 from streameval.kernels.jit import interpreted
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, find_fields, read_columns, schema_bytes
@@ -120,11 +121,10 @@ class Chunks:
 
         Offset 0 where there is none; no column index where it is not read (`Chunk.column_index`).
         """
-        found = np.zeros((len(self), 2, 2), np.int64)
-        found[:, 0] = self.facts[:, [kernels.INDEX_AT, kernels.INDEX_SIZE]]
-        if not self.leaf.max_rep and self.footer.verify == "on":
-            found[:, 1] = self.facts[:, [kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]]
-        found[~self.indexed] = 0
+        found = self.facts[:, kernels.INDEX_AT : kernels.COLUMN_INDEX_SIZE + 1].reshape(-1, 2, 2)  # a copy
+        if self.leaf.max_rep or self.footer.verify == "off":
+            found[:, 1] = 0
+        found[found[:, 0, 0] <= 0] = 0
         found[found[..., 0] <= 0] = 0
         return found
 
@@ -157,6 +157,25 @@ class Chunks:
 
 
 _WHOLE = "its statistics"
+
+
+@dataclass(frozen=True, eq=False)
+class TogetherRead:
+    """Ranges of a file that were read together.
+
+    Attributes:
+        raw: What was read.
+        offsets, places (int64 arrays, shape (ranges,)): Where each range begins in the file, in ascending order, and
+            where in `raw`.
+    """
+
+    raw: UInt8Array
+    offsets: Int64Array
+    places: Int64Array
+
+    def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
+        """Find some of the ranges; see `OpenFile.gather`."""
+        return self.raw, self.places[self.offsets.searchsorted(ranges[:, 0])]
 
 
 class OpenFile:
@@ -199,25 +218,31 @@ class OpenFile:
 
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
         of_column = {column.name: column.leaves for column in read_columns(self.path, schema_bytes(raw))}
-        wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
+        leaves = {leaf.index: leaf for name in columns for leaf in of_column[name]}
+        wanted = np.array(sorted(leaves), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
         own, chosen = np.empty((len(groups), 3), dtype=np.int64), np.array(groups, dtype=np.int64)
         at = int(find_fields(raw)[0][kernels.GROUPS_AT])
-        if kernels.chunk_facts(np.frombuffer(raw, np.uint8), at, chosen, wanted, facts, own) < 0:
+        view = np.frombuffer(raw, np.uint8)
+        if kernels.chunk_facts(view, at, chosen, wanted, facts, own) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
         slot = {int(index): i for i, index in enumerate(wanted)}
         found = [
             [Chunks(footer, leaf, chosen, facts[:, slot[leaf.index]], raw) for leaf in of_column[name]]
             for name in columns
         ]
-        for one in chain.from_iterable(found):
-            one.check(self.size)
+        named = [leaves[index].named for index in wanted.tolist()]
+        names, cuts = np.frombuffer(b"".join(named), np.uint8), np.cumsum([0, *map(len, named)])
+        if misplaced(view, facts, names, cuts, self.size):
+            for one in chain.from_iterable(found):
+                one.check(self.size)
         return found
 
-    def hold_indexes(self, leaves: Iterable[Chunks]) -> None:
+    def hold_indexes(self, leaves: Sequence[Chunks]) -> None:
         """Have the indexes of some chunks fetched together, where single requests are dear."""
-        places = [place for chunks in leaves for place in chunks.indexes.reshape(-1, 2).tolist()]
-        self._file.hold([(at, size) for at, size in places if size > 0])
+        if leaves:
+            places = np.concatenate([chunks.indexes.reshape(-1, 2) for chunks in leaves])
+            self._file.hold(places[places[:, 1] > 0])
 
     def footer(self, footer: Footer) -> bytes:
         """FileMetaData, as it was when the ranking was opened."""
@@ -269,6 +294,12 @@ class OpenFile:
         if np.any(places + size > found.size):
             raise self._shorter()
         return found, places
+
+    def read_together(self, ranges: Int64Array) -> TogetherRead:
+        """Read many ranges, to be taken one by one; errors as in `read`."""
+        raw, places = self.gather(ranges)
+        order = ranges[:, 0].argsort(kind="stable")
+        return TogetherRead(raw, ranges[order, 0], places[order])
 
     def _outside(self, at: int, size: int) -> InputError:
         return InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")

@@ -7,7 +7,7 @@ codec and page version that Arrow knows is decoded by Arrow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 from streameval.errors import outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.page_index import CHUNK, FIRST, ROWS, SIZE
 from streameval.parquet import numbers, texts
 from streameval.parquet.check_values import all_hold, check_values
 from streameval.parquet.checks import AT, BODY
-from streameval.parquet.chunks import OpenFile, UnfitError
-from streameval.parquet.pages import CHUNK, FIRST, ROWS, SIZE, Pages, Run
+from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
+from streameval.parquet.pages import Pages, Run
 from streameval.parquet.runs import COPIES, check_run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
@@ -31,16 +32,17 @@ from streameval.typing import Int64Array
 _BATCH = 1 << 23
 
 
-def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
+def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, TogetherRead]) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
     Args:
         found: By file; their leaves are written alike (`Leaf.chain`).
         limit: Bytes that may be taken beyond what is returned.
+        together: Pages that were read before, by file.
 
     Returns:
         list of pyarrow.Array: Of wide types (`wide_type`); one after another they are the wanted rows.
-        int: Bytes read.
+        int: Bytes read now.
 
     Raises:
         InputError: A page that fails its checksum, or holds other rows than its place says; a page over the limit.
@@ -50,12 +52,15 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
     for batch in _batches(found, min(_BATCH, limit // COPIES)):
         runs = []
         for pages in batch:
+            if (read := together.get(pages.chunks.footer.file.path)) is not None:
+                runs.append(check_run(pages, *read.gather(pages.ranges), limit))
+                continue
             with OpenFile(pages.chunks.footer) as file:
                 runs.append(check_run(pages, *file.gather(pages.ranges), limit))
             n_bytes += file.bytes_read
-        reader = texts if texts.plain(runs) else numbers if numbers.fit(runs) else None
-        if reader is not None and (found_values := reader.take(runs)) is not None:
-            taken.append(found_values)
+        values = texts.take(runs) if texts.plain(runs) else numbers.take(runs)
+        if values is not None:
+            taken.append(values)
             continue
         table, at, begin = _decode(runs), [], 0
         _check_values(runs, table.column(0))

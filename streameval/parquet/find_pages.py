@@ -16,10 +16,10 @@ from streameval.errors import InputError
 from streameval.kernels import page_header as headers
 from streameval.kernels import page_index
 from streameval.kernels import parquet as kernels
+from streameval.kernels.page_index import FIRST, ROWS
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.pages import Pages
-from streameval.parquet.parts import changes
 from streameval.parquet.statistics import IN_INDEX, StatedOfPages, not_of_pages
 from streameval.typing import Int64Array, UInt8Array
 
@@ -71,14 +71,18 @@ def find_pages(file: OpenFile, leaves: Sequence[Chunks], rows: Sequence[Int64Arr
 
 
 class _Leaves:
-    """Chunks of several leaves, one leaf after another."""
+    """Chunks of several leaves, one leaf after another.
+
+    Attributes:
+        chunks (int64 array, shape (chunks, 3)): First byte of each, the byte after it, its rows.
+        indexed, indexes: See `Chunks`.
+    """
 
     def __init__(self, leaves: Sequence[Chunks]) -> None:
         self.leaves = leaves
         self.groups = len(leaves[0])
-        self.n_rows = np.tile(leaves[0].n_rows, len(leaves))
-        self.begin = np.concatenate([leaf.begin for leaf in leaves])
-        self.end = np.concatenate([leaf.end for leaf in leaves])
+        places = np.array([(leaf.begin, leaf.end, leaf.n_rows) for leaf in leaves])
+        self.chunks = np.ascontiguousarray(places.swapaxes(1, 2)).reshape(-1, 3)
         self.indexed = np.concatenate([leaf.indexed for leaf in leaves])
         self.indexes = np.concatenate([leaf.indexes for leaf in leaves])
 
@@ -111,54 +115,33 @@ def _read_indexes(file: OpenFile, every: _Leaves) -> _PageIndex:
     return _PageIndex(pages[: cuts[-1]], told[: cuts[-1]], cuts, raw)
 
 
+# by number: what `choose_pages` finds wrong
+_WRONG = (
+    "do not begin with row 0",
+    "lie outside the column's bytes",
+    "overlap",
+    "do not follow one another in the rows of the row group",
+)
+
+
 def _choose(every: _Leaves, index: _PageIndex, rows: Sequence[Int64Array]) -> list[Pages]:
     """Choose the pages that hold wanted rows, if the index can be true; of one leaf after another."""
-    offset, size, first = index.pages.T
-    n, of = len(every.leaves), np.repeat(np.arange(len(every.indexed)), np.diff(index.cuts))
-    following = _following(every, index, of)
-    # pages hold rows of no other row group, and none is without rows that precede those of the next
-    base = np.cumsum(every.n_rows) - every.n_rows
-    wanted = np.concatenate(rows)
-    shift = np.repeat(base, np.tile([len(mine) for mine in rows], n))
-    page = (following + base[of]).searchsorted(np.tile(wanted, n) + shift, side="right")
-    begin = changes(page)
-    chosen, end = page[begin], np.concatenate([begin[1:], [page.size]])
-    first, n_rows = first[chosen], (following - first)[chosen]
-    leaf, chunk = np.divmod(of[chosen], every.groups)
-    shift = leaf * wanted.size
-    places = np.stack([offset[chosen], size[chosen], first, n_rows, chunk, begin - shift, end - shift], axis=1)
-    coded = np.stack([every.begin, offset[index.cuts[:-1]] - every.begin], axis=1)
-    coded[coded[:, 1] <= 0] = 0
-    found, told, raw = [], index.told[chosen], index.raw.data
-    for i, (chunks, a, b) in enumerate(zip(every.leaves, *leaf.searchsorted([range(n), range(1, n + 1)]), strict=True)):
-        stated = StatedOfPages(IN_INDEX, first[a:b], n_rows[a:b], raw, told[a:b]) if told[a:b].max() >= 0 else None
-        mine = coded[i * every.groups : (i + 1) * every.groups]
-        found.append(Pages(chunks, places[a:b], wanted, mine, stated))
+    wanted, of_group = np.concatenate(rows), np.cumsum([0, *map(len, rows)])
+    room = min(len(index.pages), len(every.leaves) * wanted.size)
+    places, chosen = np.empty((room, 7), np.int64), np.empty(room, np.int64)
+    coded, ends = np.empty((len(every.chunks), 2), np.int64), np.empty(len(every.chunks), np.int64)
+    wrong, chunk = page_index.choose_pages(
+        index.pages, index.cuts, every.chunks, wanted, of_group, places, chosen, coded, ends
+    )
+    if wrong >= 0:
+        raise InputError(f"{every.chunk(chunk).place}: the pages of its index {_WRONG[wrong]}", _LIES)
+    found, told, raw = [], index.told[chosen[: ends[-1]]], index.raw.data
+    of_leaf = [0, *ends[every.groups - 1 :: every.groups].tolist()]
+    for i, (chunks, a, b) in enumerate(zip(every.leaves, of_leaf, of_leaf[1:], strict=False)):
+        mine, said = places[a:b], told[a:b]
+        stated = StatedOfPages(IN_INDEX, mine[:, FIRST], mine[:, ROWS], raw, said) if said.max() >= 0 else None
+        found.append(Pages(chunks, mine, wanted, coded[i * every.groups : (i + 1) * every.groups], stated))
     return found
-
-
-def _following(every: _Leaves, index: _PageIndex, of: Int64Array) -> Int64Array:
-    """The row after the last of each page; refuses an index that cannot be true."""
-    offset, size, first = index.pages.T
-    empty = np.flatnonzero(index.cuts[1:] == index.cuts[:-1])
-    untrue = [(empty, "do not begin with row 0")]
-    following: Int64Array = np.empty_like(first)
-    after, begin = np.empty_like(first), every.begin[of]
-    if not empty.size:
-        leads = index.cuts[:-1]
-        following[:-1], after[1:] = first[1:], (offset + size)[:-1]
-        following[index.cuts[1:] - 1], after[leads] = every.n_rows, begin[leads]
-        outside = (size <= 0) | (offset < begin) | (size > every.end[of] - offset)
-        untrue += [
-            (np.flatnonzero(first[leads]), "do not begin with row 0"),
-            (of[outside], "lie outside the column's bytes"),
-            (of[offset < after], "overlap"),
-            (of[following < first], "do not follow one another in the rows of the row group"),
-        ]
-    for where, wrong in untrue:
-        for i in where[:1].tolist():
-            raise InputError(f"{every.chunk(i).place}: the pages of its index {wrong}", _LIES)
-    return following
 
 
 def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:

@@ -7,109 +7,96 @@ makes a table of them, which takes longer than decoding. Nulls, other types and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import plain_pages as plain
-from streameval.kernels.codecs import SLACK
-from streameval.kernels.deltas import delta_pages
+from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import worth_compiling
-from streameval.parquet.check_values import all_keep
+from streameval.kernels.page_index import BEGIN, END
 from streameval.parquet.checks import DATA_PAGE
 from streameval.parquet.chunks import UnfitError
-from streameval.parquet.codecs import LZ4
-from streameval.parquet.pages import BEGIN, END, FIRST, Run
+from streameval.parquet.pages import Run
 from streameval.parquet.statistics import NUMBERS, number_type
 from streameval.parquet.wanted_pages import plain_bodies
 from streameval.typing import AnyArray, Int64Array
 
-_DELTA_BINARY_PACKED = 5
 _PAGE = 1e-4  # seconds that Arrow takes longer for a page
-# wanted values, and the smallest and the largest of each page
-_NumbersTaken = tuple[AnyArray, AnyArray, AnyArray]
 
 
-def fit(runs: Sequence[Run]) -> bool:
-    """Whether these are pages of numbers at the top level, of version 1 and encoded alike, and kernels are worth it."""
-    leaf = runs[0].pages.chunks.leaf
-    if len(leaf.path) > 1 or leaf.max_rep or leaf.max_def > 1 or leaf.physical not in NUMBERS:
-        return False
-    kind, stored = _types(runs[0])
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """Numbers as kernels take them.
+
+    Attributes:
+        stored, narrow: Types as they are stored, and of the column.
+        told: See `streameval.kernels.wanted_pages.take_numbers`.
+        least, most: Smallest and largest key of a number of the column.
+    """
+
+    stored: np.dtype[np.generic]
+    narrow: np.dtype[np.generic]
+    told: Int64Array
+    least: int
+    most: int
+
+
+@lru_cache(maxsize=64)
+def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
+    """Numbers of a column; None where kernels do not know them."""
+    stored = number_type(NUMBERS[physical], kind)
     whole = pa.types.is_integer(kind) and kind.bit_width <= 8 * stored.itemsize
-    heads = np.concatenate([run.heads for run in runs])
     if not whole and kind not in (pa.float32(), pa.float64()):
-        return False
-    kinds, encoding = heads[:, headers.PAGE_TYPE], heads[:, headers.ENCODING]
-    known = encoding[0] == plain.PLAIN or (encoding[0] == _DELTA_BINARY_PACKED and kind == pa.int64())
-    alike = np.all(kinds == DATA_PAGE) and np.all(encoding == encoding[0])
-    single = all(len(run.codecs) == 1 for run in runs)
-    return bool(known and alike and single and worth_compiling(_PAGE * len(heads)))
-
-
-def _types(run: Run) -> tuple[pa.DataType, np.dtype[np.generic]]:
-    """Type of the column, and that of numbers as they are stored."""
-    chunks = run.pages.chunks
-    kind = chunks.footer.schema.field(chunks.leaf.path[0]).type
-    return kind, number_type(NUMBERS[chunks.leaf.physical], kind)
+        return None
+    told, bits = np.zeros(plain.N_TOLD + 2, np.int64), 8 * stored.itemsize
+    told[plain.OPTIONAL], told[plain.WIDTH] = max_def, stored.itemsize
+    told[kernels.FLIP] = -(1 << bits - 1) if stored.kind == "u" else 0
+    told[kernels.NEGATIVE] = (1 << bits - 1) - 1 if stored.kind == "f" else 0
+    narrow = np.dtype(kind.to_pandas_dtype())
+    ends = (-np.inf, np.inf) if stored.kind == "f" else (np.iinfo(narrow).min, np.iinfo(narrow).max)
+    least, most = np.array(ends, stored).view(f"i{stored.itemsize}").tolist()
+    if stored.kind == "f":
+        least ^= int(told[kernels.NEGATIVE])
+    flip = int(told[kernels.FLIP])
+    return _Numbers(stored, narrow, told, least ^ flip, most ^ flip)
 
 
 def take(runs: Sequence[Run]) -> pa.Array | None:
-    """Take wanted numbers; None where some are null, pages damaged, or statements broken."""
-    kind, stored = _types(runs[0])
-    counted = np.concatenate([run.heads[:, headers.PAGE_VALUES] for run in runs])
-    read = _plain if runs[0].heads[0, headers.ENCODING] == plain.PLAIN else _packed
+    """Take wanted numbers of one leaf.
+
+    Returns:
+        pyarrow.Array or None: Of the column's type. None where kernels are not worth it, some pages hold anything but
+            numbers at the top level as kernels know them, are damaged, or break what is stated of them.
+    """
+    leaf = runs[0].pages.chunks.leaf
+    kind, encoding = runs[0].heads[0, [headers.PAGE_TYPE, headers.ENCODING]].tolist()
+    if len(leaf.path) > 1 or leaf.max_rep or leaf.max_def > 1 or leaf.physical not in NUMBERS or kind != DATA_PAGE:
+        return None
+    numbers = _numbers(leaf.physical, runs[0].pages.chunks.footer.schema.field(leaf.path[0]).type, leaf.max_def)
+    known = numbers is not None and encoding in (plain.PLAIN, kernels.DELTA_BINARY_PACKED)
+    if numbers is None or not known or not worth_compiling(_PAGE * sum(len(run.heads) for run in runs)):
+        return None
     try:
-        found = read(runs, stored) if counted.min() > 0 else None
+        found = [_of_run(run, numbers) for run in runs]
     except (pa.ArrowException, OSError, UnfitError):
         return None
-    if found is None:
-        return None
-    values, low, high = found
-    narrow = np.dtype(kind.to_pandas_dtype())
-    if narrow.kind in "iu" and not np.iinfo(narrow).min <= low.min() <= high.max() <= np.iinfo(narrow).max:
-        return None
-    told = [(len(run.heads), run.stated) for run in runs]
-    return pa.array(values.astype(narrow)) if all_keep(low, high, told) else None
+    return pa.array(np.concatenate(found).view(numbers.stored).astype(numbers.narrow, copy=False))
 
 
-def _plain(runs: Sequence[Run], stored: np.dtype[np.generic]) -> _NumbersTaken | None:
-    counted = np.concatenate([run.heads[:, headers.PAGE_VALUES] for run in runs])
-    values, done, at = np.empty(int(counted.sum()), stored), 0, []
-    told, room = _told(runs, stored.itemsize)
-    for run in runs:
-        raw, heads = plain_bodies(run)
-        at.append(run.pages.positions + done)
-        told[plain.IS_LZ4] = LZ4 in run.codecs
-        done = int(plain.chunk_numbers(raw, heads, told, room, done, values.view(np.uint8)))
-        if done < 0:
-            return None
-    begin = np.cumsum(counted) - counted
-    return values[np.concatenate(at)], np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
-
-
-def _packed(runs: Sequence[Run], stored: np.dtype[np.generic]) -> _NumbersTaken | None:
-    values, ends = list[AnyArray](), list[Int64Array]()
-    told, room = _told(runs, stored.itemsize)
-    for run in runs:
-        raw, heads = plain_bodies(run)
-        told[plain.IS_LZ4] = LZ4 in run.codecs
-        places, wanted = run.pages.places, run.pages.wanted
-        begin, end = int(places[0, BEGIN]), int(places[-1, END])
-        spans = np.stack([places[:, FIRST], places[:, BEGIN] - begin, places[:, END] - begin], axis=1)
-        found = wanted[begin:end].copy()
-        if delta_pages(raw, heads, told, room, spans, found) < 0:
-            return None
-        values.append(found)
-        ends.append(spans[:, :2])
-    low, high = np.concatenate(ends).T
-    return np.concatenate(values), low, high
-
-
-def _told(runs: Sequence[Run], width: int) -> tuple[Int64Array, AnyArray]:
-    """What kernels are told of the pages, but for their codec, and room for the largest of them."""
-    told = np.zeros(plain.N_TOLD, np.int64)
-    told[plain.OPTIONAL], told[plain.WIDTH] = runs[0].pages.chunks.leaf.max_def, width
-    largest = max(int(run.heads[:, headers.PAGE_UNCOMPRESSED].max()) for run in runs)
-    return told, np.empty(largest + SLACK, np.uint8)
+def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
+    """Bits of wanted numbers; an `UnfitError` where a page is unusual or amiss."""
+    places, told = run.pages.places, numbers.told.copy()
+    ends = np.empty((len(places), 2), np.int64)
+    ends[:] = numbers.least, numbers.most
+    for stated in run.stated_elsewhere:
+        kernels.narrow_ends(np.frombuffer(stated.raw, np.uint8), told, stated.told, ends)
+    wanted = run.pages.wanted[places[0, BEGIN] : places[-1, END]]
+    found = np.empty(wanted.size, np.int64)
+    raw, heads, codecs = plain_bodies(run)
+    if kernels.take_numbers(raw, heads, places, codecs, told, ends, wanted, found) >= 0:
+        raise UnfitError("they are not known to be sound numbers")
+    return found.astype(f"i{numbers.stored.itemsize}", copy=False)

@@ -8,14 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from streameval.kernels import page_header as headers
-from streameval.kernels import parquet as kernels
+from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.parquet.chunks import Chunks
 from streameval.parquet.parts import changes
 from streameval.parquet.statistics import StatedOfPages, of_headers
 from streameval.typing import Int64Array, UInt8Array
-
-# columns of `Pages.places`
-OFFSET, SIZE, FIRST, ROWS, CHUNK, BEGIN, END = range(7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +88,17 @@ class Run:
     dictionaries: Int64Array
 
     @property
-    def codecs(self) -> set[int]:
-        """Parquet's numbers of the codecs of the pages."""
-        return set(self.pages.chunks.facts[self.pages.used, kernels.CODEC].tolist())
-
-    @cached_property
     def stated(self) -> tuple[StatedOfPages, ...]:
         """What is stated of the values of each page: of its chunk, in the column index, in its header."""
-        chunks, places = self.pages.chunks, self.pages.places
-        if chunks.footer.verify == "off":
+        if self.pages.chunks.footer.verify == "off":
             return ()
-        whole = chunks.stated.chosen(places[:, CHUNK])
-        index = () if self.pages.stated is None else (self.pages.stated,)
-        at = self.heads[:, headers.N_HEADER]
-        return (whole, *index, *of_headers(self.body.data, at, (places[:, FIRST], places[:, ROWS]), self.heads))
+        at, rows = self.heads[:, headers.N_HEADER], (self.pages.places[:, FIRST], self.pages.places[:, ROWS])
+        return (*self.stated_elsewhere, *of_headers(self.body.data, at, rows, self.heads))
+
+    @property
+    def stated_elsewhere(self) -> tuple[StatedOfPages, ...]:
+        """The same without what headers say."""
+        if self.pages.chunks.footer.verify == "off":
+            return ()
+        whole = self.pages.chunks.stated.chosen(self.pages.places[:, CHUNK])
+        return (whole,) if self.pages.stated is None else (whole, self.pages.stated)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.parquet.chunks import Chunks, OpenFile, UnfitError
+from streameval.kernels.page_index import CHUNK, ROWS
+from streameval.parquet.chunks import Chunks, OpenFile, TogetherRead, UnfitError
 from streameval.parquet.decode_pages import read_pages
 from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
 from streameval.parquet.nested import assemble
-from streameval.parquet.pages import CHUNK, ROWS, Pages
+from streameval.parquet.pages import Pages
 from streameval.parquet.schema import wide_type
 from streameval.parquet.whole_row_groups import read_whole
 from streameval.typing import Int64Array
@@ -80,7 +81,7 @@ def locate(
 
 
 def read_column(
-    located: Sequence[LocatedColumn], limit: int, counts: ReadCounts
+    located: Sequence[LocatedColumn], limit: int, counts: ReadCounts, together: Mapping[str, TogetherRead]
 ) -> tuple[list[pa.Array], list[LocatedColumn]]:
     """Decode the wanted rows of one column.
 
@@ -88,6 +89,7 @@ def read_column(
         located: By file.
         limit: Bytes that may be taken beyond what is returned.
         counts: Added to.
+        together: Pages that were read before, by file.
 
     Returns:
         list of pyarrow.Array: Of the column's wide type; one after another they are the wanted rows.
@@ -101,7 +103,7 @@ def read_column(
         files = list(group)
         try:
             if alike:
-                values += _by_pages(files, limit, counts)
+                values += _by_pages(files, limit, counts, together)
             else:
                 for file in files:
                     values += _by_row_groups(file, limit, counts)
@@ -111,7 +113,7 @@ def read_column(
             if len(files) == 1:
                 files = [replace(files[0], pages=(), why=str(error))]
             for file in files:
-                more, way = read_column([file], limit, counts)
+                more, way = read_column([file], limit, counts, together)
                 values += more
                 ways += way
     return values, ways
@@ -125,11 +127,13 @@ def _written(located: LocatedColumn) -> tuple[str, ...]:
     return (kind, *(pages.chunks.leaf.chain.hex() for pages in located.pages))
 
 
-def _by_pages(files: Sequence[LocatedColumn], limit: int, counts: ReadCounts) -> list[pa.Array]:
+def _by_pages(
+    files: Sequence[LocatedColumn], limit: int, counts: ReadCounts, together: Mapping[str, TogetherRead]
+) -> list[pa.Array]:
     kind = wide_type(files[0].footer.schema.field(files[0].column).type)
     leaves = []
     for found in zip(*(file.pages for file in files), strict=True):
-        arrays, n_bytes = read_pages(found, limit)
+        arrays, n_bytes = read_pages(found, limit, together)
         leaves.append(arrays)
         counts.n_bytes += n_bytes
         for pages in found:

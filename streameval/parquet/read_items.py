@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -12,12 +13,16 @@ import pyarrow as pa
 from streameval.kernels.jit import interpreted
 from streameval.parquet.account import Fallback
 from streameval.parquet.check_values import check_text
-from streameval.parquet.chunks import OpenFile
+from streameval.parquet.chunks import OpenFile, TogetherRead
 from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
+from streameval.parquet.runs import COPIES
 from streameval.parquet.schema import wide_type
 from streameval.typing import Int64Array
+
+# bytes of a job that are read at once: a pass and, from a store, some requests for all columns instead of for each
+_TOGETHER = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class ReadJob:
     located: tuple[tuple[LocatedColumn, ...], ...]
     bytes_read: int
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of the pages."""
         return sum(int(ranges[:, 1].sum()) for _, found in self._ranges for ranges in found)
@@ -48,7 +53,17 @@ class ReadJob:
                 with OpenFile(footer) as file:
                     file.advise(np.concatenate(found))
 
-    @property
+    def read_together(self, most: int) -> tuple[dict[str, TogetherRead], int]:
+        """Read the pages of all columns, file by file, if they are `most` bytes at most; and how many were read."""
+        read, n_bytes = dict[str, TogetherRead](), 0
+        for footer, found in self._ranges if self.size <= most else ():
+            if found:
+                with OpenFile(footer) as file:
+                    read[file.path] = file.read_together(np.concatenate(found))
+                n_bytes += file.bytes_read
+        return read, n_bytes
+
+    @cached_property
     def _ranges(self) -> list[tuple[Footer, list[Int64Array]]]:
         """What has to be read, by file."""
         by_file = zip(*self.located, strict=True)
@@ -92,7 +107,7 @@ def _find(parts: Sequence[Part], columns: Sequence[str], names: Sequence[str]) -
         mine = list(group)
         with OpenFile(footer) as file:
             chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
-            file.hold_indexes(leaf for column in chunks for leaf in column)
+            file.hold_indexes([leaf for column in chunks for leaf in column])
             rows = [part.rows for part in mine]
             by_file.append(locate(names, file, chunks, rows))
         n_bytes += file.bytes_read
@@ -108,12 +123,13 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
     Raises:
         InputError: Damaged data or a page over the limit, with file and place.
     """
-    counts = ReadCounts(job.bytes_read, 0, {})
+    together, n_bytes = job.read_together(min(_TOGETHER, limit // COPIES))
+    counts = ReadCounts(job.bytes_read + n_bytes, 0, {})
     ways: list[LocatedColumn] = []
     made: dict[str, pa.ChunkedArray] = {}
     for located in job.located:
         name = located[0].column
-        values, way = read_column(located, limit, counts)
+        values, way = read_column(located, limit, counts, together)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
         check_text(made[name], name, ((part.place, int(row)) for part in job.parts for row in part.rows))
         ways += way

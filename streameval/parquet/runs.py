@@ -11,11 +11,13 @@ from streameval.errors import InputError, outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
+from streameval.kernels.page_index import CHUNK
+from streameval.kernels.wanted_pages import sound_pages
 from streameval.parquet.checks import AT, BODY, DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.layout import CORRUPT
-from streameval.parquet.pages import CHUNK, ROWS, Pages, Run
+from streameval.parquet.pages import Pages, Run
 from streameval.typing import Int64Array, UInt8Array
 
 # memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
@@ -50,22 +52,10 @@ def _all_at_once(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> I
         return None
     heads = np.empty((len(at), headers.N_HEADER + 2), np.int64)
     with interpreted(_HEADER * len(at)):
-        count = headers.separate_headers(raw, np.stack([at, pages.ranges[:, 1]], axis=1), heads)
-    if count != len(at):
+        sums = int(sound_pages(raw, at, pages.ranges, pages.places, limit // COPIES, heads))
+    if sums < 0:
         return None
-    n_coded = len(at) - len(pages.places)
-    data = heads[n_coded:]
-    kinds, values = data[:, headers.PAGE_TYPE], data[:, headers.PAGE_VALUES]
-    second = kinds == DATA_PAGE_V2
-    as_said = (
-        np.all(heads[:n_coded, headers.PAGE_TYPE] == DICTIONARY_PAGE)
-        and np.all((kinds == DATA_PAGE) | second)
-        and np.array_equal(values, pages.places[:, ROWS])
-        and np.array_equal(values[second], data[second, headers.PAGE_ROWS])
-    )
-    if not as_said or int(heads[:, headers.PAGE_UNCOMPRESSED].max()) * COPIES > limit:
-        return None
-    if pages.chunks.footer.verify == "on":
+    if sums and pages.chunks.footer.verify == "on":
         body = raw.data
         summed = heads[heads[:, headers.CRC] != kernels.ABSENT]
         for begin, size, crc in summed[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
+from streameval.kernels.page_index import CHUNK, ROWS
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import UnfitError
-from streameval.parquet.pages import CHUNK, ROWS, Run
+from streameval.parquet.pages import Run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.wanted_pages import wanted_pages
 from streameval.typing import Int64Array

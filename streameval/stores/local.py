@@ -56,7 +56,7 @@ class LocalFile:
         for at, size in blocks(ranges, _GAP)[0].tolist():
             system.read_ahead(self._handle, at, size)
 
-    def hold(self, ranges: Sequence[Range]) -> None:
+    def hold(self, ranges: Int64Array) -> None:
         """Nothing: a small read costs little here."""
 
     def stream(self, at: int, end: int) -> None:

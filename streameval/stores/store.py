@@ -42,7 +42,7 @@ class File(Protocol):
     def advise(self, ranges: Int64Array) -> None:
         """Announce ranges that will be read soon, by whoever opens the file."""
 
-    def hold(self, ranges: Sequence[Range]) -> None:
+    def hold(self, ranges: Int64Array) -> None:
         """Announce small pieces that will be read before the file is closed: worth one request."""
 
     def stream(self, at: int, end: int) -> None:

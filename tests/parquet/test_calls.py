@@ -76,7 +76,8 @@ def test_calls_to_fetch_items_grow_with_jobs_not_with_pages_or_row_groups(tmp_pa
     taken = opened.fetch(wanted, table.column_names)
     assert (taken.pages_read, taken.table.num_rows) == (3 * wanted.size, wanted.size)
     counted = calls(lambda: opened.fetch(wanted, table.column_names))
-    assert counted.total() < 2700, counted.most_common()  # 1,200 pages in 4 or 40 row groups
+    most = 1800 if compiled else 2300  # of 1,200 pages in 4 or 40 row groups
+    assert counted.total() < most, counted.most_common()
 
 
 def test_calls_to_find_pages_do_not_grow_with_columns(tmp_path):

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet
-from streameval.kernels.page_header import count_rows, page_header, separate_headers
+from streameval.kernels.page_header import count_rows, page_header
 from streameval.kernels.page_index import column_index, offset_index, page_indexes
 from streameval.kernels.parquet import ABSENT, chunk_facts, find_fields
 from streameval.kernels.texts import copy_texts, extremes, find_texts
+from streameval.kernels.wanted_pages import sound_pages
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
@@ -230,7 +231,8 @@ def test_any_bytes_are_survived(raw):
     spans, room = np.array([[0, raw.size, 0, raw.size]]), raw.size // 4 + 1
     index, said = np.empty((room, 3), np.int64), np.empty((room, parquet.N_STATED), np.int64)
     assert page_indexes(raw, spans, index, said, np.zeros(2, np.int64)) in (-1, 0, 1)
-    assert separate_headers(raw, spans[:, :2], np.empty((1, headers.N_HEADER + 2), np.int64)) in (0, 1)
+    heads, places = np.empty((1, headers.N_HEADER + 2), np.int64), np.zeros((1, 7), np.int64)
+    assert sound_pages(raw, np.zeros(1, np.int64), spans[:, :2], places, 2**40, heads) in (-1, 0, 1)
     place = np.zeros(1, np.int64)
     assert find_texts(raw, 1, np.array([9]), place, place.copy()) <= raw.size
 

@@ -1,0 +1,198 @@
+"""Pages that hold wanted rows: checked by their headers, and numbers taken out of them, many pages at a time.
+
+What is unusual or amiss is left to others, who say what it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kernels import page_header as headers
+from streameval.kernels import parquet as kernels
+from streameval.kernels.codecs import SLACK
+from streameval.kernels.deltas import take_deltas
+from streameval.kernels.jit import kernel
+from streameval.kernels.page_header import page_header
+from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
+from streameval.kernels.plain_pages import IS_LZ4, N_TOLD, PLAIN, WIDTH, page_body, values_at
+from streameval.kernels.thrift import Bytes
+from streameval.typing import AnyArray, Int64Array
+
+# what `take_numbers` is told of a column besides `OPTIONAL` and `WIDTH`
+FLIP, NEGATIVE = N_TOLD, N_TOLD + 1
+# Parquet's numbers of codecs, and of an encoding
+UNCOMPRESSED, LZ4 = 0, 7
+DELTA_BINARY_PACKED = 5
+_DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+@kernel
+def sound_pages(
+    raw: Bytes, begins: Int64Array, ranges: Int64Array, places: Int64Array, most: int, out: Int64Array
+) -> int:
+    """Read the headers of dictionary pages, then data pages of values that do not repeat, that lie anywhere.
+
+    Args:
+        raw (uint8 array): Where they lie.
+        begins (int64 array, shape (pages,)): Where in `raw` each begins.
+        ranges (int64 array, shape (pages, 2)): Offset in the file, and bytes, of each.
+        places (int64 array, shape (data pages, 7)): See `streameval.kernels.page_index.OFFSET`.
+        most: Bytes that one may take decompressed.
+        out (int64 array, shape (pages, N_HEADER + 2)): See `streameval.kernels.page_header.page_headers`.
+
+    Returns:
+        int: How many have a checksum; -1 where one does not take just its bytes, holds other rows, is of another kind
+            or takes too much.
+    """
+    n_coded, sums = ranges.shape[0] - places.shape[0], 0
+    for page in range(ranges.shape[0]):
+        begin, size, head = begins[page], ranges[page, 1], out[page]
+        length = page_header(raw[begin : begin + size], head[: headers.N_HEADER])
+        if length < 0 or length + head[headers.PAGE_COMPRESSED] != size or head[headers.PAGE_UNCOMPRESSED] > most:
+            return -1
+        head[headers.N_HEADER], head[headers.N_HEADER + 1] = begin, begin + length
+        kind, values = head[headers.PAGE_TYPE], head[headers.PAGE_VALUES]
+        if page < n_coded:
+            if kind != _DICTIONARY_PAGE:
+                return -1
+        elif (
+            values != places[page - n_coded, ROWS]
+            or (kind != _DATA_PAGE and kind != _DATA_PAGE_V2)
+            or (kind == _DATA_PAGE_V2 and head[headers.PAGE_ROWS] != values)
+        ):
+            return -1
+        sums += head[headers.CRC] != kernels.ABSENT
+    return sums
+
+
+@kernel
+def _bits(raw: Bytes, at: int, width: int) -> int:
+    """A number of four or eight bytes as a signed one."""
+    word = np.uint64(0)
+    for byte in range(width):
+        word |= np.uint64(raw[at + byte]) << np.uint64(8 * byte)
+    return int(np.int64(word)) if width == 8 else int(np.int64(word << np.uint64(32)) >> 32)
+
+
+@kernel
+def narrow_ends(raw: Bytes, told: Int64Array, stated: Int64Array, ends: Int64Array) -> None:
+    """Narrow the keys that the values of each page may have by what is stated of them.
+
+    None remain where numbers that are all there cannot be held against it: it counts nulls, or is of other bytes.
+
+    Args:
+        raw (uint8 array): What `stated` points into.
+        told: See `take_numbers`.
+        stated (int64 array, shape (pages, N_STATED)): Columns of `streameval.kernels.parquet.statistics`.
+        ends (int64 array, shape (pages, 2)): Smallest and largest key of each.
+    """
+    width, shift = told[WIDTH], 8 * told[WIDTH] - 1
+    for page in range(stated.shape[0]):
+        usual = stated[page, kernels.STATED_NULLS] <= 0
+        for end in range(2):
+            at, size = stated[page, kernels.LOW_AT + 2 * end], stated[page, kernels.LOW_SIZE + 2 * end]
+            if at < 0:
+                continue
+            if size != width or at + size > raw.size:
+                usual = False
+                continue
+            bits = _bits(raw, at, width)
+            key = bits ^ told[FLIP] ^ (bits >> shift & told[NEGATIVE])
+            ends[page, end] = min(ends[page, 1], key) if end else max(ends[page, 0], key)
+        if not usual:
+            ends[page, 0], ends[page, 1] = 1, 0
+
+
+@kernel
+def _header_holds(raw: Bytes, head: Int64Array, told: Int64Array, low: int, high: int) -> bool:
+    """Whether keys keep to what their page's header states, which points from where the page begins."""
+    if max(head[headers.PAGE_NULLS], head[headers.STATED + kernels.STATED_NULLS]) > 0:
+        return False
+    if max(head[headers.STATED + kernels.LOW_AT], head[headers.STATED + kernels.HIGH_AT]) < 0:
+        return True
+    ends = np.array([[_LEAST, _MOST]])
+    narrow_ends(raw[head[headers.N_HEADER] :], told, head[headers.STATED : headers.N_HEADER].reshape(1, -1), ends)
+    return bool(ends[0, 0] <= low and high <= ends[0, 1])
+
+
+@kernel
+def _plain(values: AnyArray, told: Int64Array, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
+    """Take some of the numbers of a page, as signed ones; the smallest and the largest key of all."""
+    for i in range(wanted.size):
+        found[i] = values[wanted[i] - first]
+    kind = values.dtype.type
+    flip, negative, shift = kind(told[FLIP]), kind(told[NEGATIVE]), kind(8 * told[WIDTH] - 1)
+    low, high = values[0] ^ flip ^ (values[0] >> shift & negative), values[0] ^ flip ^ (values[0] >> shift & negative)
+    for i in range(values.size):  # of nothing but whole numbers, so that several are taken at once
+        key = values[i] ^ flip ^ (values[i] >> shift & negative)
+        low, high = min(low, key), max(high, key)
+    return low, high
+
+
+@kernel
+def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
+    """The same of packed differences; the smallest is larger than the largest where they are damaged."""
+    mine, ends = np.empty(wanted.size, np.int64), np.empty(2, np.int64)
+    for i in range(wanted.size):
+        mine[i] = wanted[i] - first
+    if take_deltas(body, at, rows, mine, found, ends) < 0:
+        return 1, 0
+    return ends[0], ends[1]
+
+
+@kernel
+def take_numbers(
+    raw: Bytes, heads: Int64Array, places: Int64Array, codecs: Int64Array, told: Int64Array, ends: Int64Array,
+    wanted: Int64Array, found: Int64Array
+) -> int:  # fmt: skip
+    """Take wanted numbers out of data pages of version 1, plain or packed differences of 64 bits, none of them null.
+
+    A number's key is a signed number of the same order: its bits, with `FLIP` and, where it is negative, `NEGATIVE`
+    turned over.
+
+    Args:
+        raw (uint8 array): Where the pages lie.
+        heads (int64 array, shape (pages, N_HEADER + 2)): See `streameval.kernels.page_header.page_headers`.
+        places (int64 array, shape (pages, 7)): See `streameval.kernels.page_index.OFFSET`.
+        codecs (int64 array, shape (chunks,)): Parquet's number of each.
+        told (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
+            what makes keys of them.
+        ends (int64 array, shape (pages, 2)): Smallest and largest key that the values of each page may have.
+        wanted (int64 array): Wanted rows of these pages, counted within their row groups.
+        found (int64 array, shape (wanted,)): Receives their bits.
+
+    Returns:
+        int: -1; or the first page that holds anything else, is damaged or breaks what is stated of it.
+    """
+    largest, width = 0, told[WIDTH]
+    for page in range(heads.shape[0]):
+        largest = max(largest, heads[page, headers.PAGE_UNCOMPRESSED])
+    room, aligned = np.empty(largest + SLACK, np.uint8), np.empty(0, np.uint8)
+    for page in range(heads.shape[0]):
+        head, place, rows = heads[page], places[page], heads[page, headers.PAGE_VALUES]
+        codec, encoding = codecs[place[CHUNK]], head[headers.ENCODING]
+        told[IS_LZ4] = codec == LZ4
+        if head[headers.PAGE_TYPE] != _DATA_PAGE or rows <= 0 or (codec != LZ4 and codec != UNCOMPRESSED):
+            return page
+        begin, end = place[BEGIN] - places[0, BEGIN], place[END] - places[0, BEGIN]
+        body = page_body(raw, head, told, room)
+        at = values_at(body, head, told)
+        low, high, beyond = 1, 0, at + rows * width
+        if at >= 0 and encoding == PLAIN and beyond <= body.size:
+            values = body[at:beyond]
+            if values.ctypes.data % width:
+                if aligned.size < values.size:
+                    aligned = np.empty(values.size, np.uint8)
+                for i in range(values.size):
+                    aligned[i] = values[i]
+                values = aligned[: values.size]
+            if width == 4:
+                low, high = _plain(values.view(np.int32), told, place[FIRST], wanted[begin:end], found[begin:end])
+            else:
+                low, high = _plain(values.view(np.int64), told, place[FIRST], wanted[begin:end], found[begin:end])
+        elif at >= 0 and encoding == DELTA_BINARY_PACKED and width == 8 and not told[FLIP] and not told[NEGATIVE]:
+            low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], found[begin:end])
+        if low > high or low < ends[page, 0] or high > ends[page, 1] or not _header_holds(raw, head, told, low, high):
+            return page
+    return -1
