@@ -45,7 +45,8 @@ def fit(runs: Sequence[Run]) -> bool:
     known = encoding[0] == plain.PLAIN or (encoding[0] == _DELTA_BINARY_PACKED and kind == pa.int64())
     alike = np.all(kinds == DATA_PAGE) and np.all(encoding == encoding[0])
     single = all(len(run.codecs) == 1 for run in runs)
-    return bool(known and alike and single and worth_compiling(_PAGE * len(heads)))
+    kernel = plain.chunk_numbers if encoding[0] == plain.PLAIN else delta_pages
+    return bool(known and alike and single and worth_compiling(_PAGE * len(heads), kernel))
 
 
 def _types(run: Run) -> tuple[pa.DataType, np.dtype[np.generic]]:
