@@ -20,7 +20,6 @@ from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import Int64Array, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
-_ROWS_A_STEP = 4  # see `interpreted`
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
 # and the highest precision after them
 LookUp = Callable[[tuple[int, int], int, float], tuple[int, int]]
@@ -71,7 +70,7 @@ class KeptBits:
 def _best_of_labels(
     labels: UInt64Array, rows: tuple[int, int], before: tuple[int, int], late: int, best: float
 ) -> tuple[int, int]:
-    with interpreted((rows[1] - rows[0]) // _ROWS_A_STEP, best_of_labels):
+    with interpreted(rows[1] - rows[0], best_of_labels):
         return best_of_labels(labels, rows, before, best, np.empty((2, WORD // 2)))
 
 
