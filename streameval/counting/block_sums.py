@@ -25,7 +25,7 @@ from streameval.kernels.jit import interpreted
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 Bits = tuple[UInt64Array, UInt64Array | None]
-_STRETCH_STEPS = 60
+_STRETCH_STEPS = 80  # see `interpreted`; those of a whole block are too many
 
 
 @dataclass
