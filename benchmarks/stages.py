@@ -34,10 +34,16 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     ),
     "decompress and decode labels": (("chunk_bits",), ()),
     "decompress and decode scores": (("chunk_numbers",), ()),
-    "order keys, ties": (("float32_words", "float32_keys", "repeats", "group_rows", "copy_bits"), ()),
+    "order keys, ties": (
+        ("float32_words", "float32_keys", "group_rows"),
+        (("counting.bit_rows", "repeats"), ("counting.bit_rows", "copy_bits")),
+    ),
     "part": (("part_piles", "part_words", "even_bins", "segment_bins", "open_rows", "append_rows", "keep_open"), ()),
     "count, sort": (("count_piles", "sort_words", "unpack_words", "count_bins"), ()),
-    "sum": (("add_labels", "add_far_labels", "add_groups", "counts_at", "count_bits"), ()),
+    "sum": (
+        ("add_far_labels", "add_groups", "hull_of_labels"),
+        (("kernels.exact", "add_labels"), ("counting.block_sums", "founds_of"), ("counting.block_sums", "counts_at")),
+    ),
     "interpolated precision": (("best_of_labels", "best_of_groups"), ()),
     "metrics": ((), (("verbs.exact", "evaluation_of"), ("verbs.exact", "curve_of"))),
 }  # fmt: skip

@@ -13,9 +13,7 @@ from streameval.errors import InputError
 from streameval.kernels.bits import copy_bits, repeats
 from streameval.order.scores import ScoreOrder
 from streameval.rows.units import Unit
-from streameval.typing import AnyArray, Int64Array, UInt64Array
-
-_FEW = 1 << 16
+from streameval.typing import Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,12 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - bits.before - 1, [0, unit.rows - 1]])
     values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
-    if values is not None and _repeats(values, not rows.order.ascending, tied) == unit.rows:
+    if values is not None and repeats(values, int(not rows.order.ascending), tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
     else:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
-        if (wrong := _repeats(every, False, tied)) < unit.rows:
+        if (wrong := repeats(every, 0, tied)) < unit.rows:
             raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
     return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
@@ -106,18 +104,6 @@ def joined(pieces: list[BitRows]) -> BitRows:
         at += piece.size
     ranks, keys = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("ranks", "keys"))
     return BitRows(whole.before, size, bits[0], None if whole.repeats is None else bits[1], 0, ranks, keys)
-
-
-def _repeats(values: AnyArray, falling: bool, tied: UInt64Array) -> int:
-    if values.size >= _FEW:
-        return int(repeats(values, int(falling), tied))
-    later, earlier = values[1:], values[:-1]  # nothing is compiled for a short list
-    sound = later <= earlier if falling else later >= earlier
-    if not sound.all() or (values.size and values[0] != values[0]):
-        return int(np.argmin(sound)) + 1 if sound.size else 0
-    flags = np.packbits(np.concatenate([[False], later == earlier]), bitorder="little")
-    tied.view(np.uint8)[: flags.size] = flags
-    return int(values.size)
 
 
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:

@@ -20,9 +20,12 @@ from streameval.kernels import exact
 from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
+from streameval.kernels.hull import founds_of, hull_of_labels
+from streameval.kernels.jit import interpreted
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 Bits = tuple[UInt64Array, UInt64Array | None]
+_STRETCH_STEPS = 80  # see `interpreted`; those of a whole block are too many
 
 
 @dataclass
@@ -98,14 +101,15 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
 def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> BlockSums:
     whole, real, corner = _room()
     if before < exact.FAR_RANKS:
-        exact.add_labels(words, size, before, whole, real, corner)
+        exact.add_labels(words, size, before, whole, real)
     else:
-        exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real, corner)
+        exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real)
+    founds = founds_of(words, size)
+    with interpreted(_STRETCH_STEPS * founds.size, hull_of_labels):
+        whole[exact.EARLY] = hull_of_labels(words, size, founds, corner[2], corner[0])
     local = _inside(cutoffs, before, size)
-    positives_at = np.empty((2, local.size), np.int64)
-    counts_at(words, local - 1, positives_at[0])
-    counts_at(words, local, positives_at[1])
-    cut = np.stack([local - 1, positives_at[0], np.ones_like(local), positives_at[1] - positives_at[0]], axis=1)
+    up_to, found = counts_at(words, np.stack([local - 1, local]))
+    cut = np.stack([local - 1, up_to, np.ones_like(local), found - up_to], axis=1)
     return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
 
 
@@ -214,8 +218,7 @@ def own_groups(size: int) -> tuple[Int64Array, Int64Array]:
 
 
 def _room() -> tuple[Int64Array, FloatArray, Int64Array]:
-    corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-    return np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), corner
+    return np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), exact.corners()
 
 
 def _hulls(whole: Int64Array, corner: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -15,6 +15,7 @@ from streameval.counting.block_sums import BlockSums, before_each, own_groups
 from streameval.kernels import exact
 from streameval.kernels.bits import WORD, count_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
+from streameval.kernels.jit import interpreted
 from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import Int64Array, UInt64Array
 
@@ -54,8 +55,7 @@ class KeptBits:
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
             return partial(best_of_groups, *_grouped(labels, repeats, rows))
-        room = np.empty((2, WORD // 2))
-        return lambda before, late, best: best_of_labels(labels, rows, before, best, room)
+        return partial(_best_of_labels, labels, rows)
 
     def _read(self, first: int, last: int) -> tuple[UInt64Array, UInt64Array | None, tuple[int, int]]:
         """Labels; repeats, None where nothing ties; and which of the bits are the rows."""
@@ -65,6 +65,13 @@ class KeptBits:
         bits.view(np.uint8).ravel()[:] = np.frombuffer(self._spill.read(number, 0, size), np.uint8)
         begin, end = first - self._ends[block], last - self._ends[block]
         return bits[0], bits[1] if sets > 1 and count_bits(bits[1], begin, end) else None, (begin, end)
+
+
+def _best_of_labels(
+    labels: UInt64Array, rows: tuple[int, int], before: tuple[int, int], late: int, best: float
+) -> tuple[int, int]:
+    with interpreted(rows[1] - rows[0], best_of_labels):
+        return best_of_labels(labels, rows, before, best, np.empty((2, WORD // 2)))
 
 
 def _grouped(labels: UInt64Array, repeats: UInt64Array, rows: tuple[int, int]) -> tuple[Int64Array, Int64Array]:

@@ -130,14 +130,10 @@ class Places:
         starts -= before
         founds -= earlier
         sums = np.zeros(exact.REALS)
-        if starts[-1] == starts.size - 1:  # nothing ties: `add_groups`, as numpy has it, for nothing is compiled then
-            ranks = np.flatnonzero(np.diff(founds)) + 1
-            share = 1.0 / (before + ranks)
-            for at, terms in enumerate((np.arange(1, ranks.size + 1) * share, share)):
-                sums[exact.COMMON + at] = np.cumsum(terms)[-1] if terms.size else 0.0
+        if starts[-1] == starts.size - 1:  # nothing ties
+            sums[:2] = exact.rank_sums(np.flatnonzero(np.diff(founds)) + 1, before)
         else:
-            corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-            exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
+            exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, exact.corners())
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)

@@ -39,7 +39,7 @@ def kernel_named(name: str) -> Kernel[..., object]:
 
 def folder() -> str | None:
     """Where compiled kernels are kept; None where no folder can be written to."""
-    from streameval.kernels.bits import count_bits
     from streameval.kernels.compile import cache_folder
+    from streameval.kernels.harmonic import precision_sum
 
-    return cache_folder(count_bits.py_func)
+    return cache_folder(precision_sum.py_func)

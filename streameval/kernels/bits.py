@@ -12,8 +12,7 @@ WORD = 64
 _ONE, _SIX, _LAST = np.uint64(1), np.uint64(6), np.uint64(63)
 _EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_STRETCH = 4096
-_GATHER = np.uint64(0x0102040810204080)  # times eight bytes of 0 or 1: these as the bits of the highest byte
+_STRETCH = 1 << 16
 _EIGHTS, _SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 
@@ -86,53 +85,41 @@ def word_at(words: UInt64Array, at: int) -> np.uint64:
     return word
 
 
-@kernel
 def copy_bits(words: UInt64Array, first: int, bits: int, out: UInt64Array, at: int) -> None:
-    """Append `bits` bits of `words`, from bit `first` on, to those of `out` before bit `at`."""
-    for done in range(0, bits, WORD):
-        some = min(WORD, bits - done)
-        append(out, at + done, word_at(words, first + done) & lowest(some), some)
+    """Append `bits` bits of `words`, from bit `first` on, to those of `out` before bit `at`; numpy alone."""
+    if not bits:
+        return
+    n = -(-bits // WORD)
+    begin, shift = first // WORD, np.uint64(first % WORD)
+    some = words[begin : begin + n] >> shift
+    if shift:
+        after = words[begin + 1 : begin + 1 + n]
+        some[: after.size] |= after << (np.uint64(WORD) - shift)
+    some[-1] &= np.uint64((1 << (bits - WORD * (n - 1))) - 1)
+    begin, shift = at // WORD, np.uint64(at % WORD)
+    out[begin : begin + n] |= some << shift
+    if shift:
+        after = out[begin + 1 : begin + 1 + n]
+        after |= some[: after.size] >> (np.uint64(WORD) - shift)
 
 
-@kernel
+def counts_at(words: UInt64Array, places: Int64Array) -> Int64Array:
+    """Bits that are set before each of some places, all of them in the words; numpy alone."""
+    before = np.zeros(words.size + 1, np.int64)
+    np.cumsum(np.bitwise_count(words), dtype=np.int64, out=before[1:])
+    at, below = places // WORD, (_ONE << (places % WORD).astype(np.uint64)) - _ONE
+    return np.asarray(before[at] + np.bitwise_count(words[at] & below), np.int64)
+
+
 def count_bits(words: UInt64Array, first: int, last: int) -> int:
     """Bits that are set from bit `first` up to, and without, bit `last`."""
-    found = np.int64(0)
-    if first >= last:
-        return int(found)
-    begin, end = first >> 6, (last - 1) >> 6
-    for i in range(begin, end + 1):
-        word = words[i]
-        if i == begin:
-            word &= ~lowest(first & 63)
-        if i == end:
-            word &= lowest(last - 64 * end)
-        found += count(word)
-    return int(found)
+    begin = first // WORD
+    low, high = counts_at(words[begin : last // WORD + 1], np.array([first, last]) - WORD * begin).tolist()
+    return int(high - low)
 
 
-@kernel
-def counts_at(words: UInt64Array, places: Int64Array, out: Int64Array) -> None:
-    """Bits that are set before each of some ascending places."""
-    found, begin = 0, 0
-    for i in range(places.size):
-        found += count_bits(words, begin, places[i])
-        begin = places[i]
-        out[i] = found
-
-
-@kernel
-def pack(flags: Bytes, rows: int, words: UInt64Array, at: int) -> None:
-    """Append `rows` bytes of 0 or 1 as bits; `flags` goes on for a word after them."""
-    for done in range(0, rows, 8):
-        some = min(8, rows - done)
-        byte = load(flags, np.uint64(done)) * _GATHER >> np.uint64(56)
-        append(words, at + done, byte & lowest(some), some)
-
-
-@kernel
 def repeats(values: np.ndarray, falling: int, words: UInt64Array) -> int:
-    """Set the bit of each value that equals the one before it.
+    """Set the bit of each value that equals the one before it; numpy alone.
 
     Args:
         values (array of numbers, shape (n,)): In order, the largest first where `falling` is 1.
@@ -141,24 +128,17 @@ def repeats(values: np.ndarray, falling: int, words: UInt64Array) -> int:
     Returns:
         int: The first row that is not in order, or a NaN; n where all are.
     """
-    flags = np.zeros(_STRETCH + 8, np.uint8)
     if values.size and values[0] != values[0]:
         return 0
-    for first in range(1, values.size, _STRETCH):
-        here = values[first : first + _STRETCH]
-        before, equal, sound = values[first - 1 : first - 1 + here.size], flags[: here.size], 0
-        if falling:
-            for i in range(here.size):
-                sound += int(np.int32(here[i] <= before[i]))
-        else:
-            for i in range(here.size):
-                sound += int(np.int32(here[i] >= before[i]))
-        if sound < here.size:
-            i = 0
-            while here[i] <= before[i] if falling else here[i] >= before[i]:
-                i += 1
-            return int(first + i)
-        for i in range(here.size):
-            equal[i] = np.uint8(here[i] == before[i])
-        pack(flags, here.size, words, first)
+    equal, out = np.zeros(_STRETCH, np.bool_), words.view(np.uint8)
+    for first in range(0, values.size, _STRETCH):
+        begin = max(first, 1)
+        here = values[begin : first + _STRETCH]
+        before = values[begin - 1 : begin - 1 + here.size]
+        sound = here <= before if falling else here >= before
+        if not sound.all():
+            return int(begin + np.argmin(sound))
+        end = begin - first + here.size
+        np.equal(here, before, out=equal[begin - first : end])
+        out[first // 8 : (first + end + 7) // 8] = np.packbits(equal[:end], bitorder="little")
     return int(values.size)

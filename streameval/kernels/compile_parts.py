@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
+from streameval.kernels.machine_code import folders
 from streameval.process.cache_files import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 from streameval.process.interrupts import held
@@ -181,21 +181,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @functools.cached_property
     def _files(self) -> CacheFiles:
-        return CacheFiles(_folders(), f"{self.kernel}-{sys.implementation.cache_tag}", (numba.__version__, _sources()))
-
-
-@functools.cache
-def _folders() -> tuple[str, ...]:
-    """Where compiled kernels of this installation may be."""
-    own = Path(__file__).resolve().parent
-    name = f"streameval_{hashlib.sha256(os.fsencode(own)).hexdigest()[:16]}"
-    if numba.config.CACHE_DIR:
-        return (str(Path(numba.config.CACHE_DIR).absolute() / name),)
-    places = [own / "__pycache__"]
-    user = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
-    if user.is_absolute():  # else the user has no home folder
-        places.append(user / name)
-    return tuple(map(str, places))
+        return CacheFiles(folders(), f"{self.kernel}-{sys.implementation.cache_tag}", (numba.__version__, _sources()))
 
 
 @functools.cache

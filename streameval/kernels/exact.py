@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.kernels.bits import WORD, count, lowest
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
-from streameval.kernels.hull import STRETCH, hull_of_groups, hull_of_labels
+from streameval.kernels.hull import STRETCH, hull_of_groups
 from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -32,11 +32,8 @@ _FEW = 16
 _FAR = 1000.0
 
 
-@kernel
-def add_labels(
-    words: UInt64Array, rows: int, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
-) -> None:
-    """Sum untied items.
+def add_labels(words: UInt64Array, rows: int, before: int, whole: Int64Array, real: FloatArray) -> None:
+    """Sum untied items, one after another; numpy alone, since only the first few million ranks of a list come here.
 
     Args:
         words (uint64 array): Labels of consecutive ranks (`streameval.kernels.bits`).
@@ -44,24 +41,23 @@ def add_labels(
         before: Ranks before the first.
         whole: int64 array, shape (WHOLES,), zero.
         real: float64 array, shape (REALS,), zero.
-        corner (int64 array, shape (2, MOST_CORNERS, 2)): Its first half receives the hull of (ranks, positives).
     """
-    founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
-    found, ranks, weighted, inverse = np.int64(0), np.int64(0), 0.0, 0.0
-    for i in range((rows + WORD - 1) // WORD):
-        word = words[i] & lowest(rows - WORD * i)
-        while word:
-            rank = WORD * i + count((word - _ONE) & ~word) + 1
-            word &= word - _ONE
-            share = 1.0 / np.float64(before + rank)
-            found += 1
-            weighted += np.float64(found) * share
-            inverse += share
-            ranks += rank
-        founds[WORD * i // STRETCH + 1] = found
-    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, found, ranks
-    real[COMMON], real[COMMON + 1] = weighted, inverse
-    whole[EARLY] = hull_of_labels(words, rows, founds, corner[0])
+    ranks = np.flatnonzero(np.unpackbits(words.view(np.uint8), count=rows, bitorder="little")) + 1
+    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, ranks.size, ranks.sum()
+    real[COMMON : COMMON + 2] = rank_sums(ranks, before)
+
+
+def rank_sums(ranks: Int64Array, before: int) -> tuple[float, float]:
+    """Σ j/r and Σ 1/r over untied positives, r `before` more than each of `ranks`, which ascend; numpy alone."""
+    if not ranks.size:
+        return 0.0, 0.0
+    share = 1.0 / (before + ranks)  # `cumsum` adds one after another, and `sum` would add in pairs
+    return float(np.cumsum(np.arange(1, ranks.size + 1) * share)[-1]), float(np.cumsum(share)[-1])
+
+
+def corners() -> Int64Array:
+    """Room for two hulls of a block, and to find them."""
+    return np.empty((3, MOST_CORNERS, 2), np.int64)
 
 
 # sums over the bits that are set in a byte of a word, the j-th of them at place e of the word: Σ 1, Σ e, Σ e² in one
@@ -116,12 +112,7 @@ def word_sums(word: np.uint64, sums: UInt64Array) -> tuple[float, float, float, 
 
 @kernel
 def add_far_labels(
-    given: tuple[UInt64Array, UInt64Array],
-    rows: int,
-    before: int,
-    whole: Int64Array,
-    real: FloatArray,
-    corner: Int64Array,
+    given: tuple[UInt64Array, UInt64Array], rows: int, before: int, whole: Int64Array, real: FloatArray
 ) -> None:
     """Do what `add_labels` does, far down a list: 64 items at a time.
 
@@ -129,7 +120,7 @@ def add_far_labels(
         given (pair of arrays): Words, and `BYTE_SUMS`.
         rows: Labels in the words.
         before: Ranks before the first, `FAR_RANKS` or more.
-        whole, real, corner: As there.
+        whole, real: As there.
 
     With c the middle of 64 ranks and e the distance from it, 1/(c + e) is (1 − e/c + e²/c²)/c but for a part of
     (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings
@@ -138,9 +129,8 @@ def add_far_labels(
     roundings go both ways within 10⁻¹⁵.
     """
     words, sums = given
-    founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
     found, ranks, weighted, inverse, lost, lost1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for stretch in range(founds.size - 1):
+    for stretch in range((rows + STRETCH - 1) // STRETCH):
         first, own, own1 = stretch * (STRETCH // WORD), -lost, -lost1
         for i in range(first, min(first + STRETCH // WORD, (rows + WORD - 1) // WORD)):
             word = words[i] & lowest(rows - WORD * i)
@@ -153,13 +143,11 @@ def add_far_labels(
                 own1 += here
                 ranks += n * middle + one
                 found += n
-        founds[stretch + 1] = np.int64(found)
         more, more1 = weighted + own, inverse + own1
         lost, lost1 = (more - weighted) - own, (more1 - inverse) - own1
         weighted, inverse = more, more1
     whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, np.int64(found), np.int64(ranks)
     real[COMMON], real[COMMON + 1] = weighted, inverse
-    whole[EARLY] = hull_of_labels(words, rows, founds, corner[0])
 
 
 @kernel
@@ -237,8 +225,7 @@ def add_groups(
         before: Ranks before the first group.
         whole: int64 array, shape (WHOLES,), zero.
         real: float64 array, shape (REALS,), zero.
-        corner (int64 array, shape (2, MOST_CORNERS, 2)): Hulls of (ranks, positives) with mixed groups early, and at
-            groups' ends.
+        corner (int64 array): See `corners`. Hulls of (ranks, positives) with mixed groups early, and at groups' ends.
     """
     common, common1, ranks, early_ranks, late_ranks = 0.0, 0.0, np.int64(0), np.int64(0), np.int64(0)
     e0, e1, l0, l1, x0, x1, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -268,7 +255,7 @@ def add_groups(
     real[5], real[6], real[7], real[8], real[9] = l1, x0, x1, g0, g1
     if starts.size > 1:
         for side in range(1 + mixed):
-            whole[EARLY + side] = hull_of_groups(starts, founds, corner[side], side)
+            whole[EARLY + side] = hull_of_groups(starts, founds, corner[2], corner[side], side)
 
 
 @kernel

@@ -42,17 +42,29 @@ def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
     return bool((found - y0) * (corner[edge, 0] - x0) >= (corner[edge, 1] - y0) * (rank - x0))
 
 
+def founds_of(words: UInt64Array, rows: int) -> Int64Array:
+    """Positives up to the ends of stretches, from 0: int64 array, shape (⌈rows/STRETCH⌉ + 1,); numpy alone."""
+    counts = np.zeros((-(-rows // STRETCH), STRETCH // WORD), np.uint8)
+    whole, rest = divmod(rows, WORD)
+    counts.ravel()[:whole] = np.bitwise_count(words[:whole])
+    if rest:
+        counts.ravel()[whole] = (int(words[whole]) & ((1 << rest) - 1)).bit_count()
+    founds = np.zeros(counts.shape[0] + 1, np.int64)
+    np.cumsum(counts.sum(axis=1), out=founds[1:])
+    return founds
+
+
 @kernel
-def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, corner: Int64Array) -> int:
+def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, coarse: Int64Array, corner: Int64Array) -> int:
     """Hull of untied items; returns how many corners it has.
 
     Args:
         words (uint64 array): Labels (`streameval.kernels.bits`).
         rows: How many.
-        founds (int64 array, shape (⌈n/STRETCH⌉ + 1,)): Positives up to the ends of stretches, from 0.
+        founds (int64 array): See `founds_of`.
+        coarse (int64 array, shape (k, 2)): Room, for as many as `founds`.
         corner (int64 array, shape (k, 2)): Receives (ranks, positives).
     """
-    coarse = np.empty((founds.size, 2), np.int64)
     size = 0
     for i in range(1, founds.size):
         size = push_corner(coarse, size, min(i * STRETCH, rows), founds[i])
@@ -89,18 +101,18 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, corner: In
 
 
 @kernel
-def hull_of_groups(starts: Int64Array, founds: Int64Array, corner: Int64Array, late: int) -> int:
+def hull_of_groups(starts: Int64Array, founds: Int64Array, coarse: Int64Array, corner: Int64Array, late: int) -> int:
     """Hull of groups of tied items; returns how many corners it has.
 
     Args:
         starts, founds (int64 arrays, shape (groups + 1,)): Items and positives before each group, from 0, and in all.
+        coarse (int64 array, shape (k, 2)): Room, for one of STRETCH groups.
         corner (int64 array, shape (k, 2)): Receives (ranks, positives).
         late: 0: a group's positives come first. 1: they have come by its end.
     """
     groups = starts.size - 1
-    coarse = np.empty(((groups + STRETCH - 1) // STRETCH, 2), np.int64)
     size = 0
-    for i in range(coarse.shape[0]):
+    for i in range((groups + STRETCH - 1) // STRETCH):
         end = min((i + 1) * STRETCH, groups)
         size = push_corner(coarse, size, starts[end], founds[end])
     size, edge = 0, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
@@ -12,12 +13,15 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from streameval.kernels.machine_code import kept
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOCK = threading.RLock()
-_MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5
 _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
+_COMPILE = 1.5  # times as much, of one kernel that has to be compiled, with those that it calls
 _STEP = 2e-6  # at most
 
 
@@ -36,6 +40,16 @@ class Kernel(Generic[P, R]):
         if _thread.interprets:
             return self.py_func(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is compiled: in this process, or on disk."""
+        return self._compiled is not None or self.name in kept()
+
+    @property
+    def name(self) -> str:
+        """Its module and name."""
+        return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
 
     def compiled(self) -> Callable[P, R]:
         """What numba makes of it, to be called."""
@@ -87,18 +101,26 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_spent = [0.0]  # seconds
+_spent = defaultdict[str, float](float)  # seconds, by kernel
 _most = [_MOST]
+_found = [False]  # whether a kernel was loaded from the disk
 _others = [0.0]  # seconds that other libraries took longer than kernels, in all
 
 
 def _loaded() -> None:
-    """Note that a kernel was found on the disk: others will be."""
-    _most[0] = min(_most[0], _LESS)
+    """Note that a kernel was found on the disk."""
+    _found[0] = True
+
+
+def _limit(kernel: Kernel[..., Any]) -> float:
+    """Seconds that may be spent otherwise before a kernel does the same."""
+    if not kernel.ready:
+        return _COMPILE * _most[0]
+    return min(_most[0], _LESS) if _found[0] else _most[0]
 
 
 @contextmanager
-def interpreted(steps: int) -> Iterator[None]:
+def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
     """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
 
     Only for kernels that give the same either way, to the last bit.
@@ -106,8 +128,10 @@ def interpreted(steps: int) -> Iterator[None]:
     Args:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
+        kernel: The one that takes most of them.
     """
-    if _thread.interprets or _spent[0] + steps * _STEP > _most[0]:
+    spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name]  # to load is one step for all
+    if _thread.interprets or spent + steps * _STEP > _limit(kernel):
         yield
         return
     began = time.thread_time()
@@ -117,17 +141,17 @@ def interpreted(steps: int) -> Iterator[None]:
             yield
     finally:
         _thread.interprets = False
-        _spent[0] += time.thread_time() - began
+        _spent[kernel.name] += time.thread_time() - began
 
 
-def worth_compiling(seconds: float) -> bool:
-    """Whether kernels should do what another library does too, and takes some seconds more for (about, in this call).
+def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:
+    """Whether a kernel should do what another library does too, and takes some seconds more for (about, in this call).
 
-    It may, until what it took so far comes to what loading kernels takes: no run takes twice the time of the better of
-    both. Where kernels were found on the disk, that is little.
+    It may, until what others took so far comes to what loading or compiling it takes: no run takes twice the time of
+    the better of both.
     """
     _others[0] += seconds
-    return _others[0] > _most[0]
+    return _others[0] > _limit(kernel)
 
 
 def _names(code: CodeType) -> set[str]:

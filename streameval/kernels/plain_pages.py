@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels import page_header as headers
-from streameval.kernels.bits import append, count_bits, load, load_half, lowest, store
+from streameval.kernels.bits import append, load, load_half, lowest, store
 from streameval.kernels.codecs import lz4
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
@@ -154,9 +154,7 @@ def _numbers(raw: Bytes, at: int, rows: int, width: int, words: UInt64Array, to:
 
 
 @kernel
-def chunk_bits(
-    raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, words: UInt64Array, ones: Int64Array
-) -> int:
+def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, words: UInt64Array) -> int:
     """Pack pages whose every value is 0 or 1.
 
     Args:
@@ -166,7 +164,6 @@ def chunk_bits(
         room (uint8 array): Longer than each page decompressed by `SLACK`, where they are blocks of LZ4.
         row: Values before.
         words (uint64 array, zero from bit `row` on): Receives the bits.
-        ones (int64 array, shape (pages,)): Receives how many values of each page are 1.
 
     Returns:
         int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
@@ -188,7 +185,6 @@ def chunk_bits(
             wrong = _runs(body, at + 1, rows, told, words, row)  # after the width of an index
         if wrong:
             return -1
-        ones[i] = count_bits(words, row, row + rows)
         row += rows
     return row
 

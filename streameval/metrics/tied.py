@@ -19,6 +19,8 @@ from streameval.curve.plug_in import PlugIn
 from streameval.kernels.harmonic import harmonic_difference
 from streameval.typing import Int64Array
 
+_harmonic = harmonic_difference.py_func  # a few calls in all, for which nothing is compiled
+
 
 @dataclass(frozen=True)
 class Tied:
@@ -49,7 +51,7 @@ class Tied:
         if not p:
             return whole
         slope = (p - 1) / (n - 1) if n > 1 else 0.0
-        places = harmonic_difference(float(before), float(rank - before))
+        places = _harmonic(float(before), float(rank - before))
         return whole + p / n * ((found + 1 - (before + 1) * slope) * places + slope * (rank - before))
 
     def reciprocal_rank(self) -> float:
@@ -59,7 +61,7 @@ class Tied:
         before, _, n, p = self.places.group_at(self.places.rank_of(1, "early"))
         share = p / n
         last = math.ceil(1 / share - 1e-9)
-        return share * harmonic_difference(float(before), last - 1.0) + (1 - share * (last - 1)) / (before + last)
+        return share * _harmonic(float(before), last - 1.0) + (1 - share * (last - 1)) / (before + last)
 
     def dcg_at(self, start: Int64Array, found: Int64Array, rank: int) -> float:
         """Σ v_r/log2(r + 1) over the first `rank` items; `start` and `found` as of `Places.groups`."""

@@ -213,7 +213,7 @@ class OpenFile:
             columns: Top-level fields.
         """
         raw = self.footer(footer)
-        with interpreted(2 * len(raw)):
+        with interpreted(2 * len(raw), kernels.chunk_facts):
             return self._chunks(footer, raw, groups, columns)
 
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:

@@ -114,7 +114,7 @@ def footer_within(path: str, content: bytes) -> Footer:
 
 def _footer(file: DataFile, state: State, raw: bytes, score: str | None, of: int = 1, trust: Trust = Trust()) -> Footer:
     """Read one of so many footers."""
-    with interpreted(len(raw) * of):
+    with interpreted(len(raw) * of, kernels.chunk_facts):
         return _read(file, state, raw, score, trust)
 
 

@@ -50,13 +50,13 @@ def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
 
 def schema_bytes(raw: bytes) -> bytes:
     """The list of schema elements, as a footer holds it; empty where there is none."""
-    with interpreted(len(raw)):
+    with interpreted(len(raw), kernels.find_fields):
         return span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
 
 
 def key_values(raw: bytes) -> bytes:
     """The list of key-value pairs, as a footer holds it; empty where there is none."""
-    with interpreted(len(raw)):
+    with interpreted(len(raw), kernels.find_fields):
         return span(raw, find_fields(raw, stop=0)[0], kernels.KEYS_AT)
 
 

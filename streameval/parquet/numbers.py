@@ -78,7 +78,8 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
         return None
     numbers = _numbers(leaf.physical, runs[0].pages.chunks.footer.schema.field(leaf.path[0]).type, leaf.max_def)
     known = numbers is not None and encoding in (plain.PLAIN, kernels.DELTA_BINARY_PACKED)
-    if numbers is None or not known or not worth_compiling(_PAGE * sum(len(run.heads) for run in runs)):
+    pages = sum(len(run.heads) for run in runs)
+    if numbers is None or not known or not worth_compiling(_PAGE * pages, kernels.take_numbers):
         return None
     try:
         found = [_of_run(run, numbers) for run in runs]

@@ -85,7 +85,8 @@ class _Held(OpenFile):
 def _decoded(path: str, content: bytes) -> pa.Table:
     limit = max(_MOST_BYTES, _MOST_RATIO * len(content))
     footer = replace(footer_within(path, content), limit=limit)
-    with interpreted(2 * footer.length):  # for chunks, and for a footer of our own; page headers are few
+    steps = 2 * footer.length  # for chunks, and for a footer of our own; page headers are few
+    with interpreted(steps, kernels.chunk_facts):
         checked = _checked(footer, content)
         body = _with_own_end(footer, content, checked)
     entries = max((sum(one.entries for one in group) for group in checked), default=0)

@@ -14,17 +14,20 @@ import pyarrow as pa
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
+from streameval.kernels.bits import counts_at
 from streameval.kernels.codecs import SLACK
+from streameval.kernels.jit import Kernel, worth_compiling
 from streameval.parquet.check_values import pages_hold
 from streameval.parquet.checks import BODY, DATA_PAGE, DICTIONARY_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
-from streameval.parquet.groups import KNOWN
+from streameval.parquet.groups import KNOWN, read_group
 from streameval.parquet.statistics import NUMBERS, number_type
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
+_ROW = 1e-8  # seconds that Arrow takes longer for a row
 # a kernel, given pages, where they lie, what it is told, and values before them: values after them, -1 where unfit
 _ChunkKernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
 
@@ -36,7 +39,7 @@ def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
         InputError: As of `check_bytes`.
     """
     kind = footer.schema.field(column).type
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(plain.chunk_bits, footer, group):
         return None
     if (found := _read(footer, group, column)) is None:
         return None
@@ -45,17 +48,17 @@ def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
     if (told := _told(checked, raw, stored)) is None:
         return None
     pages = checked.pages[checked.pages[:, headers.PAGE_TYPE] == DATA_PAGE]
-    words, ones = np.zeros(checked.chunk.n_rows // 64 + 2, np.uint64), np.zeros(len(pages), np.int64)
-    done = 0  # pages
+    words = np.zeros(checked.chunk.n_rows // 64 + 2, np.uint64)
 
     def pack(raw: UInt8Array, some: Int64Array, told: Int64Array, room: UInt8Array, row: int) -> int:
-        nonlocal done
-        first, done = done, done + len(some)
-        return plain.chunk_bits(raw, some, told, room, row, words, ones[first:done])
+        return plain.chunk_bits(raw, some, told, room, row, words)
 
-    whole = _decoded(checked.chunk, pages, raw, told, pack)
-    low, high = ones == pages[:, headers.PAGE_VALUES], ones > 0
-    if not whole or not pages_hold(checked.stated, low.astype(stored), high.astype(stored)):
+    if not _decoded(checked.chunk, pages, raw, told, pack):
+        return None
+    values = pages[:, headers.PAGE_VALUES]
+    ones = np.diff(counts_at(words, np.cumsum(np.append(0, values))))
+    low, high = ones == values, ones > 0
+    if not pages_hold(checked.stated, low.astype(stored), high.astype(stored)):
         return None
     return words
 
@@ -72,6 +75,8 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     kind = footer.schema.field(column).type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
+    if not _pays(plain.chunk_numbers, footer, group):
+        return _by_arrow(footer, group, column, room, order)
     if (found := _read(footer, group, column)) is None or (physical := found[0].chunk.leaf.physical) not in NUMBERS:
         return None
     checked, raw = found
@@ -95,6 +100,26 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         if np.any(np.isnan(low)):  # then nothing is known here of the others
             return None
     return values if pages_hold(checked.stated, low, high) else None
+
+
+def _pays(kernel: Kernel[..., int], footer: Footer, group: int) -> bool:
+    """Whether a kernel decodes a column of a row group: it is compiled, or Arrow has taken as long as that takes."""
+    return kernel.ready or worth_compiling(_ROW * int(footer.row_group_rows[group]), kernel)
+
+
+def _by_arrow(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
+    """Numbers of a row group, put into `room`; None where some are null, or NaN in "any" order."""
+    with OpenFile(footer) as file:
+        physical = KNOWN.of(file, footer, [column])[1][0][0].leaf.physical
+    if physical not in NUMBERS:
+        return None
+    found = read_group(footer, group, [column]).column(0)
+    stored = number_type(NUMBERS[physical], footer.schema.field(column).type)
+    if found.null_count or room.nbytes < len(found) * stored.itemsize:
+        return None
+    values = room.view(stored)[: len(found)]
+    values[:] = found.to_numpy()
+    return None if order == "any" and np.any(np.isnan(values.min(initial=0))) else values
 
 
 def _read(footer: Footer, group: int, column: str) -> tuple[SoundChunk, memoryview] | None:

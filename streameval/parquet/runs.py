@@ -51,7 +51,7 @@ def _all_at_once(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> I
     if pages.chunks.leaf.max_rep:
         return None
     heads = np.empty((len(at), headers.N_HEADER + 2), np.int64)
-    with interpreted(_HEADER * len(at)):
+    with interpreted(_HEADER * len(at), sound_pages):
         sums = int(sound_pages(raw, at, pages.ranges, pages.places, limit // COPIES, heads))
     if sums < 0:
         return None
@@ -96,7 +96,7 @@ def _one_by_one(pages: Pages, raw: UInt8Array, begins: Int64Array, limit: int) -
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     """Read a page's header and hold its content against its checksum, if it has one; the header's length."""
-    with interpreted(_HEADER):
+    with interpreted(_HEADER, headers.page_header):
         length = int(headers.page_header(np.frombuffer(page, np.uint8), header[: headers.N_HEADER]))
     header[AT], header[BODY] = 0, length
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]

@@ -104,7 +104,7 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
         InputError: The bytes are none, or of another number of pages.
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
-    with interpreted(len(raw)):
+    with interpreted(len(raw), column_index):
         read = column_index(np.frombuffer(raw, np.uint8), found)
     if read < 0:
         raise not_of_pages(where, len(first))

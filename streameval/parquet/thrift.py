@@ -30,19 +30,19 @@ def read_struct(raw: bytes, at: int = 0) -> tuple[Fields, int]:
     Raises:
         ValueError: The bytes are no struct.
     """
-    with interpreted(len(raw) - at):
+    with interpreted(len(raw) - at, kernels.field):
         return _struct(np.frombuffer(raw, np.uint8), at, 0)
 
 
 def read_list(raw: bytes, at: int = 0) -> tuple[tuple[int, list[Any]], int]:
     """Read a list: the type of its elements and their values, and the position after it; errors as `read_struct`."""
-    with interpreted(len(raw) - at):
+    with interpreted(len(raw) - at, kernels.field):
         return _list(np.frombuffer(raw, np.uint8), at, 0)
 
 
 def read_zigzag(raw: bytes, at: int) -> tuple[int, int]:
     """Read a signed number, and the position after it; errors as `read_struct`."""
-    with interpreted(_LONGEST):
+    with interpreted(_LONGEST, kernels.field):
         value, size = _number(np.frombuffer(raw[at : at + _LONGEST], np.uint8), 0)
     return value, at + size
 

@@ -31,8 +31,8 @@ _KEPT_TAILS = 1 << 26
 _KEPT_HANDLES = 4096
 # a request takes as long as a megabyte or so; but of what is read, a tenth at most may be unwanted
 _GAP, _UNWANTED = 1 << 20, 0.1
-# as half a megabyte where so many are wanted that they wait for each other and for a core: that is always read over
-_NEAR_GAP, _AT_ONCE = 1 << 19, 16
+# as a quarter of a megabyte where so many are wanted that they wait for each other: that much is always read over
+_NEAR_GAP, _AT_ONCE = 1 << 18, 16
 _HOLD_GAP = 1 << 16
 _PIECE = 1 << 24  # larger reads are several requests at once
 _STEP = 1 << 22

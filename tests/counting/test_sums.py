@@ -14,8 +14,9 @@ from streameval.counting.block_sums import UnorderedError, sum_groups, sum_label
 from streameval.counting.labelled_rows import packed
 from streameval.counting.totals import fold
 from streameval.errors import InputError
-from streameval.kernels import exact
+from streameval.kernels import exact, hull
 
+QUICK = settings(max_examples=30, deadline=None)
 NO_CUTS = np.empty(0, np.int64)
 
 
@@ -178,17 +179,47 @@ def test_far_down_a_list_bits_sum_to_what_labels_do(seed, n, share, before):
     labels = (np.random.default_rng(seed).random(n) < share).astype(np.uint8)
     cutoffs = np.unique(before + np.random.default_rng(seed).integers(1, n + 1, 5))
     found = sum_labels(before, labels, cutoffs)
-    twin = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), np.empty((2, exact.MOST_CORNERS, 2), np.int64)
+    twin = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS)
     exact.add_labels(packed(labels), n, before, *twin)
-    assert found.whole.tolist() == twin[0].tolist()
-    assert np.array_equal(found.corner[0], twin[2][0, : twin[0][exact.EARLY]])
     ranks = np.flatnonzero(labels) + 1
+    corners = hull_of(ranks.tolist())
+    twin[0][exact.EARLY] = len(corners)
+    assert found.whole.tolist() == twin[0].tolist()
+    assert found.corner[0].tolist() == corners
     weighted = math.fsum(j / (before + r) for j, r in enumerate(ranks.tolist(), 1))
     inverse = math.fsum(1 / (before + r) for r in ranks.tolist())
     assert found.real[:2].tolist() == pytest.approx([weighted, inverse], rel=1e-15, abs=0)
     assert found.real[:2] == pytest.approx(twin[1][:2], rel=1e-12, abs=0)
     y = np.cumsum(labels)[cutoffs - before - 1]
     assert np.array_equal(found.cut[:, 1] + found.cut[:, 3], y)
+
+
+def hull_of(ranks):
+    """Corners of the upper hull of (rank, positives) from (0, 0) on, one point after another."""
+    corners = [[0, 0]]
+    for y, r in enumerate(ranks, 1):
+        while len(corners) > 1:
+            (x0, y0), (x1, y1) = corners[-2:]
+            if (y1 - y0) * (r - x1) > (y - y1) * (x1 - x0):
+                break
+            corners.pop()
+        corners.append([r, y])
+    return corners[1:]
+
+
+@QUICK
+@given(seed=st.integers(0, 2**32), n=st.sampled_from([1, 64, 255, 257, 3_000]), share=st.sampled_from([0.0, 0.2, 1.0]))
+def test_the_first_ranks_are_summed_one_after_another(seed, n, share):
+    """To the last bit, and the hull in plain Python is the compiled one."""
+    labels = (np.random.default_rng(seed).random(n) < share).astype(np.uint8)
+    weighted, inverse = 0.0, 0.0
+    for found, rank in enumerate((np.flatnonzero(labels) + 1).tolist(), 1):
+        weighted, inverse = weighted + found * (1.0 / (17 + rank)), inverse + 1.0 / (17 + rank)
+    plain = sum_labels(17, labels, NO_CUTS)
+    assert plain.real[:2].tolist() == [weighted, inverse]
+    words, room = packed(labels), exact.corners()
+    size = hull.hull_of_labels.compiled()(words, n, hull.founds_of(words, n), room[2], room[0])
+    assert room[0, :size].tolist() == plain.corner[0].tolist() == hull_of((np.flatnonzero(labels) + 1).tolist())
 
 
 def test_bad_labels_and_orders_are_named():

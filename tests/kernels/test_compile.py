@@ -29,7 +29,7 @@ class Heard(event.Listener):
     def on_end(self, event):
         pass
 event.register("numba:compile", Heard())
-wanted = [line for line in ahead.listed() if line[0] in ("harmonic.precision_sum", "bits.counts_at")]
+wanted = [line for line in ahead.listed() if line[0] in ("harmonic.precision_sum", "discounts.discounts")]
 ahead.listed = lambda: wanted
 import streameval
 made = streameval.compile()
@@ -63,7 +63,7 @@ def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):
     first, again = printed(), printed()
     number = first[-4]
     assert int(number) >= 2
-    assert (first[:2], first[-3], first[-1]) == (["compiling", "bits.counts_at"], number, "True")
+    assert (first[:2], first[-3], first[-1]) == (["compiling", "discounts.discounts"], number, "True")
     assert first[-2].startswith(str(tmp_path))
     assert again == [number, "0", first[-2], "False"]
 
@@ -100,7 +100,7 @@ def test_every_kernel_compiles_in_each_signature_that_is_listed(name):
 
 
 def test_the_command_says_how_many_and_where(monkeypatch, capsys):
-    monkeypatch.setattr(ahead, "listed", lambda: (("bits.counts_at", "x"),))
+    monkeypatch.setattr(ahead, "listed", lambda: (("discounts.discounts", "x"),))
     monkeypatch.setattr(ahead, "compile_listed", lambda progress: 1)
     assert run(["compile"]) == 0
     out = capsys.readouterr().out

@@ -247,10 +247,24 @@ def test_kernels_can_be_run_as_plain_python():
     assert np.isfinite(float(done.stdout))
 
 
-def test_a_small_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
-    pq.write_table(pa.table({"good": [1, 0] * 5_000}), tmp_path / "list")
-    code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good')"
-    done = python(code, tmp_path / "cache")
-    assert done.returncode == 0, done.stderr
-    names = {path.name.split("-")[0] for path in kernels(tmp_path / "cache")}
-    assert names == {"exact.add_labels", "bits.counts_at"}, names
+def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
+    pq.write_table(
+        pa.table({"good": [1, 0] * 5_000, "score": sorted([1.0, 2.0, 3.0, 4.0] * 2_500)[::-1]}), tmp_path / "list"
+    )
+    for score, needed in (
+        ("", set()),
+        (
+            ", score='score'",
+            {
+                "order_keys.float64_keys",
+                "order_keys.float64_bits",
+                "exact.add_groups",
+                "exact.group_rows",
+                "exact.leading_ties",
+            },
+        ),
+    ):
+        code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
+        done = python(code, tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+        assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed

@@ -46,17 +46,17 @@ def items(tmp_path_factory):
     return path
 
 
-def test_cost_plan_and_select_load_neither_numba_nor_pandas_nor_scipy(items, tmp_path):
+def test_commands_on_a_short_list_load_neither_numba_nor_pandas_nor_scipy(items, tmp_path):
     assert loaded("cost", "--items", 10**9, "--alpha", 0.08) == []
     assert loaded("plan", items, "--study", tmp_path / "s", "--budget", 2_000) == []
     assert loaded("select", tmp_path / "s", "--export", tmp_path / "tasks.csv") == []
-    assert loaded("exact", items, "--label", "good") == ["numba"]
+    assert loaded("exact", items, "--label", "good") == []
 
 
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 10**9), c=st.floats(1.1, 300), seed=st.integers(0, 2**64 - 1))
 def test_blocks_and_draws_are_the_same_to_the_last_bit(n, c, seed):
-    with jit.interpreted(0):
+    with jit.interpreted(0, fill_blocks):
         plain = blocks(n, c)
         drawn = draw_independent(plain.ends, plain.rate, np.uint64(seed))
     ends = np.empty_like(plain.ends)
@@ -86,10 +86,21 @@ def test_pages_are_found_the_same_way(items, monkeypatch):
 
 
 def test_much_is_compiled_whatever_was_done_before():
-    with jit.interpreted(10**9):
+    with jit.interpreted(10**9, mix64):
         assert not jit._thread.interprets
-    with jit.interpreted(1):
-        assert jit._thread.interprets == (jit._spent[0] <= jit._most[0])
+
+
+@pytest.mark.parametrize(("ready", "found", "most"), [(True, True, 0.1), (True, False, 0.4), (False, True, 0.6)])
+def test_plain_python_may_take_longer_where_a_kernel_has_to_be_compiled(monkeypatch, ready, found, most):
+    monkeypatch.setattr(jit.Kernel, "ready", ready)
+    monkeypatch.setattr(jit, "_found", [found])
+    monkeypatch.setattr(jit, "_most", [0.4])
+    monkeypatch.setattr(jit, "_spent", {mix64.name: 0.05, "another": 0.01})
+    spent = 0.06 if ready else 0.05
+    for steps, interprets in ((int((most - spent) / jit._STEP * 0.99), True), (int(most / jit._STEP), False)):
+        with jit.interpreted(steps, mix64):
+            assert jit._thread.interprets == interprets
+        jit._spent[mix64.name] = 0.05
 
 
 @pytest.mark.parametrize("precision", [0.02, 0.5, 0.9, 1.0])
@@ -108,16 +119,22 @@ def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision)
 def test_kernels_are_loaded_once_others_took_as_long_as_that(monkeypatch):
     monkeypatch.setattr(jit, "_others", [0.0])
     monkeypatch.setattr(jit, "_most", [0.4])
-    assert [jit.worth_compiling(0.15) for _ in range(4)] == [False, False, True, True]
-    assert jit.worth_compiling(0.0)
+    monkeypatch.setattr(jit, "_found", [False])
+    monkeypatch.setattr(jit.Kernel, "ready", True)
+    assert [jit.worth_compiling(0.15, mix64) for _ in range(4)] == [False, False, True, True]
+    assert jit.worth_compiling(0.0, mix64)
+    monkeypatch.setattr(jit.Kernel, "ready", False)
+    assert not jit.worth_compiling(0.0, mix64)
 
 
 def test_kernels_are_loaded_sooner_once_one_was_found_on_the_disk(monkeypatch):
     monkeypatch.setattr(jit, "_others", [0.0])
     monkeypatch.setattr(jit, "_most", [0.4])
-    assert not jit.worth_compiling(0.15)
+    monkeypatch.setattr(jit, "_found", [False])
+    monkeypatch.setattr(jit.Kernel, "ready", True)
+    assert not jit.worth_compiling(0.15, mix64)
     jit._loaded()
-    assert jit.worth_compiling(0.0)
+    assert jit.worth_compiling(0.0, mix64)
 
 
 def test_a_plan_of_few_pages_loads_no_compiler(tmp_path):

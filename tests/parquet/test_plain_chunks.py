@@ -14,6 +14,7 @@ from streameval.counting.labelled_rows import labelled_rows
 from streameval.errors import StreamevalError
 from streameval.kernels import page_header as headers
 from streameval.kernels import plain_pages as plain
+from streameval.parquet import plain_chunks
 from streameval.rows import row_groups
 
 N = 3_001
@@ -25,6 +26,7 @@ CODECS = ["none", "lz4", "snappy", "zstd", "gzip"]
 @pytest.fixture(autouse=True)
 def every_row_group(monkeypatch):
     monkeypatch.setattr(row_groups, "_DIRECT_ROWS", 0)
+    monkeypatch.setattr(plain_chunks, "worth_compiling", lambda seconds, kernel: True)
 
 
 def unit_of(path, table, **options):
@@ -213,8 +215,8 @@ def kernel_says(body, encoding, *, optional=0, width=0, entries=2):
     page = np.zeros((1, headers.N_HEADER + 2), np.int64)
     page[0, [headers.PAGE_COMPRESSED, headers.PAGE_VALUES]] = len(body), N
     page[0, [headers.ENCODING, headers.LEVELS, headers.REPETITIONS]] = encoding, plain.RLE, plain.RLE
-    words, ones = np.zeros(N // 64 + 2, np.uint64), np.zeros(1, np.int64)
-    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, np.empty(0, np.uint8), 0, words, ones)
+    words = np.zeros(N // 64 + 2, np.uint64)
+    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, np.empty(0, np.uint8), 0, words)
     return None if done < 0 else bits_of(words)
 
 

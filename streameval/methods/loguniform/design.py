@@ -84,7 +84,7 @@ def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) ->
     folds = math.log1p(n_items / (first_c + 1))
     guess = np.empty(int(min(n_items, 64 + 2 * first_c + 1.5 * folds / min(growth, 0.5))), np.int64)
     small = _small_blocks(int(n_items), head, before, growth)
-    with interpreted(max(0, guess.size // 6 - small.size)):
+    with interpreted(max(0, guess.size // 6 - small.size), fill_blocks):
         count = fill_blocks(int(n_items), int(small[-1]), before, growth, guess)
         if count > guess.size:
             guess = np.empty(count, np.int64)

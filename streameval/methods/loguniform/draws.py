@@ -24,7 +24,7 @@ def draw(design: Blocks, seed: int) -> tuple[Int64Array, Int64Array | None]:
 
     number = np.uint64(seed % 2**64)
     if design.judged is None:
-        with interpreted(design.ends.size + design.labels):
+        with interpreted(design.ends.size + design.labels, draw_independent):
             return draw_independent(design.ends, design.rate, number), None
     judged = draw_independent(design.ends, design.judged, number ^ _JUDGED)
     return labelled_of(design, judged, seed), judged

@@ -93,7 +93,7 @@ def test_bounds_hold_with_a_good_judge_and_with_one_that_is_always_wrong(name):
 def test_kernels_in_plain_python_give_the_same_bound():
     rng = np.random.default_rng(1)
     drawn, judge = rng.random(12), judged(rng, 30, 12)
-    with interpreted(1):
+    with interpreted(1, wealth_of):
         plain = lower_bound(drawn, 30, 0.1, judge)
     assert plain == lower_bound(drawn, 30, 0.1, judge)
 
