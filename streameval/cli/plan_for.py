@@ -30,7 +30,7 @@ def plan_for(
     from streameval.study import Study
 
     if given["questions"] is None:
-        first = next(name for name in ("zone", "expect", "round") if name in given)
+        first = next(name for name in ("zone", "expect", "round", "together") if name in given)
         raise InputError(f"{flag(first)} is for a question, and none is asked",
                          'ask one with --for "precision@10000 >= 0.9"')  # fmt: skip
     if batch.dry_run:

@@ -47,7 +47,7 @@ def cost(
         raise InputError(what, "cost ranking/, or cost --items 2e9")
     given = (
         parameters.given()
-        | question.given()
+        | question.changed()
         | against.changed()
         | ({} if questions is None else {"questions": questions})
     )

@@ -70,9 +70,9 @@ def plan(
         by: Column of slices, each with a curve of its own.
     """
     beside = {**judge.given(), **reuse.given(), **parameters.given()}
-    everything = {**question.given(), **against.changed(), **many.changed(), **beside,
+    everything = {**question.changed(), **against.changed(), **many.changed(), **beside,
                   "method": method, "by": by, "seed": seed}  # fmt: skip
-    if questions is not None or question.given():
+    if questions is not None or question.changed():
         plan_for(ranking, study, {"questions": questions, **everything}, flags, batch, output)
         return
     if against.changed():
