@@ -27,11 +27,6 @@ def rank_biased_precision(persistence: float) -> Discount:
     return partial(_down_to, lambda rank: (1 - persistence) * persistence ** (rank - 1.0), ABSENT - 1)
 
 
-def mean_difference(items: int) -> Discount:
-    """The mean of D(k)/k over k = 1..items: Σ 1/k over k from the rank on, divided by `items`."""
-    return partial(_down_to, lambda rank: (_harmonic(items + 1.0) - _harmonic(rank)) / items, items)
-
-
 def log_mean_difference(items: int) -> Discount:
     """The mean of D(k)/k over ln k, each k = 1..items with the weight 1/k: Σ 1/k² from the rank on, over Σ 1/k."""
     whole = _harmonic(items + 1.0) - _harmonic(1.0)

@@ -5,7 +5,7 @@ negative that would take away, the difference is Σ |w| z less the weights that 
 mean of exp(μ T + S_μ) over three μ = 1/error (`kernels.paired_linear`): Markov's inequality, once, at the end. Items
 are taken in an order that does not depend on u: as they are stored, or by another hash.
 
-The average precision is no such measure: of it there is only a wide interval, from bounds on D at every rank.
+The average precision is no such measure: which items are positive decides what the others count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels.mixture import mixture_root
 from streameval.kernels.paired_linear import weighted_evidence
-from streameval.paired.looks import PairedLimits
 from streameval.typing import FloatArray, Int64Array
 
 _MU = np.array([0.7, 1.0, 1.4])
@@ -108,32 +107,3 @@ def _upper(cells: LinearCells, error: float, spread: float, exchanged: bool) -> 
     classes = (cells.weights < 0).astype(np.int8)
     sums = weighted_evidence(size, np.array(cells.rates, np.float64), classes, counts, mu, np.full(2, 0.5))
     return min(possible, float(mixture_root(mu, sums - math.log(mu.size), -math.log(error))))
-
-
-def divided(limits: tuple[float, float], by: tuple[float, float]) -> tuple[float, float]:
-    """Bounds on a quotient, such as of a DCG and the ideal one; `by` is above 0, and both hold at once."""
-    return min(limits[0] / one for one in by), max(limits[1] / one for one in by)
-
-
-def wide_average_precision(
-    difference: PairedLimits, yield_a: PairedLimits, positives: tuple[int, int]
-) -> tuple[float, float]:
-    """A wide interval of the average precision of B less that of A, two orders of the same items.
-
-    With P positives, P times the difference is half the sum of D(r) (2 Y(r) + D(r) + 1)/(r (r + 1)) over r, where Y is
-    the yield of A. Each term takes its extremes, so that the interval is about as wide as bounds on D at the worst
-    rank: nothing averages out.
-
-    Args:
-        difference: Bounds on D at ranks 1..n − 1 of n items (int64 arrays, shape (n − 1,)).
-        yield_a: Bounds on the positives among the first items of A, of the same shape.
-        positives: Bounds on P, above 0. All three hold at once.
-    """
-    rank = np.arange(1.0, difference[0].size + 1)
-    low, high = (np.asarray(one, np.float64) for one in yield_a)
-    least, most = (np.maximum(np.asarray(one, np.float64), -high) for one in difference)
-    # rises in D >= −Y; so D is at an end, and Y at the one that its sign wants
-    bottom = np.where(least < 0, high, low)
-    top = np.where(most < 0, np.maximum(low, -most), high)
-    terms = [d * (2 * y + d + 1) / (2 * rank * (rank + 1)) for d, y in ((least, bottom), (most, top))]
-    return divided((float(terms[0].sum()), float(terms[1].sum())), positives)
