@@ -19,8 +19,15 @@ from streameval.stores import atomic
 
 SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
 BEYOND = str(2**63)
-# DuckDB 1 parses this statement, and our own guard refuses it
-REFUSED = "syntax error" if int(duckdb.__version__.split(".")[0]) > 1 else "is not allowed"
+
+
+def refusal(statement):
+    """What is said of a statement: some versions of DuckDB parse it, and then our own guard refuses it."""
+    try:
+        duckdb.extract_statements(statement)
+    except duckdb.ParserException:
+        return "syntax error"
+    return "is not allowed"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def home(one_ranking, tmp_path_factory):
         (("plan", "LIST", "--study", "new", "--seed", "1" + "0" * 20), "'100000000000000000000' is beyond 2^63"),
         (("select", "STUDY", "--export", "t.csv", "--repeats", "100000"), "repeats is 100,000, above the"),
         (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),
-        (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), REFUSED),
+        (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), refusal("EXPLAIN UPDATE EXTENSIONS")),
         (("plan", "s3://", "--study", "new"), "there is no bucket in it"),
         (("plan", "s3://key:word@bucket/x", "--study", "new"), "a name or secret before the bucket"),
     ],

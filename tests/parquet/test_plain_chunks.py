@@ -94,6 +94,30 @@ def test_numbers_lie_as_they_are(tmp_path, kind, nullable, codec):
     assert unit.numbers("label", np.empty(N // 3, np.uint64)) is None
 
 
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    monkeypatch.setattr(plain_chunks, "_pays", lambda kernel, footer, group: False)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int8", "uint8", "int16", "uint32", "int64", "uint64"])
+def test_numbers_lie_as_they_are_before_kernels_are_worth_it(tmp_path, nothing_compiled, kind, coded):
+    values = np.sort(RANDOM.integers(0, 100, N)).astype(kind)
+    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), use_dictionary=coded)
+    found = unit.numbers("label", np.empty(N, np.uint64))
+    assert np.array_equal(found, values)
+    assert unit.numbers("label", np.empty(N // 9, np.uint64)) is None
+    assert unit.bits("label") is None
+
+
+@pytest.mark.parametrize(("odd", "order", "used"), [
+    (None, "sorted", False), (None, "any", False), (np.nan, "any", False), (np.nan, "sorted", True),
+])  # fmt: skip
+def test_odd_numbers_are_left_to_others_as_kernels_leave_them(tmp_path, nothing_compiled, odd, order, used):
+    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": [*np.arange(N - 1.0), odd]}))
+    assert (unit.numbers("label", np.empty(N, np.uint64), order) is not None) == used
+
+
 @pytest.mark.parametrize("kind", ["label", "score"])
 def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
     """A byte changed, without checksums: Arrow's values, or none, or an error."""
