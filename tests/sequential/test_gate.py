@@ -229,8 +229,7 @@ def test_a_zone_never_asks_beyond_its_end():
     assert answer.outcome != "open"
     drawn, answer = answered(gate, np.full(10**6, -1))  # nobody answers
     assert drawn.table.num_rows == 584
-    earlier = int((drawn.table.column("round").to_numpy() < drawn.rounds).sum())
-    assert (answer.outcome, answer.more.most) == ("open", 584 - earlier)
+    assert (answer.outcome, answer.more.most) == ("open", None)  # the end decides if all before it are answered
 
 
 def test_few_items_are_all_asked_and_the_answer_is_exact():

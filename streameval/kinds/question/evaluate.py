@@ -45,7 +45,7 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     claim = Claim("simultaneous", confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
-    more = {**summary_of(plan, answer), "missing_cost": missing_cost(design, drawn, told, answer)}
+    more = {**summary_of(plan, answer), **missing_cost(design, drawn, told, answer)}
     return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
 
 
@@ -67,19 +67,24 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     return asked + (f" {_MISSING}" if missing else "")
 
 
-def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, answer: Answer) -> int | None:
-    """About how many labels it costs that items were answered without one; None where few were, or it cannot be said.
+def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, answer: Answer) -> dict[str, int | None]:
+    """About how many labels it costs that items were answered without one.
 
-    The forecast, less what it would be if these were like the others.
+    Returns:
+        missing_cost: The forecast, less what it would be if these were like the others.
+        without_missing: That forecast, where without it nothing can be said. Both None where few were missing.
     """
+    none: dict[str, int | None] = {"missing_cost": None, "without_missing": None}
     silent, found = labels == -2, labels[labels >= 0]
-    if answer.more.median is None or not found.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
-        return None
+    if answer.outcome != "open" or not found.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
+        return none
     like = labels.copy()
     like[silent] = np.diff(np.floor(np.arange(silent.sum() + 1) * found.mean() + 0.5))
     other = design.answer(drawn, like)
     rest = other.more.median if other.outcome == "open" else 0
-    return None if rest is None else max(0, answer.more.median - rest) or None
+    if rest is None or answer.more.median is None:
+        return {**none, "without_missing": rest}
+    return {**none, "missing_cost": max(0, answer.more.median - rest) or None}
 
 
 _FEW_MISSING = 0.05  # of the answers

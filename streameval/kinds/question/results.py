@@ -100,9 +100,18 @@ def _account(found: Result) -> list[str]:
     account = found.summary["account"]
     skipped = account["planned"] - account["labelled"] - account["open"]
     what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
-    cost = found.summary.get("missing_cost")
-    costs = f" That costs about {number_of(cost, 'label')}." if cost else ""
+    costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
     return [f"{number_of(skipped, 'item')} {what} as what is worst for each side.{costs}"] if skipped else []
+
+
+def _cost(labels: int | None, without: int | None) -> str:
+    """What it costs that items have no label: so many more, or that there is no saying how many."""
+    if labels:
+        return f" That costs about {number_of(labels, 'label')}."
+    if without is None:
+        return ""
+    then = f"about {number_of(without, 'more label')} may decide" if without else "it would be decided"
+    return f" While so many are, it may never be decided; if they were like the others, {then}."
 
 
 def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
