@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.kinds.question.plan import posed, size_of_next
+from streameval.kinds.question.plan import next_drawn, posed
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions import CUT, Question
@@ -39,6 +39,8 @@ _ANSWERS = pa.schema(
 def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Say what the labels prove: their tables, what they claim, and what the summary says besides."""
     design, drawn = posed(plan)
+    budget = plan.parameters["budget"]
+    design = design.within(None if budget is None else max(0, budget - int(tallied.answered.sum())))
     told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
     answer = design.answer(drawn, told)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
@@ -57,8 +59,7 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     if budget is not None and plan.table.num_rows >= budget:
         return f"The budget of {number_of(budget, 'label')} is spent."
     try:
-        size = size_of_next(plan.parameters["round"], budget, plan.table.num_rows)
-        if design.next(drawn, labels, size, plan.seed) is not drawn:
+        if next_drawn(design, drawn, labels, (plan.parameters["round"], budget, plan.seed)) is not drawn:
             return ""
     except InputError as error:
         return f"{error.what}."

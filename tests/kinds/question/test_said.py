@@ -23,10 +23,13 @@ def test_a_cut_is_never_forecast_to_be_where_it_is(home, people, capsys):
     while (tasks := streameval.select("q").table).num_rows:
         found = streameval.evaluate("q", labels=people(tasks))
         proven = found.tables["answers"].column("lower")[0].as_py()
-        said = re.search(r"With [\d,]+ more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
+        said = re.search(r"With ([\d,]+) more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
         forecasts += bool(said)
-        assert said is None or int(said[1].replace(",", "")) > proven
+        assert said is None or int(said[2].replace(",", "")) > proven
+        answered = found.summary["account"]["labelled"]
+        assert said is None or int(said[1]) == min(answered, 400 - answered)  # what the budget leaves
     assert forecasts
+    assert answered == 400
 
 
 def test_the_path_of_a_cut_names_the_rank_that_it_is_of(home, people, labelled):
