@@ -243,7 +243,9 @@ def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) 
         raise InputError(f"{question} is {'true' if least(threshold) < 1 else 'false'} of every list",
                          "ask for a threshold that some lists reach and others do not")  # fmt: skip
     if zone < 0 or least(threshold - zone) < 1:
-        raise InputError(f"{question}: the zone is outside 0..{float(threshold)}", "such as --zone 0.02")
+        raise InputError(
+            f"{question}: a zone is below {float(threshold):g}, and this one is {float(zone):g}", "such as --zone 0.02"
+        )
     return least(threshold - zone), least(threshold)
 
 

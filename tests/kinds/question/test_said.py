@@ -214,3 +214,19 @@ def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home,
         assert ("no rank is likely to have it" in said) == (not more)
         assert ("Next: streameval select" in said) == bool(more)
     assert "Hint: cut at a lower precision" in refused(capsys, "select", "q")
+
+
+def test_show_says_how_many_labels_came_after_those_that_decided(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.55", seed=3, round=150)
+    found, _ = labelled("q")
+    came, needed = found.summary["account"]["labelled"], found.tables["answers"].column("labels")[0].as_py()
+    assert came > needed
+    assert f"{came} labels in 1 round, {came - needed} of them after it was decided." in told(capsys, "show", "q")
+
+
+def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.55", seed=3)
+    ranks = people(streameval.select("q").table).column("rank").to_pylist()
+    (home / "half.csv").write_text("rank,label\n" + "".join(f"{one},1\n" for one in ranks[:16]) + f"{ranks[16]}")
+    said = told(capsys, "evaluate", "q", "--labels", "half.csv")
+    assert "Unreadable: half.csv row 17, line 18 has too few columns (was the file cut off?).\n" in said
