@@ -29,7 +29,8 @@ CUT = "cut"
 _CUT = "cut precision NUMBER, such as cut precision 0.9"
 _METRIC = re.compile(r"\s*([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\s*", re.IGNORECASE | re.ASCII)
 _PRECISION = re.compile(r"\s*precision\b", re.IGNORECASE)
-_CUTOFFS = re.compile(r"@(.*?)(?=[<>=]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
+_CUTOFFS = re.compile(r"@(.*?)(?=[<>=≤≥]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
+_WRITTEN = {"≥": ">=", "≤": "<="}
 _DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
 
 
@@ -117,7 +118,7 @@ class Question:
             return Question(CUT, (_of_cut(text, at),))
         cutoffs: tuple[Cutoff, ...] = ()
         if given := _CUTOFFS.match(text, at):
-            cutoffs, at = tuple(parse(text, given.start(1), given.end(1))), given.end()
+            cutoffs, at = tuple(dict.fromkeys(parse(text, given.start(1), given.end(1)))), given.end()
         return Question(metric[1].lower(), cutoffs, _demand(text, at) if text[at:].strip() else None)
 
     def __str__(self) -> str:
@@ -195,12 +196,16 @@ def _of_cut(text: str, at: int) -> Cutoff:
 
 def _demand(text: str, at: int) -> Condition | Width:
     given = _DEMAND.match(text, at)
+    if (sign := text[at:].strip()[:1]) in _WRITTEN:
+        raise refused(text, at, f"{sign} is written {_WRITTEN[sign]}")
     if given is None:
         raise refused(text, at, "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width")
     written = text[given.end() :].strip()
     value = number(written.removesuffix("%"))
     if value is None:
         raise refused(text, given.end(), f"'{short(written)}' is not a number" if written else "a number is missing")
+    if value and not float(value):
+        raise refused(text, given.end(), f"'{short(written)}' is as good as 0")
     percent = written.endswith("%")
     if given[1].lower() != "within":
         return Condition(cast(Operator, given[1]), value.scaleb(-2) if percent else value)

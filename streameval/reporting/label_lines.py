@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHOWN = 20  # words
+_CELLS = {  # of rows that are put aside, as DuckDB names it
+    "MISSING COLUMNS: ": " has too few columns (was the file cut off?)",
+    "TOO MANY COLUMNS: ": " has too many columns (is a cell with a comma in quotes?)",
+}
 
 
 def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
@@ -28,8 +32,12 @@ def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
     if at >= 0:
         (first,) = issues.slice(at, 1).to_pylist()
         more = f", and {count - 1:,} more" if count > 1 else ""
-        mapped = "" if is_finite(first["value"] or "") else "; --positive and --negative say what words mean"
-        yield f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}{mapped}."
+        value = first["value"] or ""
+        cells = next((said for kind, said in _CELLS.items() if value.startswith(kind)), "")
+        mapped = "" if cells or is_finite(value) else "; --positive and --negative say what words mean"
+        where = place_of({**first, "value": None} if cells else first).removeprefix("unreadable ")
+        where = where.removeprefix("at ") if cells else where
+        yield f"Unreadable: {where}{cells}{more}{mapped}."
 
 
 def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -234,6 +234,11 @@ class QuestionDesign:
         """Labels that it takes, each with the case that it is for ("if it is 0.95"), before anything is drawn."""
         raise NotImplementedError
 
+    def within(self, left: int | None) -> QuestionDesign:
+        """The same, for forecasts with so many labels that a budget leaves; None where there is none."""
+        del left
+        return self
+
     def start(self) -> DrawnItems:
         """Draw nothing yet."""
         raise NotImplementedError

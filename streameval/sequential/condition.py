@@ -204,11 +204,14 @@ class ConditionTest:
         return self.rule(_HORIZON).of_wins(wins)
 
     def after(self, labels: Int8Array, last: int = 0) -> Deciding:
-        """When it may decide after these labels, those that are missing never coming, with at most `last` in all."""
-        n, wins, answered = labels.size, int((labels == self.counted).sum()), int((labels >= 0).sum())
-        if wins * self.rank < self.needed[1] * answered:
-            wins += n - answered
-        return self.rule(last or max(_HORIZON, 11 * n)).after(n, wins)
+        """When it may decide after these labels, if as many are missing from now on, with at most `last` in all.
+
+        A pass counts all that are missing as losses, a fail as wins. More missing labels never make it sooner.
+        """
+        n, wins, missing = labels.size, int((labels == self.counted).sum()), int((labels < 0).sum())
+        rule = self.rule(last or max(_HORIZON, 11 * n))
+        passing = rule.after(n, wins)
+        return passing if not missing else replace(passing, failed=rule.after(n, wins + missing).failed)
 
     def until(self, labels: int, deciding: Deciding, share: float) -> int | None:
         """Labels by which it is decided with that probability, after those there are; None where it cannot be said."""
@@ -240,7 +243,9 @@ def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) 
         raise InputError(f"{question} is {'true' if least(threshold) < 1 else 'false'} of every list",
                          "ask for a threshold that some lists reach and others do not")  # fmt: skip
     if zone < 0 or least(threshold - zone) < 1:
-        raise InputError(f"{question}: the zone is outside 0..{float(threshold)}", "such as --zone 0.02")
+        raise InputError(
+            f"{question}: a zone is below {float(threshold):g}, and this one is {float(zone):g}", "such as --zone 0.02"
+        )
     return least(threshold - zone), least(threshold)
 
 

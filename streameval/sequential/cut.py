@@ -37,7 +37,8 @@ from streameval.sequential.fixed_sequence import FixedSequence
 from streameval.sequential.pool import DrawnOrder
 from streameval.sequential.rounds import NOTHING, ahead, asked, unplaced
 from streameval.sequential.spline import Curves, fitted
-from streameval.sequential.start import FIRST, HOPELESS, SHARES, Start, is_hopeless, sequence_of
+from streameval.sequential.start import FIRST, SHARES, Start, is_hopeless, sequence_of
+from streameval.text import number_of
 from streameval.typing import Int8Array, Int64Array
 
 _ROUND, _PART = 100, 0.15  # items in a round: so many, or that part of the labels so far
@@ -57,6 +58,7 @@ class DeepestCut(QuestionDesign):
     Attributes:
         question: As it prints.
         precision: As decimal text.
+        most: Labels that a forecast looks ahead at most; None for as many as there are.
     """
 
     n_items: int
@@ -64,6 +66,7 @@ class DeepestCut(QuestionDesign):
     precision: str
     known: KnownItems
     confidence: str
+    most: int | None = None
 
     name = "cut"
 
@@ -105,6 +108,10 @@ class DeepestCut(QuestionDesign):
         case = f"{first}; how deep it is proven depends on the list, and on how many more you give"
         return [(case, LabelForecast(None, None))]
 
+    def within(self, left: int | None) -> DeepestCut:
+        """Look no further ahead than a budget goes."""
+        return replace(self, most=left)
+
     def start(self) -> DrawnItems:
         """Draw nothing yet."""
         return NOTHING
@@ -115,13 +122,13 @@ class DeepestCut(QuestionDesign):
         A round has a seventh of the labels so far, and 100 items at least, where `size` is None.
 
         Raises:
-            InputError: After the pilot, no rank is likely to have the precision, and no `size` says to go on.
+            InputError: After the pilot, no rank may well have the precision, and no `size` says to go on.
         """
         known, start = self._known(drawn, labels), Start.of(drawn.state)
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         curves = fitted(known, self.n_items, rng)
         if start is None and size is None and not drawn.ahead.num_rows and (drawn.rounds or not pilot.wanted(known)):
-            self._refuse_hopeless(curves)
+            self._refuse_hopeless(curves, int((known.label >= 0).sum()))
         first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known, curves, rng)
         if start is None and first.num_rows:
             return asked(replace(drawn, ahead=first), size)
@@ -135,7 +142,7 @@ class DeepestCut(QuestionDesign):
         return more if more.table.num_rows > drawn.table.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
-        """The deepest rank that is proven, and what twice the labels may prove."""
+        """The deepest rank that is proven, and what twice the labels may prove, or those that a budget leaves."""
         known = self._known(drawn, labels)
         curves = fitted(known, self.n_items, np.random.default_rng(0))
         start, front, reach, path = Start.of(drawn.state), self._exact(known), None, PATH.empty_table()
@@ -145,9 +152,10 @@ class DeepestCut(QuestionDesign):
             proven = sequence.proven(pool)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
-            further = _density(start, sequence).reach(shares, counted)
+            more = counted if self.most is None else min(counted, self.most)
+            further = _density(start, sequence).reach(shares, more)
             deeper = int(sequence.ranks[further - 1]) if further else 0
-            reach = Reach(counted, deeper) if deeper > front else None
+            reach = Reach(more, deeper) if deeper > front else None
             path = self._path(sequence, max(0, proven - 1), pool)
         done = front == self.n_items or known.rank.size == self.n_items
         estimate = max(front, float(np.median(curves.deepest(self._target))))
@@ -195,16 +203,20 @@ class DeepestCut(QuestionDesign):
     def _sequence(self, start: Start, drawn: DrawnItems) -> FixedSequence:
         return start.sequence(drawn, self.known, self.precision, self._claim)
 
-    def _refuse_hopeless(self, curves: Curves) -> None:
-        """Refuse a precision that hardly any rank is likely to have, from the tenth on: above it little is at stake."""
+    def _refuse_hopeless(self, curves: Curves, labels: int) -> None:
+        """Refuse a precision that no curve has from the tenth rank on, nor one by three standard errors better.
+
+        Curves are smooth, and few labels are all that they go by: a list may rise between them. A pilot estimates the
+        positives of the first k with a variance of p k² / (2 `pilot.PER_E_FOLD`) where a part p of them are there.
+        """
         ranks = curves.rank[curves.rank >= min(10, self.n_items)]
         likely, mean = curves.at(ranks), curves.at(ranks).mean(axis=0)
-        if self.n_items > _SHORT and (likely >= self._target).any(axis=1).mean() < HOPELESS:
-            best = int(mean.argmax())
+        best, spread = int(mean.argmax()), 3 * math.sqrt(self._target / (2 * pilot.PER_E_FOLD))
+        if self.n_items > _SHORT and likely.max() < self._target and mean[best] + spread < self._target:
             raise InputError(
                 f"{self.question}: no rank is likely to have it, and the best so far is about {mean[best]:.2f}, "
-                f"of the first {ranks[best]:,}",
-                "cut at a lower precision; with a size for the round it goes on",
+                f"of the first {ranks[best]:,}, a guess from {number_of(labels, 'label')}",
+                f"cut at a lower precision; a plan with --round {_ROUND} goes on all the same",
             )
 
     def _is_given_up(self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves) -> bool:

@@ -12,7 +12,7 @@ so that a label counts for every condition in whose beginning of the order it li
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -142,11 +142,12 @@ class Gate(QuestionDesign):
     def _more(self, pool: DrawnOrder) -> LabelForecast:
         """Labels that may decide what is open.
 
-        Missing labels of the last round are still to come; earlier ones count as what is worst for the likelier side.
+        Missing labels of the last round are still to come; others count as what is worst for each side.
         """
         coming = (pool.round == pool.round.max(initial=0)) & (pool.label == -1)
         seen = [(one, mine[~coming[_at(pool, one)]]) for one, mine in self._open(pool)]
-        return self._forecast([(one, mine.size, one.after(mine)) for one, mine in seen if mine.size < one.cap])
+        more = self._forecast([(one, mine.size, one.after(mine)) for one, mine in seen if mine.size < one.cap])
+        return replace(more, most=None) if any((mine < 0).any() for _, mine in seen) else more
 
     def _forecast(self, each: Sequence[tuple[ConditionTest, int, Deciding]]) -> LabelForecast:
         """Labels to come, as if each condition had to be answered, beside those that there are of each."""

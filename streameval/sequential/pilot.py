@@ -15,7 +15,7 @@ from streameval.sequential.rounds import unplaced
 from streameval.typing import Int8Array, Int64Array
 
 ENOUGH = 100  # labels that are there already, which make a pilot idle
-_WHOLE = 10  # ranks that are asked for whole, and items an e-fold below them
+PER_E_FOLD = 10  # ranks that are asked for whole, and items an e-fold below them
 
 
 def wanted(known: KnownItems) -> bool:
@@ -25,16 +25,16 @@ def wanted(known: KnownItems) -> bool:
 
 def expected_size(n_items: int) -> int:
     """Labels that a pilot takes on average."""
-    return min(n_items, round(_WHOLE * (1 + math.log(max(1.0, n_items / _WHOLE)))))
+    return min(n_items, round(PER_E_FOLD * (1 + math.log(max(1.0, n_items / PER_E_FOLD)))))
 
 
 def draw(n_items: int, known: KnownItems, rng: np.random.Generator) -> Placed:
     """Items of a pilot that are not known; they have no place in any order."""
-    found = [np.arange(1, min(_WHOLE, n_items) + 1)]
-    low = _WHOLE
+    found = [np.arange(1, min(PER_E_FOLD, n_items) + 1)]
+    low = PER_E_FOLD
     while low < n_items:
         high = min(2 * low, n_items)  # drawn throughout as densely as at its first rank, then thinned
-        chance = _WHOLE / (low + 1)
+        chance = PER_E_FOLD / (low + 1)
         ranks = low + 1 + rng.choice(high - low, rng.binomial(high - low, chance), replace=False, shuffle=False)
         found.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
         low = high

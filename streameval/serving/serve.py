@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import socket
 import threading
@@ -40,7 +41,9 @@ def bound(host: str, port: int) -> socket.socket:
         )
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"{host}:{port}: cannot be listened to ({why})", "--port names another, 0 any") from error
+        at_fault = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        hint = "--host is an address of this machine, such as 127.0.0.1" if at_fault else "--port names another, 0 any"
+        raise InputError(f"{host}:{port}: cannot be listened to ({why})", hint) from error
 
 
 def serve(

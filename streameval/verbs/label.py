@@ -99,7 +99,7 @@ def label(
                          f"streameval select {folder.folder} --export FILE")  # fmt: skip
     if not folder.plan().table.num_rows:
         raise InputError(f"{folder.folder}: there is nothing to label", f"streameval evaluate {folder.folder}")
-    names = listed(people) or (getpass.getuser(),)
+    names = listed(people) if people else (getpass.getuser(),)
     columns = listed(columns) if columns is not None else kept_question(folder).shown or None
     access = Access(ranking, columns, engine, progress)
     shown, _ = planned_items(folder, access).shown(columns)

@@ -26,7 +26,7 @@ demands = st.one_of(
 )
 names = st.from_regex(r"[a-z][a-z0-9_]{0,9}(\.[0-9])?", fullmatch=True).filter(lambda name: name != "cut")
 cuts = st.builds(lambda precision: Question("cut", (Cutoff("precision", precision),)), decimals)
-questions = st.builds(Question, names, st.lists(cutoffs, max_size=3).map(tuple), demands) | cuts
+questions = st.builds(Question, names, st.lists(cutoffs, max_size=3, unique=True).map(tuple), demands) | cuts
 
 
 @given(questions)
@@ -168,3 +168,13 @@ def test_a_share_of_a_list_is_rounded_down_and_never_empty(text, n_items, rank):
     assert Cutoff.of("score:1").rank_in(n_items) is None
     with pytest.raises(InputError, match=r"rank 8 is outside 1\.\.7"):
         Cutoff.of(8).rank_in(7)
+
+
+def test_signs_numbers_and_cutoffs_are_told_as_they_are_to_be_written():
+    assert str(Question.of("precision@1e3,1e3 within .05")) == "precision@1000 within 0.05"
+    for sign, written in (("≥", ">="), ("≤", "<=")):
+        for text in (f"precision@10 {sign} .9", f"precision@10{sign}.9"):
+            with pytest.raises(InputError, match=f"{sign} is written {written}"):
+                Question.of(text)
+    with pytest.raises(InputError, match="'1e-400' is as good as 0"):
+        Question.of("precision@1000 >= 1e-400")

@@ -175,3 +175,29 @@ def test_a_long_zone_of_a_short_list_asks_all():
     one = condition(0.9, 60, zone="0.05")
     assert one.cap == 60
     assert one.rule(60).of_wins(one.passing.most).passed.sum() <= 0.05
+
+
+@pytest.mark.parametrize("asked", ["precision@5000 >= 0.8", "precision@5000 <= 0.2", "precision@5000 >= 0.99"])
+@pytest.mark.parametrize("share", [0.3, 0.78, 0.9])
+def test_more_skipped_items_never_bring_a_decision_nearer(asked, share):
+    """Without them it is the recursion from the labels; of each side's worst case with them, pathwise later."""
+    one, n, last = planned(asked).tests[0], 50, 600
+    wins = round(share * n)
+    labels = np.where(np.arange(n) < wins, one.counted, 1 - one.counted).astype(np.int8)
+    before = np.cumsum(one.rule(last).after(n, wins).passed + one.rule(last).after(n, wins).failed)[n:]
+    for skipped in (0, 1, 5, 30, 200):
+        deciding = one.after(np.append(labels, np.full(skipped, -2, np.int8)), last + skipped)
+        reached = np.cumsum(deciding.passed + deciding.failed)[n + skipped :]
+        assert (reached <= before + 1e-12).all()
+        assert skipped or (reached == before).all()
+        before = reached
+
+
+def test_a_pass_is_not_said_to_be_near_where_skipped_items_hide_it():
+    gate = planned("precision@5000 >= 0.8")
+    drawn = gate.next(gate.start(), np.empty(0, np.int8), 50, 5)
+    labels = np.array([1] * 18 + [0] * 2 + [-2] * 30, np.int8)
+    more = gate.answer(drawn, labels).more
+    assert more.median is None
+    assert more.most is None
+    assert gate.next(drawn, labels, None, 5).table.num_rows == 50 + 200

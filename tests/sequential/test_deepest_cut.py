@@ -333,11 +333,22 @@ def test_it_takes_cuts_and_nothing_else():
 def test_a_precision_that_no_rank_is_likely_to_have_is_refused_after_the_pilot_unless_a_size_is_given():
     design = plan(10**6, "0.99")
     drawn = design.next(design.start(), np.empty(0, np.int8), None, 1)
-    labels = labels_of(drawn, lambda rank: noise(rank) < 0.6)
-    with pytest.raises(InputError, match=r"no rank is likely to have it, and the best so far is about 0\.[4-8]\d, of"):
+    labels = labels_of(drawn, lambda rank: noise(rank) < 0.05)
+    guess = rf"no rank is likely to have it, and the best so far is about 0\.[0-2]\d, of .* from {labels.size} labels"
+    with pytest.raises(InputError, match=guess + ".*round=100 goes on"):
         design.next(drawn, labels, None, 1)
     assert design.next(drawn, labels, 70, 1).table.num_rows == drawn.table.num_rows + 70
     design.next(drawn, labels_of(drawn, lambda rank: noise(rank) < 1 / (1 + rank / 1e4)), None, 1)
+
+
+def test_a_precision_that_a_list_has_in_its_middle_is_not_refused_for_a_guess():
+    """As a real list has it: nothing above, .77 at a rank that few labels of a pilot are near."""
+    asked, design = 0, plan(225_057, "0.75")
+    for seed in range(12):
+        drawn = design.next(design.start(), np.empty(0, np.int8), None, seed)
+        labels = labels_of(drawn, lambda rank: (rank > 5_000) & (noise(rank) < np.where(rank < 45_000, 0.9, 0.02)))
+        asked += design.next(drawn, labels, None, seed).table.num_rows > labels.size
+    assert asked == 12
 
 
 @pytest.mark.slow

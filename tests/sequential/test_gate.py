@@ -178,8 +178,8 @@ def test_a_zone_is_on_the_lenient_side():
         ("precision@1000 <= 1", {}, "is true of every list"),
         ("precision@1000 > 1", {}, "is false of every list"),
         ("precision@1000 >= 1.01", {}, "is false of every list"),
-        ("precision@1000 >= .9", {"zone": "0.9"}, "zone is outside"),
-        ("precision@1000 >= .9", {"zone": "-0.1"}, "zone is outside"),
+        ("precision@1000 >= .9", {"zone": "0.9"}, "a zone is below 0.9"),
+        ("precision@1000 >= .9", {"zone": "-0.1"}, "a zone is below 0.9"),
         ("precision@1000 >= .9", {"zone": "0.0001"}, "no precision lies inside"),
         ("precision@1e6 >= .9", {"zone": "0.001"}, "so narrow a zone"),
         ("precision@1000 >= .9", {"expect": "1.2"}, r"outside 0\.\.1"),
@@ -229,8 +229,7 @@ def test_a_zone_never_asks_beyond_its_end():
     assert answer.outcome != "open"
     drawn, answer = answered(gate, np.full(10**6, -1))  # nobody answers
     assert drawn.table.num_rows == 584
-    earlier = int((drawn.table.column("round").to_numpy() < drawn.rounds).sum())
-    assert (answer.outcome, answer.more.most) == ("open", 584 - earlier)
+    assert (answer.outcome, answer.more.most) == ("open", None)  # the end decides if all before it are answered
 
 
 def test_few_items_are_all_asked_and_the_answer_is_exact():

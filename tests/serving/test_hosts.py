@@ -58,3 +58,16 @@ def test_an_address_that_cannot_be_is_refused(study, given, monkeypatch):
     monkeypatch.setattr(serve, "serve", lambda *given: pytest.fail("it was served"))
     with pytest.raises(InputError, match=r"host is empty|no address of a page"):
         streameval.label(study, people="ann", port=0, **given)
+
+
+def test_a_host_that_is_not_of_this_machine_is_told_by_its_name():
+    for host in ("192.0.2.1", "host.invalid"):
+        with pytest.raises(InputError, match="host is an address of this machine"):
+            serve.bound(host, 0)
+
+
+def test_people_who_have_no_name_are_refused_as_those_named_twice(study, monkeypatch):
+    monkeypatch.setattr(serve, "serve", lambda *given: pytest.fail("it was served"))
+    for people in (",,", "ann,ann"):
+        with pytest.raises(InputError, match="people are to be named, each once"):
+            streameval.label(study, people=people, port=0)

@@ -85,12 +85,12 @@ def select(
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     fate = "fetched before are used again from" if made.already else "fetched into"
     lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"] * bool(made.table.num_rows)
-    if made.fetched.tied_ranks:
+    if tied := made.fetched.tied_ranks:
         lines.append(
-            f"{made.fetched.tied_ranks:,} of them share their score with another item: tied items stand in a fixed, "
-            "arbitrary order."
+            f"{tied:,} of them {'shares its' if tied == 1 else 'share their'} score with another item: "
+            "tied items stand in a fixed, arbitrary order."
         )
-        if 2 * made.fetched.tied_ranks > made.table.num_rows:
+        if 2 * tied > made.table.num_rows:
             lines.append("They are more than half: another tie rule may give another curve.")
     if made.fetched.equal_keys:
         key = ", ".join(Study(study).plan().ranking["key"])

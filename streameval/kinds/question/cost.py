@@ -31,7 +31,7 @@ def case_sentence(case: str, labels: LabelForecast) -> str:
         else f"nine times in ten at most {labels.nine_in_ten:,}"
     )
     more = "; ".join(filter(None, (often, most)))
-    return f"About {labels.median:,} labels {case}{f' ({more})' if more else ''}."
+    return f"About {number_of(labels.median, 'label')} {case}{f' ({more})' if more else ''}."
 
 
 def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list[str]:
@@ -41,7 +41,7 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     if asking.round != 1 and any(one.startswith("if ") and of.nine_in_ten != of.median for one, of in cases):
         lines.append(f"The round in which that is reached is asked whole: up to {_rest_of_round(asking)}.")
     if asking.budget is not None:
-        lines.append(f"It ends after {asking.budget:,} labels, answered or not.")
+        lines.append(f"It ends after {number_of(asking.budget, 'label')}, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
         lines = [f"{one[:-1]}: --zone 0.02 sets one, say." if one.startswith("No limit") else one for one in lines]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.kinds.question.plan import posed, size_of_next
+from streameval.kinds.question.plan import next_drawn, posed
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions import CUT, Question
@@ -39,13 +39,15 @@ _ANSWERS = pa.schema(
 def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Say what the labels prove: their tables, what they claim, and what the summary says besides."""
     design, drawn = posed(plan)
+    budget = plan.parameters["budget"]
+    design = design.within(None if budget is None else max(0, budget - int(tallied.answered.sum())))
     told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
     answer = design.answer(drawn, told)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
     claim = Claim("simultaneous", confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
-    more = {**summary_of(plan, answer), "missing_cost": missing_cost(design, drawn, told, answer)}
+    more = {**summary_of(plan, answer), **missing_cost(design, drawn, told, answer)}
     return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
 
 
@@ -57,8 +59,7 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     if budget is not None and plan.table.num_rows >= budget:
         return f"The budget of {number_of(budget, 'label')} is spent."
     try:
-        size = size_of_next(plan.parameters["round"], budget, plan.table.num_rows)
-        if design.next(drawn, labels, size, plan.seed) is not drawn:
+        if next_drawn(design, drawn, labels, (plan.parameters["round"], budget, plan.seed)) is not drawn:
             return ""
     except InputError as error:
         return f"{error.what}."
@@ -67,19 +68,24 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     return asked + (f" {_MISSING}" if missing else "")
 
 
-def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, answer: Answer) -> int | None:
-    """About how many labels it costs that items were answered without one; None where few were, or it cannot be said.
+def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, answer: Answer) -> dict[str, int | None]:
+    """About how many labels it costs that items were answered without one.
 
-    The forecast, less what it would be if these were like the others.
+    Returns:
+        missing_cost: The forecast, less what it would be if these were like the others.
+        without_missing: That forecast, where without it nothing can be said. Both None where few were missing.
     """
+    none: dict[str, int | None] = {"missing_cost": None, "without_missing": None}
     silent, found = labels == -2, labels[labels >= 0]
-    if answer.more.median is None or not found.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
-        return None
+    if answer.outcome != "open" or not found.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
+        return none
     like = labels.copy()
     like[silent] = np.diff(np.floor(np.arange(silent.sum() + 1) * found.mean() + 0.5))
     other = design.answer(drawn, like)
     rest = other.more.median if other.outcome == "open" else 0
-    return None if rest is None else max(0, answer.more.median - rest) or None
+    if rest is None or answer.more.median is None:
+        return {**none, "without_missing": rest}
+    return {**none, "missing_cost": max(0, answer.more.median - rest) or None}
 
 
 _FEW_MISSING = 0.05  # of the answers

@@ -37,6 +37,7 @@ from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planned_ranking import items_at
 from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
+from streameval.typing import Int8Array
 
 _ASKED = (
     'ask "precision@1000000 >= 0.9", say, "recall@1e6 >= 0.8", "precision@1e4,1e5 within 0.03", '
@@ -95,7 +96,7 @@ def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Pl
         said = ListOfJudge(opened, beside.judge, known, seed, beside.progress)
         setting = replace(setting, judge=said)
     design = design_for(asking.asked, setting)
-    drawn = design.next(design.start(), np.empty(0, np.int8), size_of_next(asking.round, asking.budget, 0), seed)
+    drawn = next_drawn(design, design.start(), np.empty(0, np.int8), (asking.round, asking.budget, seed))
     if not drawn.table.num_rows and not known.rank.size:
         what = " and ".join(map(str, asking.asked))
         raise InputError(f"{what}: no label is needed: every list of {opened.n_items:,} items gives the same answer")
@@ -176,6 +177,20 @@ def known_of(plan: Plan) -> KnownItems:
     if plan.known is None:
         return KnownItems.nothing()
     return KnownItems(**{name: np.asarray(plan.known.column(name).to_numpy()) for name in plan.known.column_names})
+
+
+def next_drawn(
+    design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, how: tuple[int | None, int | None, int]
+) -> DrawnItems:
+    """Draw one more round, of a size, within a budget, by a seed; `drawn` itself where nothing is left to ask."""
+    size, budget, seed = how
+    number = size_of_next(size, budget, drawn.table.num_rows)
+    if number == 0:
+        return drawn
+    more = design.next(drawn, labels, number, seed)
+    if budget is None or more.table.num_rows <= budget:
+        return more
+    return design.next(drawn, labels, budget - drawn.table.num_rows, seed)
 
 
 def size_of_next(size: int | None, budget: int | None, planned: int) -> int | None:

@@ -100,21 +100,39 @@ def _account(found: Result) -> list[str]:
     account = found.summary["account"]
     skipped = account["planned"] - account["labelled"] - account["open"]
     what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
-    cost = found.summary.get("missing_cost")
-    costs = f" That costs about {number_of(cost, 'label')}." if cost else ""
+    costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
     return [f"{number_of(skipped, 'item')} {what} as what is worst for each side.{costs}"] if skipped else []
+
+
+def _cost(labels: int | None, without: int | None) -> str:
+    """What it costs that items have no label: so many more, or that there is no saying how many."""
+    if labels:
+        return f" That costs about {number_of(labels, 'label')}."
+    if without is None:
+        return ""
+    then = f"about {number_of(without, 'more label')} may decide" if without else "it would be decided"
+    return f" While so many are, it may never be decided; if they were like the others, {then}."
 
 
 def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     """Say the answer so far, draw the path to it, and what to do next."""
     account, rounds = found.summary["account"], found.summary["rounds"]
-    head = f"{subject} {number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}."
+    head = f"{subject} {number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(found)}."
     more = forecast_sentence(found.summary)
     following = following_round(study, plan, found)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
     values = (promise(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
     return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
+
+
+def _afterwards(found: Result) -> str:
+    """How many labels came after those that decided: a round is asked whole, and tasks are out with people."""
+    rows = [row for row in found.tables["answers"].to_pylist()
+            if isinstance(Question.of(row["question"]).demand, Condition)]  # fmt: skip
+    more = found.summary["account"]["labelled"] - max((row["labels"] for row in rows), default=0)
+    decided = rows and found.summary["outcome"] != "open" and more > 0
+    return f", {more:,} of them after it was decided" if decided else ""
 
 
 def following_round(study: str, plan: Plan, found: Result) -> NextCommand:

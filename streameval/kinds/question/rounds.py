@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kinds.question.plan import posed, size_of_next, with_drawn
+from streameval.kinds.question.plan import next_drawn, posed, with_drawn
 from streameval.labelling.tally import Tallied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -53,12 +53,9 @@ def next_round(folder: Study, plan: Plan) -> Plan:
     tallied = counted(folder, plan)
     if not tallied.answered.all():
         return plan
-    labels = tallied.labels.label
-    size = size_of_next(plan.parameters["round"], plan.parameters["budget"], plan.table.num_rows)
-    if size == 0:
-        return plan
     design, drawn = posed(plan)
-    more = design.next(drawn, labels, size, plan.seed)
+    how = plan.parameters["round"], plan.parameters["budget"], plan.seed
+    more = next_drawn(design, drawn, tallied.labels.label, how)
     if more is drawn:
         return plan
     grown = with_drawn(plan, more).with_notes(grown_from=list(plan.study_ids))

@@ -20,7 +20,7 @@ GATE = "precision@5000 >= 0.6"
     (["precision@0 >= 0.9"], "rank 0 is below 1"),
     (["precision@100 >= 0"], "is true of every list"),
     (["precision@100 >= 1.2"], "is false of every list"),
-    (["precision@100 >= 0.9", "--zone", "0.95"], "the zone is outside 0..0.9"),
+    (["precision@100 >= 0.9", "--zone", "0.95"], "a zone is below 0.9, and this one is 0.95"),
     (["precision@100 >= 0.9", "--zone", "x"], "--zone is x, outside (0, 1)"),
     (["precision@100 >= 0.9", "--expect", "1.5"], "--expect is 1.5, outside [0, 1]"),
     (["precision@100 >= 0.9", "--confidence", "1"], "--confidence is 1.0, outside (0, 1)"),

@@ -23,10 +23,13 @@ def test_a_cut_is_never_forecast_to_be_where_it_is(home, people, capsys):
     while (tasks := streameval.select("q").table).num_rows:
         found = streameval.evaluate("q", labels=people(tasks))
         proven = found.tables["answers"].column("lower")[0].as_py()
-        said = re.search(r"With [\d,]+ more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
+        said = re.search(r"With ([\d,]+) more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
         forecasts += bool(said)
-        assert said is None or int(said[1].replace(",", "")) > proven
+        assert said is None or int(said[2].replace(",", "")) > proven
+        answered = found.summary["account"]["labelled"]
+        assert said is None or int(said[1]) == min(answered, 400 - answered)  # what the budget leaves
     assert forecasts
+    assert answered == 400
 
 
 def test_the_path_of_a_cut_names_the_rank_that_it_is_of(home, people, labelled):
@@ -171,16 +174,22 @@ def test_plan_says_how_many_items_a_gate_demands_where_that_is_not_plain(home, c
 
 
 def test_what_skipped_items_cost_is_said_where_they_are_many(home, people, capsys):
-    for study, skipped in (("few", 2), ("many", 25)):
-        streameval.plan("list.parquet", study, score="score", questions="precision@5000 >= 0.6", seed=3, round=150)
-        answers = people(streameval.select(study).table)
-        label = [str(one) for one in answers.column("label").to_pylist()]
-        answers = answers.set_column(1, "label", pa.array(["skip"] * skipped + label[skipped:]))
-        first = streameval.evaluate(study, labels=answers)
-        cost = re.search(r"count as what is worst for each side\. That costs about ([\d,]+) labels", told(
-            capsys, "evaluate", study))  # fmt: skip
-        assert (cost is not None) == (first.summary["missing_cost"] is not None) == (study == "many")
-    assert first.summary["missing_cost"] == first.summary["more"]["median"]  # without them it would be answered
+    """In labels; and if they are so many that nothing may decide, what would if they were like the others."""
+    says = {2: ".", 12: ". That costs about {} labels.",
+            100: ". While so many are, it may never be decided; if they were like the others, about {} more labels "
+            "may decide."}  # fmt: skip
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.6", seed=3, round=150)
+    answers = people(streameval.select("q").table)
+    label = [str(one) for one in answers.column("label").to_pylist()]
+    for skipped in (100, 12, 2):
+        given = answers.set_column(1, "label", pa.array(["skip"] * skipped + label[skipped:]))
+        found = streameval.evaluate("q", labels=given).summary
+        assert (
+            f"worst for each side{says[skipped].format(found['missing_cost'] or found['without_missing'])}\n"
+            in told(capsys, "evaluate", "q")
+        )
+        if skipped == 12:
+            assert found["missing_cost"] == found["more"]["median"]  # without them it would be answered
 
 
 def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home, people, capsys):
@@ -205,3 +214,19 @@ def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home,
         assert ("no rank is likely to have it" in said) == (not more)
         assert ("Next: streameval select" in said) == bool(more)
     assert "Hint: cut at a lower precision" in refused(capsys, "select", "q")
+
+
+def test_show_says_how_many_labels_came_after_those_that_decided(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.55", seed=3, round=150)
+    found, _ = labelled("q")
+    came, needed = found.summary["account"]["labelled"], found.tables["answers"].column("labels")[0].as_py()
+    assert came > needed
+    assert f"{came} labels in 1 round, {came - needed} of them after it was decided." in told(capsys, "show", "q")
+
+
+def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.55", seed=3)
+    ranks = people(streameval.select("q").table).column("rank").to_pylist()
+    (home / "half.csv").write_text("rank,label\n" + "".join(f"{one},1\n" for one in ranks[:16]) + f"{ranks[16]}")
+    said = told(capsys, "evaluate", "q", "--labels", "half.csv")
+    assert "Unreadable: half.csv row 17, line 18 has too few columns (was the file cut off?).\n" in said
