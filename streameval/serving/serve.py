@@ -40,9 +40,9 @@ def bound(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE
         )
     except OSError as error:
-        why = error.strerror or str(error)
-        at_fault = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
-        hint = "--host is an address of this machine, such as 127.0.0.1" if at_fault else "--port names another, 0 any"
+        why = (error.strerror or str(error)).partition(" (while")[0]
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        hint = "--port names another, 0 any" if taken else "--host is an address of this machine, such as 127.0.0.1"
         raise InputError(f"{host}:{port}: cannot be listened to ({why})", hint) from error
 
 
