@@ -93,7 +93,7 @@ def of_labels(rank: Any, label: Any, weight: Floats, n: int, total: float) -> Fl
 
 
 def middles(curve: Curve) -> Floats:
-    (extremes,), n = curve.extremes(), curve.n_items
+    (extremes,), n = curve.extremes, curve.n_items
     known = curve.known([*CUTOFFS, n, n // 10])
     low, high = bounds_at(known, "precision")
     recall = bounds_at(known, "recall")

@@ -236,6 +236,7 @@ class Curve(notebook.Tabular):
         """What is known of some cutoffs."""
         return Known.of(self.envelope, self.misses, ranks, self.misses_upper)
 
+    @cached_property
     def extremes(self) -> tuple[Extremes, ...]:
         """The lists that the bounds allow, with the fewest misses and with the most; once where these are known."""
         ends = (self.misses,) if self.misses_upper is None else (self.misses, self.misses_upper)
@@ -248,7 +249,7 @@ class Curve(notebook.Tabular):
 
     def over_misses(self, question: Callable[[Extremes], tuple[float, float]]) -> tuple[float, float]:
         """Bounds on what never falls, or never rises, as misses are added: those at both ends of their number."""
-        low, high = zip(*(question(one) for one in self.extremes()), strict=True)
+        low, high = zip(*(question(one) for one in self.extremes), strict=True)
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _at(self, rank: int, name: str) -> Bounds:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from math import ceil
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Any
 
 from streameval.text import number_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BREAK = 300.0  # seconds: who answered nothing for longer was not at work
 _HOUR = 3600.0
@@ -71,6 +71,9 @@ def duration(hours: float) -> str:
 
 def pace_of_rows(rows: pa.Table) -> Pace:
     """Pace of those who gave the rows that name somebody and are an answer or a skip (`streameval.labelling.votes`)."""
+    import pyarrow as pa  # help of `labels` needs none
+    import pyarrow.compute as pc
+
     spoken = rows.filter(pc.is_in(rows.column("state"), value_set=pa.array(["answer", "skip"])))
     columns = (spoken.column(name).to_pylist() for name in ("annotator", "time"))
     return pace_of((name, time) for name, time in zip(*columns, strict=True) if name)

@@ -47,7 +47,7 @@ def metrics(curve: Curve) -> pa.Table:
 def _rows_of(curve: Curve) -> list[Row]:
     rows = list(_at_cutoffs(curve))
     if curve.proves:
-        ends = [list(_of_the_list(extremes, curve)) for extremes in curve.extremes()]
+        ends = [list(_of_the_list(extremes, curve)) for extremes in curve.extremes]
         rows += [_over_misses(pair) for pair in zip(*ends, strict=True)]
     return rows
 
@@ -95,7 +95,7 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
     yield _row("max_f1_rank", "", (np.nan, np.nan))  # an estimate: no bounds are known of where it is
     yield _row("breakeven", "", points.breakeven(extremes))
-    fewest = extremes if curve.misses_upper is None else curve.extremes()[0]
+    fewest = extremes if curve.misses_upper is None else curve.extremes[0]
     yield _row("r_precision", "", points.r_precision(fewest, curve.misses_upper))
     yield _row("reciprocal_rank", "", points.reciprocal_rank(extremes))
     yield from _at_tops(extremes, cutoffs(curve.n_items))

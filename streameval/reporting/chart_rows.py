@@ -93,7 +93,7 @@ def by_yield(curve: Curve) -> ChartRows:
     """Precision where so many positives (`found`) have been seen: j over the rank of the j-th, with bounds."""
     if not curve.proves:
         return _estimates(curve, "found", "precision")
-    extremes = curve.extremes()[0]
+    extremes = curve.extremes[0]
     if extremes.early.total < 1:
         return []
     positives = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from streameval.curve import Curve
+if TYPE_CHECKING:
+    from streameval.curve import Curve
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streameval.errors import OutsideError, StreamevalError
 from streameval.labelling.exports.page import served
 from streameval.serving.connections import has_link
+from streameval.serving.messages import RefusedError
 from streameval.serving.owner_page import owner_page
-from streameval.serving.session import LabellingSession, RefusedError
+from streameval.serving.session import LabellingSession
 
 MOST_BYTES = 400_000
 """Of what a page may send at once: 50 answers with notes."""

@@ -26,6 +26,7 @@ EVERY = 30.0
 _MOST_CONNECTIONS, _FEWEST, _MOST_STRANGERS = 1_000, 20, 250
 _IDLE = 75  # seconds that a connection may rest between two requests
 _ACCEPTED, _QUEUE = 16, 4_096  # connections that are accepted at a time, and that may wait for that
+_ENDED = 20  # seconds in which all connections are closed; each takes two at most, and a busy machine many
 _OTHER_FILES = 200  # that are open besides connections: those being accepted, and all of the study
 
 
@@ -40,9 +41,9 @@ def bound(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE
         )
     except OSError as error:
-        why = error.strerror or str(error)
-        at_fault = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
-        hint = "--host is an address of this machine, such as 127.0.0.1" if at_fault else "--port names another, 0 any"
+        why = (error.strerror or str(error)).partition(" (while")[0]
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        hint = "--port names another, 0 any" if taken else "--host is an address of this machine, such as 127.0.0.1"
         raise InputError(f"{host}:{port}: cannot be listened to ({why})", hint) from error
 
 
@@ -66,7 +67,7 @@ def serve(
     config = Config(
         application(session, names), http=protocol, ws="none", lifespan="off", log_config=None,
         log_level="error", access_log=False, server_header=False, backlog=_ACCEPTED, timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=3, h11_max_incomplete_event_size=16_384,
+        timeout_graceful_shutdown=_ENDED, h11_max_incomplete_event_size=16_384,
     )  # fmt: skip
     try:
         watch.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,27 +21,20 @@ from streameval.labelling.exports.pictures import address_or_why
 from streameval.serving.desk import AHEAD, Desk, given_twice
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links
+from streameval.serving.messages import SentAnswer, SentWork
 from streameval.study import Study
 from streameval.study.answer_journal import IDENTITY, PageAnswer
 from streameval.study.judging import last_judging, tally_stored
 
-_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
-_LABELS = ("1", "0", "skip")
-_LONGEST_NOTE = 2_000
 _LATEST = timedelta(days=365)  # how long an answer may have waited in a browser
 _SHOWN_AGAIN = 20  # of one's own answers, after the page is loaded again
 _NOTES = 50
-_MOST = 50  # answers, or tasks, that a page says at once
 
 ANSWERED = "That is enough: the question is answered, and nothing more is handed out. Thank you."
 DONE = "That was the last one. Thank you."
 WAIT = (
     "Nothing to do just now: the last tasks are with others, or new ones are being drawn. This page goes on by itself."
 )
-
-
-class RefusedError(Exception):
-    """What a page sent cannot be meant."""
 
 
 @dataclass(frozen=True)
@@ -141,17 +133,14 @@ class LabellingSession:
         """Take answers, which are on the disk when this returns, and give tasks.
 
         Args:
-            message: `tab` (id of the page), `leaving` where it is being closed, `have`, numbers of tasks that it has
-                got, and `answers`, each of `id`, `task`, `answer`, `note`, `took`, `ago` (the latter in
-                milliseconds).
+            message: See `SentWork`.
 
         Raises:
             RefusedError: It is not of this form.
             OutsideError: The disk is full, and the like; then no answer was taken.
         """
-        tab, leaving = _text(message, "tab", 64), message.get("leaving") is True
-        have = [one for one in _list(message, "have") if isinstance(one, int)]
-        answers, refused = self._read(person, message)
+        sent = SentWork.read(message)
+        answers, refused = self._of_the_study(person, sent.answers)
         for one in self._journal.add(answers):
             with self._changing:
                 self._desk.answered(person, one.task, one.label)
@@ -159,15 +148,16 @@ class LabellingSession:
         self._ask_for_more()
         with self._changing:
             over = self._standing.over
-            if leaving:
-                self._desk.leave(person, tab)
-            given = [] if over or leaving else self._desk.hand_out(person, tab, have)
+            if sent.leaving:
+                self._desk.leave(person, sent.tab)
+            given = [] if over or sent.leaving else self._desk.hand_out(person, sent.tab, sent.have)
             waiting = self._desk.awaited(person) or (self._kind.rounds and not over)
             mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
         state = "open" if given else "answered" if over else "wait" if waiting else "done"
         return {
-            "kept": [one.id for one in answers], "refused": refused, "state": state, "tasks": self._cells(given, have),
+            "kept": [one.id for one in answers], "refused": refused, "state": state,
+            "tasks": self._cells(given, sent.have),
             "message": {"answered": over, "wait": WAIT, "done": DONE}.get(state, ""),
             "counts": {"mine": mine, "open": open_tasks, "done": done},
         }  # fmt: skip
@@ -286,39 +276,16 @@ class LabellingSession:
                  for record in records(shown, question.images)}  # fmt: skip
         return [[task, cells.get(task)] for task in tasks]
 
-    def _read(self, person: str, message: Mapping[str, Any]) -> tuple[list[PageAnswer], list[list[str]]]:
-        """Answers of a message, and ids of those that are about no task of this study, with why."""
-        now, read, refused = datetime.now(UTC), [], []
-        for one in _list(message, "answers"):
-            name, label, note = _text(one, "id", 64), _text(one, "answer", 4), _text(one, "note", _LONGEST_NOTE)
-            task, ago, took = (_number(one, key) for key in ("task", "ago", "took"))
-            if not _ID.fullmatch(name) or label not in _LABELS:
-                raise RefusedError("an answer has an id, and is 1, 0 or skip")
-            rank = self._ranks.get(int(task))
+    def _of_the_study(self, person: str, sent: Sequence[SentAnswer]) -> tuple[list[PageAnswer], list[list[str]]]:
+        """Answers about tasks of this study, and ids of the others, each with why."""
+        now, taken, refused = datetime.now(UTC), [], []
+        for one in sent:
+            rank = self._ranks.get(one.task)
             if rank is None:
-                refused.append([name, f"Task {int(task)} is none of this study."])
+                refused.append([one.name, f"Task {one.task} is none of this study."])
                 continue
-            when = now - min(timedelta(milliseconds=ago), _LATEST)
-            read.append(PageAnswer(name, self._plan.plan_id, int(task), rank, label, person, when, note, took / 1000))
-        return read, refused
-
-
-def _list(given: Mapping[str, Any], name: str) -> list[Any]:
-    value = given.get(name, [])
-    if not isinstance(value, list) or len(value) > _MOST:
-        raise RefusedError(f"{name} is a list of {_MOST} at most")
-    return value
-
-
-def _text(given: Any, name: str, most: int) -> str:
-    value = given.get(name, "") if isinstance(given, dict) else None
-    if not isinstance(value, str) or len(value) > most:
-        raise RefusedError(f"{name} is a text of at most {most:,} characters")
-    return value
-
-
-def _number(given: Mapping[str, Any], name: str) -> float:
-    value = given.get(name, 0)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2**53:
-        raise RefusedError(f"{name} is a number that is not negative")
-    return value
+            when, took = now - min(timedelta(milliseconds=one.ago), _LATEST), one.took / 1000
+            taken.append(
+                PageAnswer(one.name, self._plan.plan_id, one.task, rank, one.label, person, when, one.note, took)
+            )
+        return taken, refused

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InputError
 from streameval.kinds import named
@@ -16,8 +14,10 @@ from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
-from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions, described
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Costs(Tabular):
     @property
     def table(self) -> pa.Table:
         """`method`, `labels`, `accuracy`, `forecast`, `claim`, `price` and `refused`; null where a method has none."""
+        import pyarrow as pa  # what a list costs is told in milliseconds, without it
+
         kinds = {"method": pa.string(), "labels": pa.int64(), "accuracy": pa.float64(), "forecast": pa.bool_(),
                  "claim": pa.string(), "price": pa.float64(), "refused": pa.string()}  # fmt: skip
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
@@ -98,6 +100,7 @@ def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], pr
         rows = costs_of(asking, int(items))
     else:
         from streameval.copies.write import for_a_while
+        from streameval.rankings import open_ranking
 
         with for_a_while(items, options) as source:
             opened = open_ranking(source, options)
@@ -132,6 +135,7 @@ def priced(labels: int, price_per_label: float | None) -> float | None:
 
 def _counted(ranking: Any, options: RankingOptions) -> int:
     from streameval.copies.write import for_a_while
+    from streameval.rankings import open_ranking
 
     with for_a_while(ranking, options) as source:
         return open_ranking(source, options).n_items

@@ -141,7 +141,7 @@ def _chosen(curve: Curve, target: Cutoff) -> int:
 
 
 def _deepest(curve: Curve, target: Cutoff) -> int:
-    deepest, _ = rank_at_precision(curve.extremes()[0], target.share)
+    deepest, _ = rank_at_precision(curve.extremes[0], target.share)
     if not deepest:
         rank, best = best_precision(curve.envelope)
         raise InputError(

@@ -151,7 +151,7 @@ def test_every_bound_is_sharp_where_misses_are_bounded(n, seed, few, more):
         values = np.array([naive(v, m) for v in walks for m in range(few, few + more + 1)])
         values = values[~np.isnan(values)]
         expected = (values.min(), values.max()) if values.size else (NAN, NAN)
-        found = bounds(curve.extremes()[0], few + more) if bounds is points.r_precision else curve.over_misses(bounds)
+        found = bounds(curve.extremes[0], few + more) if bounds is points.r_precision else curve.over_misses(bounds)
         assert found == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, few, more, envelope)
     rows = {(row["metric"], row["argument"]): row for row in metrics(curve).to_pylist()}
     for name in ("breakeven", "r_precision", "reciprocal_rank"):

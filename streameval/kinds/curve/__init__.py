@@ -8,8 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from streameval.judges.options import JudgeColumn
 from streameval.kinds import Kind
-from streameval.labelling.options import Judging, LabelColumns, Misses
+from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
 from streameval.reporting.said import Columns, Said
 
 if TYPE_CHECKING:
@@ -41,10 +42,9 @@ class OneRanking(Kind):
         """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
         if verb not in self.asked_by:
             return super().accepts(verb)
-        from streameval.kinds.curve.plan import OPTIONS
         from streameval.methods import parameters_of_any
 
-        options = (one.name for kind in OPTIONS for one in fields(kind))
+        options = (one.name for kind in (JudgeColumn, ReuseOptions) for one in fields(kind))
         return {"method", "by", *options, *parameters_of_any()}
 
     def plan(
