@@ -30,7 +30,7 @@ def weighted_draw(comparing: Comparing, items: int, at: Int64Array | ScoreCutoff
 
 def with_bins(sizes: Int64Array, kept: FloatArray, weighted: WeightedDraw) -> tuple[Int64Array, FloatArray]:
     """Ranks and rates of a draw of all that the measures need, and of what cutoffs do, at rates `kept`."""
-    rates = weighted.most()
+    rates = weighted.largest_rates()
     at = np.searchsorted(weighted.ends, sizes)
     rates[at] = np.maximum(rates[at], kept)
     return weighted.ends, rates
