@@ -41,7 +41,7 @@ def _queries_doubt(ranking: Ranking) -> str:
         return ""
     if len(queries) < 2:
         return ""
-    return "This run holds several queries, and is planned as one list: with --per query, each is a ranking of its own."
+    return "This run has several queries, and is planned as one list: with --per query, each is a ranking of its own."
 
 
 def _some(ranking: Ranking) -> Int64Array:

@@ -44,7 +44,7 @@ def test_a_run_of_several_queries_that_is_planned_as_one_list_is_told_of(files, 
     one.write_text("".join(file.read_text().splitlines(keepends=True)[:30]))
     for how in ({"score": "score"}, {}, {"score": "score", "against": one, "key": "query,document", "at": [10]}):
         doubt = streameval.plan(file, tmp_path / f"s{len(how)}", **how).location["doubt"]
-        assert doubt.startswith("This run holds several queries, and is planned as one list: with --per query")
+        assert doubt.startswith("This run has several queries, and is planned as one list: with --per query")
     assert "several" not in streameval.plan(one, tmp_path / "one", score="score").location.get("doubt", "")
 
 

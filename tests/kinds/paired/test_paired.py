@@ -388,7 +388,7 @@ def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():
 
 
 def test_the_figure_shows_what_the_table_says(home, people):
-    """Bounds on the difference as shares of the top, on a scale that they fill; A's losses and B's gains, to its end."""
+    """Bounds on the difference as shares of the top, on a scale that they fill; losses and gains, to its end."""
     planned("s")
     found = evaluated("s", people)
     rows = found.tables["differences"].to_pylist()
