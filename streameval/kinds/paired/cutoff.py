@@ -248,9 +248,7 @@ def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -
         low, high = sample.limits(error)
         bet_alone = both
         both = intersected((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
-        if (
-            both[0] < bet_alone[0] or both[1] > bet_alone[1]
-        ):  # the looks exclude one another, and that at the end counts
+        if both[0] < bet_alone[0] or both[1] > bet_alone[1]:  # the looks exclude one another: that at the end counts
             decided = None
     estimated = sample.estimate(*items.shares(j, own))
     estimate = None if estimated is None else ahead + estimated

@@ -20,7 +20,7 @@ from streameval.order.checkpoints import Scans, forget
 from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
-from streameval.paired_draws.drawn import DrawnPair
+from streameval.paired_draws.drawn import COUNTS, DrawnPair
 from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import below
 from streameval.progress import Progress
@@ -108,7 +108,7 @@ def drawn_plan(
                   "min_precision": comparing.min_precision}  # fmt: skip
     notes = {
         "cutoffs": [str(one) for one in cutoffs],
-        **{name: getattr(drawn, name).tolist() for name in _COUNTS}, "probability": rates.tolist(),
+        **{name: getattr(drawn, name).tolist() for name in COUNTS}, "probability": rates.tolist(),
         "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
         "order": pair.b.description(), "against": pair.a.description(),
         **({} if pair.judge is None else {"predictions": {"column": pair.judge}}), **reused.notes,
@@ -149,9 +149,6 @@ def _rates(
         rates, bounded = every.probabilities(*counts, **how)
         return rates, {"bounded": bounded}
     return probabilities(*counts, **how, looks=comparing.look) if counts[2].size else np.empty(0), {}
-
-
-_COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")
 
 
 def _rows(pair: Pair) -> Rows:
