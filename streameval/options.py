@@ -87,9 +87,14 @@ def listed(given: Any) -> tuple[str, ...]:
 
     >>> listed("day, id"), listed(["a, b"]), listed(10)
     (('day', 'id'), ('a, b',), ('10',))
+
+    Raises:
+        InputError: Commas with nothing between them: something may have been forgotten.
     """
     several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
-    texts = (str(one).strip() for one in several)
+    texts = [str(one).strip() for one in several]
+    if isinstance(given, str) and given.strip() and not all(texts):
+        raise InputError(f"'{given}': nothing stands on one side of a comma", "leave that comma out")
     return tuple(one for one in texts if one)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from streameval.cli.batch import Batch
 from streameval.cli.output import Output
-from streameval.cli.planning import next_stop, planned
+from streameval.cli.planning import doubts, next_stop, planned
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
 from streameval.text.options import flag
@@ -34,6 +34,6 @@ def plan_against(
     made, _ = planned(ranking, study, given, flags, output)
     labels, labelled = made.table.num_rows, Study(study).labelled
     facts = {"reused": labelled, "to_label": labels - labelled} if "reuse" in given else {}
-    left = [f"{labelled:,} have a label already: {labels - labelled:,} are left to ask for."] if facts else []
-    lines = [*planned_lines(made), *left, f"Seed {made.seed}, kept in plan.json.", next_stop(Study(study), made)]
+    seed = f"Seed {made.seed}, kept in plan.json."
+    lines = [*planned_lines(made, labelled if facts else 0), seed, *doubts(made), next_stop(Study(study), made)]
     output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **facts, **made.header()}, lines)

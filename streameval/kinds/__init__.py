@@ -175,10 +175,11 @@ class Kind(Reporting):
         """Which planned items an export shows, in the plan's order; None stands for all.
 
         Args:
-            remaining: Whether items that have a label are left out.
+            remaining: Whether items that have a label are left out; those whose label the plan reused always are.
         """
         if not remaining:
-            return None
+            reused = folder.labels.reused()
+            return ~np.isin(plan.ranks, reused) if reused else None
         from streameval.study.judging import last_judging, tally_stored
 
         known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known

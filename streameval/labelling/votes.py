@@ -52,6 +52,7 @@ class Votes:
         read_as_negative (mapping of str to int): Words that count as negative because they are none of those named as
             positive, with their rows.
         place: Where the source lies (`readers.place_of`); empty for a table in memory.
+        reused: Whether they were there before the plan, which took them over.
     """
 
     source: str
@@ -64,6 +65,7 @@ class Votes:
     columns: Mapping[str, str | None] = field(default_factory=dict)
     read_as_negative: Mapping[str, int] = field(default_factory=dict)
     place: str = ""
+    reused: bool = False
 
     def at(self, source: Any) -> Votes:
         """Return them as those of the source that they were copied from."""
@@ -82,6 +84,7 @@ class Votes:
             "columns": dict(self.columns),
             "read_as_negative": dict(self.read_as_negative),
             "place": self.place,
+            **({"reused": True} if self.reused else {}),
         }
 
 

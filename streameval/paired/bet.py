@@ -1,9 +1,9 @@
 """Bounds on the difference of one cutoff that hold at any time, while labels come in.
 
 Gains and losses together come in the order of u, which is uniformly random; z is 1 for a positive gain and for a
-negative loss, so that D = Σ z − W_L. Each side is a martingale that is tested all the time (`kernels.paired_bet`): all
-bounds of all times hold together, and the sign of D is known as soon as D = 0 is refused. Whatever decides to go on or
-to stop, other cutoffs, money or patience, is harmless.
+negative loss, so that D is Σ z less the number of losses. Each side is a martingale that is tested all the time
+(`kernels.paired_bet`): all bounds of all times hold together, and the sign of D is known as soon as D = 0 is refused.
+Whatever decides to go on or to stop, other cutoffs, money or patience, is harmless.
 
 A cutoff with the rate `probability` takes the items with u below it in the order of u. If labels are asked for in the
 order of u / (rate of the item), what is labelled is a beginning of that order for every cutoff at once.
@@ -12,7 +12,7 @@ order of u / (rate of the item), what is labelled is a beginning of that order f
 for each bound and is passed over: harmless whatever the reason, and its label may come late. Predictions that are
 `learned` from labels are better where gains and losses differ much, but then what is missing may have been chosen by
 what lies behind it: the walk stops at the first item without a label until that is declared `LOST`, which must be done
-before anything behind it, at any cutoff, is opened; a label that comes later is ignored.
+before anything behind it, at any cutoff, is looked at; a label that comes later is ignored.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _first(rates: FloatArray) -> int:
     return min(int(dense[-1]) + 1, rates.size - 1) if dense.size else 0
 
 
-def most(ranks: Int64Array, *, within: float, confidence: float, variance: float = 0.25) -> FloatArray:
+def largest_rates(ranks: Int64Array, *, within: float, confidence: float, variance: float = 0.25) -> FloatArray:
     """The largest rates that there can be, whatever changed: what a scan keeps that does not know it yet.
 
     Args:

@@ -17,16 +17,16 @@ from streameval.paired.count import ChangedSample, limits
 from streameval.paired.looks import Looks, bet_error, count_error
 from streameval.typing import FloatArray, Int64Array
 
-_SPARE = 1.02  # exact tails of two samples, in normal quantiles
-_BET = 1.1  # the same of a bet at the planned end, in Chernoff's √(2 ln(1/error))
+_COUNT_WIDTH = 1.02  # half-width of exact tails, in normal quantiles of their error
+_BET_WIDTH = 1.1  # of a bet at the planned end, in √(2 ln(1/error)), as Chernoff bounds have it
 _FEW = 200  # tails of fewer labels are not normal: their width is computed
 
 
 def quantile(confidence: float, cutoffs: int, looks: Looks) -> float:
     """Half-width of the planned bounds in standard deviations."""
     if looks == "any":
-        return _BET * math.sqrt(2 * math.log(1 / bet_error(confidence, cutoffs, looks)))
-    return _SPARE * NormalDist().inv_cdf(1 - count_error(confidence, cutoffs, looks))
+        return _BET_WIDTH * math.sqrt(2 * math.log(1 / bet_error(confidence, cutoffs, looks)))
+    return _COUNT_WIDTH * NormalDist().inv_cdf(1 - count_error(confidence, cutoffs, looks))
 
 
 def _rates(changed: FloatArray, width: FloatArray, z: float, variance: float) -> FloatArray:
@@ -65,7 +65,7 @@ def probabilities(
         error = count_error(confidence, sizes.size, looks)
         for j in np.flatnonzero((rates * changed < _FEW) & (changed > 0)):
             rates[j] = _raised(float(rates[j]), (int(gains[j]), int(losses[j])), float(width[j]), variance, error)
-    kept = most(sizes, within=within, confidence=confidence, variance=variance, looks=looks)
+    kept = largest_rates(sizes, within=within, confidence=confidence, variance=variance, looks=looks)
     return np.where(np.maximum(gains, losses) <= width, 0.0, np.minimum(rates, kept))
 
 
@@ -89,7 +89,7 @@ def _width(sides: Sequence[int], drawn: Sequence[int], positive: Sequence[int], 
     return upper - lower
 
 
-def most(sizes: Int64Array, *, within: float, confidence: float, variance: float, looks: Looks) -> FloatArray:
+def largest_rates(sizes: Int64Array, *, within: float, confidence: float, variance: float, looks: Looks) -> FloatArray:
     """The largest rates that there can be, whatever changed: those at 2 k gains and losses.
 
     A scan that does not know yet how many changed keeps the items with u below this.

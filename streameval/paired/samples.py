@@ -68,13 +68,16 @@ class CutoffSample:
     def estimate(self, gains: float | None, losses: float | None) -> float | None:
         """The difference, where labels stand for what is like them; None where nothing says what some of it is.
 
+        Certain items of which none has a label are taken to be like those of their side that were drawn. Not the other
+        way round: what was labelled before the draw may have been chosen for what it is.
+
         Args:
             gains, losses: Shares of positives among those that are not certain; None where nothing says what it is.
         """
         total = 0.0
         for sign, share, drawn, sure in ((1, gains, self.gains, self.certain_gains),
                                          (-1, losses, self.losses, self.certain_losses)):  # fmt: skip
-            of_sure = sure.positive / (sure.drawn - sure.missing) if sure.drawn > sure.missing else None
+            of_sure = sure.positive / (sure.drawn - sure.missing) if sure.drawn > sure.missing else share
             for size, part in ((drawn.size, share), (sure.size, of_sure)):
                 if size and part is None:
                     return None

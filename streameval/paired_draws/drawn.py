@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from streameval.typing import Int64Array
 
+COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")  # of each cutoff
+
 
 @dataclass(frozen=True)
 class DrawnPair:

@@ -23,7 +23,7 @@ class Joined:
 
     Attributes:
         counts: Of the tally.
-        drawn: KeptColumns `u`, `second`, `first 0`, `first 1`, `predicted` of the items that are drawn, in any order.
+        drawn: Columns `u`, `second`, `first 0`, `first 1`, `predicted` of the items that are drawn, in any order.
         shared: Keys in a top of both tables.
         repeated: Tie hashes of keys that stand at several rows, of A and of B; and how many rows those are.
         contradicted: Tie hashes of keys of which the judge says different things in the two tables.
@@ -36,7 +36,7 @@ class Joined:
     contradicted: list[UInt64Array] = field(default_factory=list)
 
     def columns(self) -> KeptColumns:
-        """KeptColumns of the items that are drawn, in the order of their hashes."""
+        """Columns of the items that are drawn, in the order of their hashes."""
         columns = joined(self.drawn)
         return some(columns, np.lexsort([columns["second"], columns["u"]]))
 

@@ -17,7 +17,7 @@ KeptColumns = Mapping[str, AnyArray]
 
 
 def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
-    """KeptColumns of some rows.
+    """Columns of some rows.
 
     They are `u`, `second` (another hash of the key), `position`, `predicted`, `first 0` and so on for each order, and
     `key 0` and so on for each column of the key.
@@ -31,7 +31,7 @@ def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
 
 
 def joined(parts: Sequence[KeptColumns]) -> dict[str, AnyArray]:
-    """KeptColumns of several parts, one after another; none of no part."""
+    """Columns of several parts, one after another; none of no part."""
     return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
 
 

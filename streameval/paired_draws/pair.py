@@ -63,7 +63,7 @@ class Pair:
     """Rankings A and B.
 
     Attributes:
-        key: KeptColumns that tell items apart, the same in both.
+        key: Columns that tell items apart, the same in both.
         judge: Column that predicts labels, 0 or 1 or a probability, which counts as 1 from 0.5 on; null counts as 0.
     """
 
@@ -84,21 +84,26 @@ class Pair:
         """
         if not self.key:
             raise InputError("no column is named that tells items apart", "name it with --key ID")
-        for ranking in (self.a, self.b):
-            _check_columns(ranking, self.key, self.judge)
+        rankings = (self.b,) if self.one_table else (self.b, self.a)
+        for name in (*self.key, *([self.judge] if self.judge else [])):
+            _refuse_absent(rankings, name)
+        for ranking in rankings:
+            _check_types(ranking, self.key, self.judge)
         for name in self.key:
-            mine, theirs = (plain_type(one, name) for one in (self.a, self.b))
-            if _family(mine) != _family(theirs):
-                raise InputError(
-                    f"key column '{name}' is {mine} in {self.a.rows.name} and {theirs} in {self.b.rows.name}: "
-                    "no item would be found in both",
-                    "cast one of them",
-                )
+            if len({_family(plain_type(one, name)) for one in rankings}) > 1:
+                b, a = (f"{stored_type(one, name)} in {one.rows.name}" for one in rankings)
+                raise InputError(f"key column '{name}' is {b} and {a}: no item would be found in both",
+                                 "cast one of them")  # fmt: skip
         return replace(self, a=_tied_by(self.a, self.key), b=_tied_by(self.b, self.key))
 
     def key_types(self) -> pa.Schema:
         """Types of the key columns as they are returned: those of A."""
         return pa.schema([(name, plain_type(self.a, name)) for name in self.key])
+
+
+def stored_type(ranking: Ranking, column: str) -> pa.DataType:
+    """The type that a column has in the first file."""
+    return next(iter(ranking.rows.types(column)))[1]
 
 
 def plain_type(ranking: Ranking, column: str) -> pa.DataType:
@@ -122,11 +127,16 @@ def _family(kind: pa.DataType) -> str:
     return "whole numbers" if pa.types.is_integer(kind) else str(kind)
 
 
-def _check_columns(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> None:
-    columns, where = ranking.columns(), ranking.rows.name
-    for name in (*key, *([judge] if judge else [])):
-        if name not in columns:
-            raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
+def _refuse_absent(rankings: Sequence[Ranking], name: str) -> None:
+    """Refuse a column that a ranking lacks; both need it."""
+    without = [one for one in rankings if name not in one.columns()]
+    if without:
+        where = " and ".join(one.rows.name for one in without)
+        both = "both lists need it; " if len(without) < len(rankings) else ""
+        raise InputError(f"{where}: there is no column '{name}'", both + did_you_mean(name, without[0].columns()))
+
+
+def _check_types(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> None:
     for name in key:
         for place, kind in ranking.rows.types(name):
             check_key(kind, name, place)

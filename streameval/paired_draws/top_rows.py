@@ -56,7 +56,7 @@ class TopScan:
 
     @property
     def scanned(self) -> Sequence[str]:
-        """KeptColumns that are read of every unit."""
+        """Columns that are read of every unit."""
         return [name for one in self.tops for name in one.columns]
 
     def elsewhere(self, units: Sequence[Unit]) -> TopScan:

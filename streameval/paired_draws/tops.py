@@ -46,7 +46,7 @@ class Tops:
 
     @property
     def columns(self) -> Sequence[str]:
-        """KeptColumns that are read to find who is in a top."""
+        """Columns that are read to find who is in a top."""
         return [] if self.scan is None else [self.scan.score]
 
     @property

@@ -76,10 +76,8 @@ class Comparing:
         if self.at is None or self.every:
             return None
         cutoffs = tuple(dict.fromkeys(_cutoff(one) for one in self.at if _measure(one) is None))
-        if not cutoffs and not self.measures:
+        if not self.at:
             raise InputError("--at names no cutoff", "such as --at 1000,10000")
-        if strange := [one for one in cutoffs if one.kind not in _KINDS]:
-            raise InputError(f"--at is {strange[0]}", _COMPARED)
         if len(cutoffs) > MOST_CUTOFFS:
             raise InputError(f"--at names {len(cutoffs)} cutoffs", f"give {MOST_CUTOFFS} at most")
         return cutoffs
@@ -125,18 +123,33 @@ def _measure(text: object) -> str | None:
     """A measure as it is called in results; None where it is a cutoff."""
     name, _, cutoff = str(text).strip().lower().partition("@")
     if name == "dcg" and cutoff:
-        at = Cutoff.of(cutoff)
-        if at.kind != "rank":
-            raise InputError(f"--at is {text}", "a DCG ends at a rank: dcg@1000")
-        return f"dcg@{int(at.value)}"
-    whole = name in ("dcg", "log_mean_precision") or _RBP.fullmatch(name) is not None
+        return f"dcg@{_last_rank(str(text), cutoff)}"
+    if name.startswith("rbp") and (cutoff or _RBP.fullmatch(name) is None):
+        raise InputError(f"--at is {text}", "such as rbp.95: its reader goes on to the next item with probability .95")
+    whole = name in ("dcg", "log_mean_precision") or name.startswith("rbp")
     return name if whole and not cutoff else None
+
+
+def _last_rank(text: str, cutoff: str) -> int:
+    try:
+        at = Cutoff.of(cutoff)
+    except InputError:
+        at = None
+    if at is None or at.kind != "rank":
+        raise InputError(f"--at is {text}", "a DCG ends at a rank, from 1 on: dcg@1000")
+    return int(at.value)
 
 
 def _cutoff(text: str) -> Cutoff:
     if text.strip().replace("_", "").isalpha():
         raise InputError(f"--at is {text}", _COMPARED)
-    return Cutoff.of(text)
+    try:
+        cutoff = Cutoff.of(text)
+    except InputError as error:
+        raise InputError(f"--at is {error.what}", error.hint or _COMPARED) from error
+    if cutoff.kind not in _KINDS:
+        raise InputError(f"--at is {cutoff}", _COMPARED)
+    return cutoff
 
 
 def _share(name: str, value: str | float) -> str:

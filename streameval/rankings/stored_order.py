@@ -1,4 +1,7 @@
-"""Is the stored order a ranking? Where it is that of no score, this is said before a label is spent on it."""
+"""What speaks against a list being one ranking is said before a label is spent on it.
+
+It may be stored in the order of no score, or hold the rankings of several queries.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,40 @@ import pyarrow as pa
 from streameval.errors import StreamevalError
 from streameval.labelling.names import SCORES, says
 from streameval.rankings.ranking import Ranking
+from streameval.typing import Int64Array
 
 _LOOKED_AT = 12  # rows, evenly spaced: without any order they stand in a column's once in 10⁸ lists
 _MOST_COLUMNS = 8
+_RUN = {"query", "document", "rank", "score", "run"}  # columns of a TREC run
 
 
 def located(ranking: Ranking) -> dict[str, Any]:
-    """Where a ranking lies (`Ranking.location`), and the `doubt` that its stored order raises, if it raises any."""
-    doubt = "" if ranking.order is not None else order_doubt(ranking)
-    return {**ranking.location(), **({"doubt": doubt} if doubt else {})}
+    """Where a ranking lies (`Ranking.location`), and the `doubt` that it is one, if there is any."""
+    return {**ranking.location(), **doubt_of(ranking)}
+
+
+def doubt_of(ranking: Ranking) -> dict[str, str]:
+    """A `doubt` that a list is one ranking; empty where there is none."""
+    doubt = _queries_doubt(ranking) or ("" if ranking.order is not None else order_doubt(ranking))
+    return {"doubt": doubt} if doubt else {}
+
+
+def _queries_doubt(ranking: Ranking) -> str:
+    """A sentence where a list is a TREC run of several queries, as some of its rows say; else empty."""
+    if not _RUN.issubset(ranking.columns()):
+        return ""
+    try:
+        queries = set(ranking.rows.take(_some(ranking), ["query"]).table.column("query").to_pylist())
+    except StreamevalError:
+        return ""
+    if len(queries) < 2:
+        return ""
+    return "This run has several queries, and is planned as one list: with --per query, each is a ranking of its own."
+
+
+def _some(ranking: Ranking) -> Int64Array:
+    """Positions of some rows, evenly spaced."""
+    return np.unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
 
 
 def order_doubt(ranking: Ranking) -> str:
@@ -32,9 +60,8 @@ def order_doubt(ranking: Ranking) -> str:
     names = named or [field.name for field in schema if pa.types.is_floating(field.type)]
     if not names:
         return ""
-    positions = np.unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
     try:
-        table = ranking.rows.take(positions, names[:_MOST_COLUMNS]).table
+        table = ranking.rows.take(_some(ranking), names[:_MOST_COLUMNS]).table
     except StreamevalError:
         return ""
     values = {

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.page import frame
 from streameval.reporting.sentences import band_meaning
@@ -17,9 +18,10 @@ from streameval.reporting.simulation import kind_of
 from streameval.reporting.tables import metric_name, table
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison
-from streameval.text import escaped, printable
+from streameval.text import escaped, number_of, printable
 
 _POINTS = 700
+_NAMED = 3  # metrics that a sentence names
 _ABOUT = (
     "This is about these two lists of items; it does not say whether the models that made them would differ in this "
     "way on other items."
@@ -55,8 +57,23 @@ def _established(found: Comparison) -> str:
             )
             sentences.append(f"{name} ({side.name}) is more precise {where}.")
     if not sentences:
-        return "No difference in precision is established at any cutoff."
+        where = f"at any of {number_of(rank.size, 'rank')} compared"
+        return f"No difference in precision is established {where}{_besides(found)}."
     return f"Established: {' '.join(sentences)} {_ABOUT}"
+
+
+def _besides(found: Comparison) -> str:
+    """Which metrics of the table are higher all the same, such as the precision at a recall."""
+    rows = main_rows(found.differences.to_pylist())
+    higher = {side: [measure_of(row["metric"], row["argument"]) for row in rows if row["higher"] == side]
+              for side in "ab"}  # fmt: skip
+    told = "; ".join(
+        f"{', '.join(some[:_NAMED])}{f' and {len(some) - _NAMED} more' if len(some) > _NAMED else ''} "
+        f"{'is' if len(some) == 1 else 'are'} higher in {side}"
+        for side, some in higher.items()
+        if some
+    )
+    return f", but {told}" if told else ""
 
 
 def _of_one_list(found: Comparison) -> str:

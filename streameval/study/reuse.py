@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,7 @@ def reused_votes(ranking: Ranking, plan: Plan, how: Reuse, on: Sequence[str]) ->
             f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {named})",
             "reuse one label per item",
         )
-    return replace(votes, table=answers)
+    return replace(votes, table=answers, reused=True)
 
 
 def _rows(table: pa.Table, names: Sequence[str]) -> set[tuple[object, ...]]:
@@ -149,8 +149,6 @@ def _rows(table: pa.Table, names: Sequence[str]) -> set[tuple[object, ...]]:
 
 def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
     """Labels of a study as they were evaluated last, by columns of its items."""
-    from streameval.study.result_files import NO_LABELS
-
     plan = study.plan()
     selection = study.selection(plan)
     if selection is None:
@@ -158,7 +156,19 @@ def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
     if missing := [name for name in on if name not in selection.column_names]:
         what = f"{study.folder}: its items have no column '{missing[0]}'"
         raise InputError(what, "join by one that they have: --on COL")
-    evaluated = (study.folder / "evaluation.json").exists()
-    labels = (study.evaluation().label_table if evaluated else NO_LABELS).select(["rank", "label"])
-    items = selection.select(["rank", *on]).join(labels, "rank", join_type="left outer").sort_by("rank")
+    items = selection.select(["rank", *on]).join(_evaluated(study), "rank", join_type="left outer").sort_by("rank")
     return items.select([*on, "label"])
+
+
+def _evaluated(study: Study) -> pa.Table:
+    """`rank` and `label` of every planned item, whatever kind of study it is; no row before the first evaluation."""
+    from streameval.study.results import EVALUATE, SUMMARY, read_tables
+
+    columns = {"rank": pa.int64(), "label": pa.int8()}
+    if not (study.folder / SUMMARY).exists():
+        return pa.schema(columns).empty_table()
+
+    def read(folder: Path, summary: Mapping[str, Any]) -> pa.Table:
+        return read_tables(folder, summary, ["labels"], EVALUATE, {"labels": columns})["labels"].table
+
+    return study.results(read).select([*columns])

@@ -86,6 +86,11 @@ class LabelStore:
         """Every source but forgotten ones, in the order in which they came; a `StudyError` for a damaged file."""
         return _counted(self._stored(), self._forgotten())
 
+    def reused(self) -> list[int]:
+        """Ranks whose labels were there before the plan."""
+        taken_over = (one.table for one in self.sources() if one.facts.get("reused"))
+        return [rank for table in taken_over for rank in table.column("rank").to_pylist()]
+
     def state(self) -> str:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
         bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())

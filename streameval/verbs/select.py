@@ -91,9 +91,10 @@ def select(
         columns: The items' columns to carry; by default all. Key columns are carried besides. In an export, columns
             that look like scores or labels, that were the index of a pandas frame, or that follow the order of the
             ranking appear only when they are named here.
-        export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
-            offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
-            Where the plan asks a judge first (`judge_sample`), these are tasks for it until it has answered.
+        export: Task file for people, without items whose label the plan reuses. Format by its ending: .csv, .jsonl
+            (Prodigy), .label-studio.json, .html (an offline page). Its order is a seeded shuffle, and `se_task` numbers
+            that shuffle, so neither reveals a rank. Where the plan asks a judge first (`judge_sample`), these are tasks
+            for it until it has answered.
         engine: What runs the scans of a list by score: see `scan`.
         tasks: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image` of the
             export: see `streameval.labelling.options.TaskOptions`.

@@ -9,7 +9,7 @@ import pytest
 from streameval.errors import InputError
 from streameval.kernels.paired_bet import bet_path, bet_steps, least_totals
 from streameval.paired.bet import LOST, WAITING, BetPlan, walked
-from streameval.paired.looks import met
+from streameval.paired.looks import intersected
 
 MIXTURE = np.array([0.3, 0.75, 1.5, 3.0])
 
@@ -239,7 +239,7 @@ def test_losing_in_hindsight_would_be_wrong_for_a_walk_that_learns():
 
 def test_the_bounds_of_both_looks_meet():
     count, bet = (np.array([-3, 5]), np.array([9, 7])), (np.array([0, 8]), np.array([12, 9]))
-    lower, upper = met(count, bet)
+    lower, upper = intersected(count, bet)
     assert lower.tolist() == [0, 5]
     assert upper.tolist() == [9, 7]
 

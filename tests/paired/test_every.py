@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streameval.errors import InputError
-from streameval.paired.every import between, grid, most, probabilities
+from streameval.paired.every import between, grid, largest_rates, probabilities
 from streameval.paired.looks import count_error
 from streameval.paired.rates import item_probability
 from streameval.paired.samples import LabelledItems, samples, thresholds
@@ -47,7 +47,7 @@ def test_the_grid_grows_by_an_eighth_of_the_width_and_has_powers_of_ten():
 def test_no_more_is_drawn_than_scans_keep():
     rng = np.random.default_rng(2)
     ranks = grid(20_000, 0.05)
-    kept = most(ranks, within=0.05, confidence=0.95)
+    kept = largest_rates(ranks, within=0.05, confidence=0.95)
     for noise in (0.01, 0.3, 3.0):
         found, bounded = probabilities(
             *sizes(*two_orders(rng, 20_000, noise), ranks), ranks, within=0.05, confidence=0.95

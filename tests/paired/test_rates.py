@@ -65,7 +65,7 @@ def test_no_more_is_drawn_than_scans_keep(looks):
     sizes = np.array([10, 100, 1_000, 30_000, 10**6, 10**9])
     for variance, within in itertools.product((0.25, 0.05), (0.003, 0.02)):
         options = {"within": within, "confidence": 0.95, "variance": variance, "looks": looks}
-        kept = rates.most(sizes, **options)
+        kept = rates.largest_rates(sizes, **options)
         assert (kept * 2 * sizes <= rates.quantile(0.95, 6, looks) ** 2 * variance / within**2 * 4 + 1).all()
         for share in (0.001, 0.01, 0.1, 1.0):
             changed = np.ceil(share * sizes).astype(np.int64)

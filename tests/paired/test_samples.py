@@ -112,6 +112,17 @@ def test_a_judge_changes_what_is_counted_and_not_what_it_comes_to():
         assert lower <= d - of_judge <= upper
 
 
+def test_certain_items_without_a_label_are_taken_to_be_like_the_others_of_their_side():
+    """One label of many that is missing leaves an estimate; a side of which nothing is known does not."""
+    drawn, sure, none = ChangedSample(700, 200, 50), ChangedSample(400, 400, 100), ChangedSample(0, 0, 0)
+    of_one = ChangedSample(1, 1, 0, missing=1)
+    found = CutoffSample(drawn, none, of_one, sure).estimate(0.25, None)
+    assert found == pytest.approx(0.25 * 701 - 100)
+    assert CutoffSample(none, none, of_one, sure).estimate(None, None) is None
+    # what was labelled before the draw says nothing of what was not drawn
+    assert CutoffSample(ChangedSample(700, 0, 0), none, sure, sure).estimate(None, None) is None
+
+
 def test_thresholds_are_whole_numbers():
     found = thresholds(np.array([0.0, 2.0**-64, 0.5, 1 - 2.0**-53, 1.0]))
     assert found.tolist() == [0, 1, 2**63, 2**64 - 2**11, 2**64 - 1]

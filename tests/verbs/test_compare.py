@@ -259,6 +259,21 @@ def test_a_list_against_itself_differs_nowhere(items, tmp_path, capsys):
     assert "there is no difference to find; their bounds agree" in capsys.readouterr().out
 
 
+def test_what_differs_where_no_precision_at_a_rank_does(tmp_path, capsys):
+    """The longer list has as many positives at every rank of the shorter one, and others behind."""
+    label = np.tile([1, 0, 1, 1, 0, 0], 50)
+    for name, behind in (("a", []), ("b", [1] * 30)):
+        labels = np.concatenate([label, behind]).astype(np.int8)
+        streameval.exact(pa.table({"label": labels}), label="label", out=tmp_path / name)
+    found = compare(tmp_path / "a", tmp_path / "b")
+    assert found.curves.column("higher").null_count == found.curves.num_rows == 300
+    said = verdict(found)
+    assert said.startswith("No difference in precision is established at any of 300 ranks compared, but roc_auc is hi")
+    higher = {row["metric"] for row in found.differences.to_pylist() if row["higher"] == "b"}
+    assert "precision_at_recall" in higher
+    assert said.endswith("more are higher in b.")
+
+
 def test_the_command(studies, tmp_path, capsys):
     good, noisy, _ = studies
     arguments = ["compare", str(good), str(noisy), "--out", str(tmp_path / "out"), "--plot", str(tmp_path / "both.svg")]

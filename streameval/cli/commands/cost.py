@@ -89,9 +89,14 @@ def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[str]:
               *([f"{row['price']:,.2f}" if "price" in row else "-"] if price is not None else [])]
              for row in told]  # fmt: skip
     return [
-        *(f"{row['case'][:1].upper()}{row['case'][1:]}." for row in rows if row not in told),
+        *(_untold(row) for row in rows if row not in told),
         *(columns(head, cells) if cells else []),
     ]
+
+
+def _untold(row: dict[str, Any]) -> str:
+    """What is said of a case without numbers: why it has none, or the case itself."""
+    return f"{row['case']}: {row['refused']}." if "refused" in row else f"{row['case'][:1].upper()}{row['case'][1:]}."
 
 
 def _by_stage(row: dict[str, Any]) -> list[str]:

@@ -43,8 +43,8 @@ def grow(
     from streameval.verbs.grow import grow as verb
     from streameval.verbs.grow import grown_plan
 
-    folder, how = Study(study), Growth(**by.given())
     answering(study, "grow")
+    folder, how = Study(study), Growth(**by.given())
     there = folder.plan()
     grown = grown_plan(folder, there, how) if batch.dry_run else verb(study, **by.given())
     labels, more = grown.table.num_rows, grown.table.num_rows - there.table.num_rows

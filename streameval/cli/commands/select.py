@@ -147,6 +147,8 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
         back = form.back or back
         whom = " for the judge, who answers before anybody labels" if for_judge else ""
         lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
+        if reused := len(set(Study(study).labels.reused())):
+            lines.append(f"{those_with(reused, 'item')} a label already, which the plan reuses: no task asks for it.")
         if made.batches:
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")

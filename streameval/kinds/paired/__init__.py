@@ -34,6 +34,8 @@ class PairedRankings(Kind):
     answers = (*Kind.answers, "monitor")
     instead: ClassVar = {
         "compare": "show says which of its two rankings is better, and at which cutoff",
+        "grow": "its number of labels is fixed before the first of them; for closer bounds, plan into another folder "
+        "with `plan --within X --reuse STUDY`",
     }
     tables: ClassVar = {
         "metrics": "Bounds on how many more positives B holds at each cutoff than A (gain_at), and on the difference "

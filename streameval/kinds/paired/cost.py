@@ -11,9 +11,12 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kinds.paired.says import place
 from streameval.methods import create
+from streameval.paired.looks import shared
 from streameval.paired.rates import probabilities
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.text import number_of
+
+_UNKNOWN = "what this takes depends on how far items moved, which plan finds by reading both lists"
 
 
 def overlap_of(comparing: Comparing) -> float:
@@ -36,26 +39,30 @@ def costs_of(comparing: Comparing, n_items: int) -> list[dict[str, Any]]:
 
 def _rows(comparing: Comparing, n_items: int) -> Iterator[dict[str, Any]]:
     if comparing.every:
-        raise InputError("what every rank takes depends on where the rankings differ", "plan says it; or name ranks")
-    cutoffs = comparing.cutoffs or powers_of_ten(n_items)
+        raise InputError(f"every rank: {_UNKNOWN}", "name ranks with --at")
+    cutoffs = powers_of_ten(n_items) if comparing.cutoffs is None else comparing.cutoffs
     ranks = [(cutoff, rank) for cutoff in cutoffs if (rank := cutoff.rank_in(n_items)) is not None]
+    others = [*(str(one) for one in cutoffs if one.kind == "score"), *comparing.measures]
     if not ranks:
-        raise InputError("how many items are above a score is not known before there is a list", "name ranks with --at")
+        raise InputError(f"{', '.join(others)}: {_UNKNOWN}", "name ranks with --at")
     sizes = np.array([rank for _, rank in ranks], np.int64)
     changed = np.round((1 - overlap_of(comparing)) * sizes).astype(np.int64)
     p = comparing.min_precision
-    rates = probabilities(changed, changed, sizes, within=comparing.half_width, confidence=comparing.certainty,
+    confidence = shared(comparing.certainty, len(ranks), len(ranks) + len(others))
+    rates = probabilities(changed, changed, sizes, within=comparing.half_width, confidence=confidence,
                           variance=p * (1 - p), looks=comparing.look)  # fmt: skip
     each = np.ceil(rates * 2 * changed).astype(np.int64).tolist()
     for (cutoff, _), labels in zip(ranks, each, strict=True):
         yield _row("paired", f"at {place(str(cutoff))}", labels, comparing.half_width)
     if len(each) > 1:
         yield _row("paired", "all cutoffs together, at most", sum(each), comparing.half_width)
+    if others:
+        yield {**_row("paired", ", ".join(others), None, comparing.half_width), "refused": _UNKNOWN}
     if (curves := _two_curves(comparing, n_items)) is not None:
         yield _row("loguniform", "two curves, and their difference", curves, comparing.half_width)
 
 
-def _row(method: str, case: str, labels: int, within: float) -> dict[str, Any]:
+def _row(method: str, case: str, labels: int | None, within: float) -> dict[str, Any]:
     return {"method": method, "case": case, "labels": labels, "nine_in_ten": None, "most": None,
             "accuracy": within, "forecast": False, "claim": "simultaneous"}  # fmt: skip
 

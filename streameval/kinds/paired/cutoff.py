@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from streameval.kinds.paired.weighted import WeightedLabels
+from streameval.kinds.paired.weighted import WeightedLabels, better
 from streameval.paired.bet import BetLimits, BetPlan, walked
-from streameval.paired.looks import Looks, bet_error, count_error, met, shared
+from streameval.paired.looks import Looks, bet_error, count_error, intersected, shared
 from streameval.paired.samples import CutoffSample, LabelledItems, samples
 from streameval.paired_draws.rates import below
 from streameval.questions.cutoffs import Cutoff
@@ -57,9 +57,7 @@ class AtCutoff:
     @property
     def better(self) -> str:
         """Which ranking is better; "neither" where the difference lies within what was asked for."""
-        if self.bounds.lower > 0 or self.bounds.upper < 0:
-            return "b" if self.bounds.lower > 0 else "a"
-        return "neither" if -self.within <= self.bounds.lower and self.bounds.upper <= self.within else "open"
+        return better(self.bounds.lower, self.bounds.upper, self.within)
 
 
 @dataclass(frozen=True)
@@ -204,10 +202,12 @@ class LabelledDraw:
     def weighted(self) -> Iterator[dict[str, Any]]:
         """Rows of the measures that weigh items by rank."""
         notes = self.plan.notes.get("measures", ())
-        error = (1 - float(self.plan.parameters["confidence"])) / (2 * (self.bounded + len(notes)))
+        confidence, within = (float(self.plan.parameters[name]) for name in ("confidence", "within"))
+        error = (1 - confidence) / (2 * (self.bounded + len(notes)))
         for i, note in enumerate(notes):
             seen = self.reached * self.own_rate
-            yield WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen).bounded(note, error)
+            labels = WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen)
+            yield labels.bounded(note, error, within)
 
     def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
         """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
@@ -247,10 +247,8 @@ def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -
     if error := count_error(confidence, cutoffs, looks):
         low, high = sample.limits(error)
         bet_alone = both
-        both = met((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
-        if (
-            both[0] < bet_alone[0] or both[1] > bet_alone[1]
-        ):  # the looks exclude one another, and that at the end counts
+        both = intersected((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
+        if both[0] < bet_alone[0] or both[1] > bet_alone[1]:  # the looks exclude one another: that at the end counts
             decided = None
     estimated = sample.estimate(*items.shares(j, own))
     estimate = None if estimated is None else ahead + estimated

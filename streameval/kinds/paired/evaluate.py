@@ -137,10 +137,7 @@ def _weighted_metric(row: Mapping[str, Any]) -> dict[str, Any]:
 def by_cutoff(plan: Plan, known: BoolArray) -> pa.Table:
     """Planned and labelled items, by the first cutoff at which one of the tops holds them."""
     at = shown(plan.notes["cutoffs"])
-    first, cutoffs = (
-        np.searchsorted(at, plan.table.column("stratum").to_numpy()),
-        [plan.notes["cutoffs"][i] for i in at],
-    )
-    cutoffs += ["beyond"] * ("measures" in plan.notes)
+    first = np.searchsorted(at, plan.table.column("stratum").to_numpy())
+    cutoffs = [*(plan.notes["cutoffs"][i] for i in at), *["beyond"] * ("measures" in plan.notes)]
     counts = [np.bincount(one, minlength=len(cutoffs)) for one in (first, first[known])]
     return pa.table({"cutoff": cutoffs, "planned": counts[0], "labelled": counts[1]})

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kinds.paired.weighted import WeightedDraw, WeightedNeeds
-from streameval.paired_draws.drawn import DrawnPair
+from streameval.paired_draws.drawn import COUNTS, DrawnPair
 from streameval.paired_draws.pair import ScoreCutoffs
 from streameval.questions.comparing import Comparing
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array
@@ -30,7 +30,7 @@ def weighted_draw(comparing: Comparing, items: int, at: Int64Array | ScoreCutoff
 
 def with_bins(sizes: Int64Array, kept: FloatArray, weighted: WeightedDraw) -> tuple[Int64Array, FloatArray]:
     """Ranks and rates of a draw of all that the measures need, and of what cutoffs do, at rates `kept`."""
-    rates = weighted.most()
+    rates = weighted.largest_rates()
     at = np.searchsorted(weighted.ends, sizes)
     rates[at] = np.maximum(rates[at], kept)
     return weighted.ends, rates
@@ -39,8 +39,7 @@ def with_bins(sizes: Int64Array, kept: FloatArray, weighted: WeightedDraw) -> tu
 def at_cutoffs(drawn: DrawnPair, ends: Int64Array, sizes: Int64Array) -> DrawnPair:
     """What was counted and drawn, by cutoffs alone, which are among the ends."""
     at = np.searchsorted(ends, sizes)
-    counts = {name: getattr(drawn, name)[at] for name in
-              ("gains", "losses", "gains_predicted", "losses_predicted", "size_a", "size_b")}  # fmt: skip
+    counts = {name: getattr(drawn, name)[at] for name in COUNTS}
     table = drawn.table
     for name in ("first_a", "first_b"):
         first = np.searchsorted(at, table.column(name).to_numpy()).astype(np.int32)

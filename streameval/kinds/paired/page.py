@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streameval.kinds.paired.says import place, promise, sentence, shown_rows, told, verdict
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
-from streameval.reporting.tables import labels, table
+from streameval.reporting.tables import STACKED, labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
 
-_WIDTH, _ROW, _LEFT = 244, 30, 76  # of the figure, in pixels: of the scale, of a cutoff, and for its name
+_WIDTH, _ROW, _LEFT, _ARROW = 244, 30, 76, 8  # in pixels: the scale, a cutoff, its name, an arrow at the scale's end
+_ROUND = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)  # ends of scales
 _KEY = (
-    "Thick: the difference that is proven, as a share of the larger top. Thin: how far the items that changed sides "
-    "could move it, B's own to the right and A's own to the left."
+    "Thick: the bounds on the difference, as a share of the larger top. Thin: how far the items that changed sides "
+    "could move it, B's own to the right and A's own to the left; with an arrow where that is beyond the scale."
 )
 _B, _A = "#2f6db0", "#a2410f"
 
@@ -26,9 +28,9 @@ def page(name: str, found: Result) -> str:
     body = [
         f"<main><h1>{escaped(name)}: is B better than A?</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
         f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",
-        "<h2>Positives that B has more than A</h2>", f"<figure>{figure(rows)}</figure>",
-        f"<p class='soft'>{escaped(_KEY)}</p>",
-        table(said.table.head, said.table.rows),
+        "<h2>Positives that B has more than A</h2>",
+        f"<figure>{figure(rows)}</figure><p class='soft'>{escaped(_KEY)}</p>" if rows else "",
+        table(said.table.head, said.table.rows, STACKED, label="Differences"),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks),
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance({**found.summary, "ranking": _rankings(found)}), "</main>",
@@ -44,14 +46,14 @@ def _rankings(found: Result) -> dict[str, Any]:
 
 def figure(rows: Sequence[Mapping[str, Any]]) -> str:
     """Gains, losses and the bounds on their difference at every cutoff, as shares of the tops."""
-    most = max((max(row["gains"], row["losses"]) / _size(row) for row in rows), default=0.0) or 1.0
+    scale = scale_of(rows)
     height = _ROW * len(rows)
-    lines = "".join(part for at, row in enumerate(rows) for part in _line(row, at, most))
+    lines = "".join(part for at, row in enumerate(rows) for part in _line(row, at, scale))
     ticks = "".join(
-        f'<text x="{_x(share, most):g}" y="{height + 20}" text-anchor="middle">{_percent(share)}</text>'
-        for share in (-most, 0.0, most)
+        f'<text x="{_x(share, scale):g}" y="{height + 20}" text-anchor="middle">{_percent(share)}</text>'
+        for share in (-scale, 0.0, scale)
     )
-    middle = f'x1="{_x(0, most):g}" x2="{_x(0, most):g}"'
+    middle = f'x1="{_x(0, scale):g}" x2="{_x(0, scale):g}"'
     zero = f'<line {middle} y1="0" y2="{height}" stroke="currentColor" stroke-opacity="0.4"/>'
     label = escaped("Chart: " + "; ".join(map(sentence, rows)) + ".")
     box = f'viewBox="0 -6 {_LEFT + _WIDTH + 30} {height + 40}" style="width:100%;max-width:30rem"'
@@ -59,14 +61,32 @@ def figure(rows: Sequence[Mapping[str, Any]]) -> str:
     return f'<svg role="img" aria-label="{label}" {box} {font}>{zero}{lines}{ticks}</svg>'
 
 
-def _line(row: Mapping[str, Any], at: int, most: float) -> Iterator[str]:
+def scale_of(rows: Sequence[Mapping[str, Any]]) -> float:
+    """The share at which the scale ends on either side: a round one that all bounds are within.
+
+    >>> scale_of([{"lower": -3, "upper": 32, "items_a": 1000, "items_b": 1000}])
+    0.04
+    """
+    widest = max((max(-row["lower"], row["upper"]) / _size(row) for row in rows), default=0.0)
+    if not widest:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(widest))
+    return float(f"{next(one for one in _ROUND if one * power >= widest * (1 - 1e-9)) * power:.6g}")
+
+
+def _line(row: Mapping[str, Any], at: int, scale: float) -> Iterator[str]:
     y, size = _ROW * at + _ROW / 2, _size(row)
     yield f'<text x="0" y="{y + 4:g}">{escaped(place(row["cutoff"]))}</text>'
     for share, colour in ((row["gains"] / size, _B), (-row["losses"] / size, _A)):
-        yield (f'<line x1="{_x(0, most):g}" x2="{_x(share, most):g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
+        end = _x(max(-scale, min(share, scale)), scale)
+        yield (f'<line x1="{_x(0, scale):g}" x2="{end:g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
                'stroke-width="2" stroke-opacity="0.45"/>')  # fmt: skip
+        if abs(share) > scale:
+            tip = math.copysign(_ARROW, share)
+            yield (f'<path d="M{end + tip:g} {y:g}L{end:g} {y - 5:g}V{y + 5:g}Z" fill="{colour}" '
+                   'fill-opacity="0.45"/>')  # fmt: skip
     colour = {"b": _B, "a": _A}.get(row["better"], "currentColor")
-    low, high = (_x(row[side] / size, most) for side in ("lower", "upper"))
+    low, high = (_x(row[side] / size, scale) for side in ("lower", "upper"))
     yield (f'<line x1="{low:g}" x2="{max(high, low + 2):g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '
            'stroke-width="9"/>')  # fmt: skip
 
@@ -75,8 +95,8 @@ def _size(row: Mapping[str, Any]) -> int:
     return max(int(row["items_a"]), int(row["items_b"]), 1)
 
 
-def _x(share: float, most: float) -> float:
-    return _LEFT + _WIDTH * (share / most + 1) / 2
+def _x(share: float, scale: float) -> float:
+    return _LEFT + _WIDTH * (share / scale + 1) / 2
 
 
 def _percent(share: float) -> str:

@@ -19,14 +19,15 @@ from streameval.labelling.options import ReuseOptions
 from streameval.order.checkpoints import Scans, forget
 from streameval.paired import every
 from streameval.paired.looks import shared
-from streameval.paired.rates import item_probability, most, probabilities
-from streameval.paired_draws.drawn import DrawnPair
+from streameval.paired.rates import item_probability, largest_rates, probabilities
+from streameval.paired_draws.drawn import COUNTS, DrawnPair
 from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import below
 from streameval.progress import Progress
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import doubt_of
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
@@ -107,7 +108,7 @@ def drawn_plan(
                   "min_precision": comparing.min_precision}  # fmt: skip
     notes = {
         "cutoffs": [str(one) for one in cutoffs],
-        **{name: getattr(drawn, name).tolist() for name in _COUNTS}, "probability": rates.tolist(),
+        **{name: getattr(drawn, name).tolist() for name in COUNTS}, "probability": rates.tolist(),
         "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
         "order": pair.b.description(), "against": pair.a.description(),
         **({} if pair.judge is None else {"predictions": {"column": pair.judge}}), **reused.notes,
@@ -115,7 +116,7 @@ def drawn_plan(
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
     apart = {} if pair.one_table else {"against": pair.a.location()["source"]}
-    location = {**stored.location(), "source": pair.b.location()["source"], **apart}
+    location = {**stored.location(), "source": pair.b.location()["source"], **apart, **doubt_of(pair.b)}
     return Plan(METHOD, parameters, rows.n_rows, seed, table, stored.description(), notes, location, kind="paired")
 
 
@@ -136,8 +137,8 @@ def _bounds_of(comparing: Comparing, cutoffs: int) -> dict[str, Any]:
 def _kept(comparing: Comparing, sizes: Int64Array, how: dict[str, Any]) -> FloatArray:
     """The largest rates that there can be."""
     if comparing.every:
-        return every.most(sizes, **how)
-    return most(sizes, **how, looks=comparing.look) if sizes.size else np.empty(0)
+        return every.largest_rates(sizes, **how)
+    return largest_rates(sizes, **how, looks=comparing.look) if sizes.size else np.empty(0)
 
 
 def _rates(
@@ -148,9 +149,6 @@ def _rates(
         rates, bounded = every.probabilities(*counts, **how)
         return rates, {"bounded": bounded}
     return probabilities(*counts, **how, looks=comparing.look) if counts[2].size else np.empty(0), {}
-
-
-_COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")
 
 
 def _rows(pair: Pair) -> Rows:

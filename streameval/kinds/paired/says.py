@@ -14,7 +14,7 @@ from streameval.text import number_of, printable
 from streameval.types import Plan
 
 _CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them."
-_BETTER = {"b": "B", "a": "A", "neither": "neither", "open": "-"}
+_BETTER = {"b": "B", "a": "A"}
 
 
 def subject(plan: Plan) -> str:
@@ -58,8 +58,8 @@ def shown(cutoffs: Sequence[str]) -> list[int]:
 def shown_rows(found: Result) -> list[dict[str, Any]]:
     """The rows of the table of differences that are shown."""
     differences = found.tables["differences"]
-    rows: list[dict[str, Any]] = differences.take(shown(differences.column("cutoff").to_pylist())).to_pylist()
-    return rows
+    rows: list[dict[str, Any]] = differences.to_pylist()
+    return [rows[at] for at in shown([row["cutoff"] for row in rows])]
 
 
 def sentence(row: Mapping[str, Any]) -> str:
@@ -111,10 +111,26 @@ def verdict(found: Result) -> str:
 
 
 def measure_sentences(found: Result) -> list[str]:
-    """Of every measure that weighs items by rank, by how much that of B is larger, and what the largest is."""
-    return [f"the {row['measure'].replace('@', ' at ')} of B less that of A lies within {row['lower']:.4g} … "
-            f"{row['upper']:.4g}, where one of positives alone has {row['whole']:.4g}"
-            for row in found.tables["measures"].to_pylist()]  # fmt: skip
+    """Of every measure that weighs items by rank, how far B is above A, and the most that a list can have."""
+    return [*map(measure_sentence, found.tables["measures"].to_pylist())]
+
+
+def measure_sentence(row: Mapping[str, Any]) -> str:
+    """What is known of one measure.
+
+    >>> measure_sentence({"measure": "dcg@1000", "lower": 0.45471, "upper": 3.324, "whole": 123.1})
+    'dcg@1000 is 0.4547 to 3.324 higher for B than for A, of at most 123.1'
+    >>> measure_sentence({"measure": "rbp.95", "lower": -0.25, "upper": 0.5, "whole": 1.0})
+    'rbp.95 is between 0.25 lower and 0.5 higher for B than for A, of at most 1'
+    """
+    low, high = row["lower"], row["upper"]
+    if low >= 0:
+        lies = f"{low:.4g} to {high:.4g} higher"
+    elif high <= 0:
+        lies = f"{-high:.4g} to {-low:.4g} lower"
+    else:
+        lies = f"between {-low:.4g} lower and {high:.4g} higher"
+    return f"{row['measure']} is {lies} for B than for A, of at most {row['whole']:.4g}"
 
 
 def promise(found: Result) -> str:
@@ -126,37 +142,58 @@ def promise(found: Result) -> str:
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
         return "Exact: every item that changed sides has a label." if exact else _CERTAIN
-    where = "every rank" if found.summary.get("every") else "all cutoffs"
-    return (f"The bounds at {where} hold together with probability {claim['confidence']:g}, "
-            f"whenever they are looked at; assumed: {claim['assumes']}.")  # fmt: skip
+    where = "at every rank" if found.summary.get("every") else "at all cutoffs"
+    if found.tables["measures"].num_rows:
+        where = "at all cutoffs and on all measures" if found.tables["differences"].num_rows else "on all measures"
+    once = found.summary["parameters"]["look"] == "one"
+    when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
+    return (f"The bounds {where} hold together with probability {claim['confidence']:g}{' ' if once else ', '}{when}; "
+            f"assumed: {claim['assumes']}.")  # fmt: skip
 
 
 def told(found: Result) -> Told:
     """Say what is proven at every cutoff, and what to know of it."""
-    rows = shown_rows(found)
-    head = ["cutoff", "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
-    table = Columns(head, [_cells(row) for row in rows])
-    return Told(f"{verdict(found)} {promise(found)}", table, [*_remarks(rows), *_of_every(found)])
+    rows, weighted = shown_rows(found), found.tables["measures"].to_pylist()
+    first = " or ".join(["cutoff"] * bool(rows) + ["measure"] * bool(weighted))
+    head = [first, "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
+    table = Columns(head, [*map(_cells, rows), *map(_weighted_cells, weighted)])
+    remarks = [*_remarks(rows, weighted), *_of_measures(weighted), *_of_every(found)]
+    return Told(f"{verdict(found)} {promise(found)}", table, remarks)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    drawn = row["gains_drawn"] + row["losses_drawn"]
-    labelled = drawn - row["gains_missing"] - row["losses_missing"]
+    drawn, missing = (row[f"gains_{one}"] + row[f"losses_{one}"] for one in ("drawn", "missing"))
     estimate = "-" if row["estimate"] is None else f"{row['estimate']:,.0f}"
-    numbers = (row["gains"], row["losses"], drawn, labelled)
+    numbers = (row["gains"], row["losses"], drawn, drawn - missing)
     return [place(row["cutoff"]), *(f"{one:,}" for one in numbers),
-            f"{row['lower']:,}", estimate, f"{row['upper']:,}", _BETTER[row["better"]]]  # fmt: skip
+            f"{row['lower']:,}", estimate, f"{row['upper']:,}", _BETTER.get(row["better"], row["better"])]  # fmt: skip
 
 
-def _remarks(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _weighted_cells(row: Mapping[str, Any]) -> list[str]:
+    """The same of a measure: its gains are the items that count more in B."""
+    numbers = (row["gains"], row["losses"], row["drawn"], row["drawn"] - row["missing"])
+    sides = ("-" if row[side] is None else f"{row[side]:.4g}" for side in ("lower", "estimate", "upper"))
+    return [row["measure"], *(f"{one:,}" for one in numbers), *sides, _BETTER.get(row["better"], row["better"])]
+
+
+def _of_measures(weighted: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if weighted:
+        names = ", ".join(row["measure"] for row in weighted)
+        yield f"Of {names}: only in B and only in A are the items that count more in B, and more in A."
+
+
+def _remarks(rows: Sequence[Mapping[str, Any]], weighted: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     missing = sum(row["gains_missing"] + row["losses_missing"] for row in rows)
-    if missing:
+    if missing + sum(row["missing"] for row in weighted):
         yield "An item without a label counts as what is worst for each bound."
+    every = [*((place(row["cutoff"]), row) for row in rows), *((row["measure"], row) for row in weighted)]
+    if unknown := "; ".join(name for name, row in every if row["estimate"] is None):
+        yield f"No estimate ({unknown}): of the items that only one side has, or counts more, none has a label."
     if uneven := [row for row in rows if row["items_a"] != row["items_b"]]:
         sizes = ((row["items_b"], row["items_a"], place(row["cutoff"])) for row in uneven)
         named = ", ".join(f"{b:,} in B and {a:,} in A at {at}" for b, a, at in sizes)
         yield f"The tops are of different sizes ({named}): the difference counts positives, and is none of precision."
-    if any(row["better"] == "neither" for row in rows):
+    if any(row["better"] == "neither" for row in (*rows, *weighted)):
         yield "Neither: the bounds lie within the planned half-width around 0."
     decided = [row for row in rows if row["decided_after"] is not None]
     if decided:
@@ -170,23 +207,49 @@ def _of_every(found: Result) -> Iterator[str]:
         yield "Every rank has bounds: ask show and check for gain@K and precision_gain@K, whatever K is."
 
 
-def planned_lines(plan: Plan) -> Iterator[str]:
-    """What changed between two rankings, and what is to be labelled of it."""
-    notes, labels = plan.notes, plan.table.num_rows
-    told = f"{number_of(labels, 'item')} to label, of those that one top holds and the other does not."
-    yield f"{subject(plan)}: {told if labels else _nothing_to_label(plan)}"
+def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
+    """What changed between two rankings, and what is to be labelled of it, where so many items have a label already."""
+    notes, items = plan.notes, plan.table.num_rows
+    yield f"{subject(plan)}: {_to_label(items, labelled) if items else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
     each = list(zip(*map(notes.get, columns), strict=True))
-    for cutoff, of_a, of_b, gains, losses, probability in (each[at] for at in shown(notes["cutoffs"])):
+    for at in shown(notes["cutoffs"]):
+        cutoff, of_a, of_b, gains, losses, probability = each[at]
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
         share = f" ({alike if of_a == of_b else f'{of_b:,} in B, {of_a:,} in A'})"
-        labelled = f"about {probability * (gains + losses):,.0f} labels" if probability else "no label needed"
-        yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labelled}"
+        needed = probability * (gains + losses - _known(plan, at))
+        labels = f"about {needed:,.0f} labels" if needed else "no label needed"
+        yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labels}"
     for one in notes.get("measures", ()):
         expected = sum(rate * items for rate, items in zip(one["rates"], one["items"], strict=True))
         yield f"  {one['name']}: {sum(one['items']):,} count differently in B and in A: about {expected:,.0f} labels"
-    if labels:
+    yield from _shorter(plan)
+    if items:
         yield _planned_width(plan)
+
+
+def _to_label(items: int, labelled: int) -> str:
+    """How many of the planned items people are asked about."""
+    left = number_of(items - labelled, "item") if items > labelled else "nothing"
+    had = f" {number_of(labelled, 'label')} more {'is' if labelled == 1 else 'are'} there already." * bool(labelled)
+    return f"{left} to label, of those that one top holds and the other does not.{had}"
+
+
+def _known(plan: Plan, at: int) -> int:
+    """Items that had a label before the draw, of those that changed sides at a cutoff."""
+    if "known" not in plan.table.column_names:
+        return 0
+    known, first, second = (plan.table.column(name).to_numpy() for name in ("known", "first_a", "first_b"))
+    return int((known & ((first <= at) != (second <= at))).sum())
+
+
+def _shorter(plan: Plan) -> Iterator[str]:
+    """Say so where a list ends before a cutoff: there all of it is its top."""
+    for cutoff, a, b in zip(*(plan.notes[name] for name in ("cutoffs", "size_a", "size_b")), strict=True):
+        if a != b and Cutoff.of(cutoff).kind != "score":
+            yield (f"{'A' if a < b else 'B'} has {number_of(min(a, b), 'item')} in all: beyond, its top is the whole "
+                   "list, and bounds are of positives, not of precision.")  # fmt: skip
+            return
 
 
 def _nothing_to_label(plan: Plan) -> str:

@@ -114,7 +114,7 @@ class WeightedDraw:
         """The measure of a list of positives."""
         return float((np.diff(self.ends, prepend=0) * measure.levels(self.ends)[0][:-1]).sum())
 
-    def most(self) -> FloatArray:
+    def largest_rates(self) -> FloatArray:
         """Of each end, the largest rate of an item whose better rank is in its bin (float64 array, shape (m,))."""
         rates = [np.minimum(1.0, self._density(one) * one.levels(self.ends)[0][:-1]) for one in self.measures]
         found: FloatArray = np.max(rates, axis=0)
@@ -191,8 +191,8 @@ class WeightedLabels:
     known: BoolArray
     seen: FloatArray
 
-    def bounded(self, note: dict[str, Any], error: float) -> dict[str, Any]:
-        """One row of the table of measures, from what the plan keeps of it."""
+    def bounded(self, note: dict[str, Any], error: float, within: float) -> dict[str, Any]:
+        """One row of the table of measures, from its note in the plan; `within`: the share that was asked for."""
         weights, rates = np.array(note["weights"]), np.array(note["rates"])
         own = self.group >= 0
         of = np.where(own, self.group, 0)
@@ -211,10 +211,18 @@ class WeightedLabels:
         looked = drawn & (self.label >= 0)
         stand_for = weights[of[looked]] / np.minimum(rates[of], self.seen)[looked]
         estimate = _estimate(cells, stand_for, self.label[looked] == 1)
+        lower, upper = lower + least, upper + most
         return {"measure": note["name"], "whole": note["whole"], "gains": gains, "losses": losses,
-                "drawn": int(drawn.sum()), "missing": int((drawn & (self.label < 0)).sum()), "lower": lower + least,
-                "estimate": None if estimate is None else estimate + sure, "upper": upper + most,
-                "better": "b" if lower + least > 0 else "a" if upper + most < 0 else "open"}  # fmt: skip
+                "drawn": int(drawn.sum()), "missing": int((drawn & (self.label < 0)).sum()), "lower": lower,
+                "estimate": None if estimate is None else estimate + sure, "upper": upper,
+                "better": better(lower, upper, within * note["whole"])}  # fmt: skip
+
+
+def better(lower: float, upper: float, within: float) -> str:
+    """Which ranking is better by bounds on B less A: "b", "a", "neither" (both lie within ±`within`) or "open"."""
+    if lower > 0 or upper < 0:
+        return "b" if lower > 0 else "a"
+    return "neither" if -within <= lower and upper <= within else "open"
 
 
 def _estimate(cells: LinearCells, stand_for: FloatArray, positive: BoolArray) -> float | None:

@@ -42,7 +42,12 @@ class LabelledRankings(Kind):
     }
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
-        """Make the options of a verb; an `InputError` where no column names a ranking."""
+        """Make the options of a verb; an `InputError` where no column names a ranking, or labels lie elsewhere."""
+        if "labels" in given and "per" in given:
+            raise InputError(
+                "--labels does not go with --per: labels are a column of the list, named by --label",
+                "judgements of a TREC run are joined to it by exact trec:RUN#QRELS --label relevance",
+            )
         made = super().asked(verb, given)
         if not made[0].per:
             name = next((name for name in given if name != "per"), None)

@@ -2,15 +2,18 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import streameval
+from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kinds.paired.cutoff import at_cutoffs
 from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.open_pair import open_pair
 from streameval.kinds.paired.plan import drawn_plan
+from streameval.kinds.paired.says import planned_lines
 from streameval.labelling.options import ReuseOptions
 from streameval.progress import silent
 from streameval.questions.comparing import Comparing
@@ -92,6 +95,30 @@ def test_labels_of_an_earlier_study_are_taken_off(home, people, difference):
     tasks = streameval.select("s").table.sort_by("rank")
     known = made.table.column("known").to_numpy()
     assert np.array_equal(np.isin(tasks.column("id").to_numpy(), list(labelled)), known)
+    for k, (low, high) in bounds(evaluated("s", people)).items():
+        assert low <= difference[k] <= high
+
+
+@pytest.mark.parametrize("how", [{}, {"seed": 7, "labels_unseen_by_model": "yes"}], ids=["taken off", "same draw"])
+def test_labels_of_an_earlier_comparison(home, people, difference, how, capsys):
+    """No label is asked for twice, and what is left is what is said to be left."""
+    streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000, 5_000], "within": 0.04}, seed=7)
+    evaluated("old", people)
+    made = planned("s", reuse="old", **how)
+    reused = Study("s").labelled
+    assert 0 < reused < made.table.num_rows
+    tasks = streameval.select("s", export="tasks.csv")
+    assert tasks.tasks == made.table.num_rows - reused
+    labelled = set(streameval.select("old").table.column("id").to_pylist())
+    asked = pc.is_in(tasks.table.column("id"), pa.array(labelled)).to_numpy()
+    assert np.count_nonzero(~asked) == tasks.tasks
+    assert run(["select", "s", "--export", "again.csv"]) == 0
+    assert f"{reused:,} items have a label already, which the plan reuses" in capsys.readouterr().out
+    headline, *lines = planned_lines(made, reused)
+    assert f"{tasks.tasks:,} items to label" in headline
+    assert f"{reused:,} labels more are there already" in headline
+    expected = [int(line.rpartition("about ")[2].split()[0].replace(",", "")) for line in lines if "about" in line]
+    assert max(expected) <= 1.3 * (made.table.num_rows if how else tasks.tasks)
     for k, (low, high) in bounds(evaluated("s", people)).items():
         assert low <= difference[k] <= high
 

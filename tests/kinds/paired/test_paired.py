@@ -15,9 +15,9 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.kinds.paired.cutoff import _bounds, at_cutoffs
-from streameval.kinds.paired.page import figure
+from streameval.kinds.paired.page import figure, scale_of
 from streameval.kinds.paired.results import measures
-from streameval.kinds.paired.says import planned_lines, subject, told
+from streameval.kinds.paired.says import planned_lines, promise, subject, told
 from streameval.paired.bet import BetLimits
 from streameval.study import Study
 
@@ -244,6 +244,19 @@ def test_another_measure_is_refused_with_those_that_there_are(home, people, caps
     assert "gain@" in said[0]
 
 
+def test_cost_of_what_an_overlap_does_not_tell(home, capsys):
+    """Measures share the error, as in a plan; what they take is not left out in silence."""
+    alone, beside = (list(streameval.cost(10**6, against="80%", at=at, within=0.02))
+                     for at in (["1000"], ["1000", "dcg@1000", "score:0.7"]))  # fmt: skip
+    assert beside[0]["labels"] > alone[0]["labels"]
+    assert (beside[1]["case"], beside[1]["labels"]) == ("score:0.7, dcg@1000", None)
+    command = ["cost", "--items", "1e6", "--against", "80%", "--at"]
+    assert run([*command, "1000,dcg@1000"]) == 0
+    assert "dcg@1000: what this takes depends on how far items moved" in capsys.readouterr().out
+    assert run([*command, "dcg@1000"]) == 2
+    assert "dcg@1000: what this takes depends on how far items moved" in capsys.readouterr().err
+
+
 def test_cost_from_the_overlap(home):
     rows = list(streameval.cost(10**7, against="80%", at=["1e6"], within=0.01))
     at = {row["case"]: row["labels"] for row in rows}
@@ -332,6 +345,23 @@ def test_tops_of_different_sizes_have_no_changed_share_and_no_precision(home, pe
     assert not [name for name in measures(evaluated("s", people)) if name.startswith("precision")]
 
 
+@pytest.mark.parametrize(("look", "when"), [("one", " (one look: "), ("any", ", whenever"), ("both", ", whenever")])
+def test_when_bounds_may_be_looked_at(home, people, look, when):
+    planned("s", look=look)
+    assert f"hold together with probability 0.95{when}" in promise(evaluated("s", people))
+
+
+def test_why_there_is_no_estimate(home, people):
+    planned("s")
+    few = evaluated("s", people, 1)
+    open_ = [row["cutoff"] for row in few.tables["differences"].to_pylist() if row["estimate"] is None]
+    assert open_
+    remarks, rows = told(few).remarks, {row[0].replace(",", ""): row for row in told(few).table.rows}
+    (line,) = (one for one in remarks if one.startswith("No estimate ("))
+    assert all(one in line.replace(",", "") and rows[one][6:9:2] == ["-", "open"] for one in open_)
+    assert not [one for one in told(evaluated("s", people)).remarks if one.startswith("No estimate")]
+
+
 def test_neither_is_explained(home, people):
     planned("s", within=0.3)
     found = evaluated("s", people)
@@ -358,18 +388,21 @@ def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():
 
 
 def test_the_figure_shows_what_the_table_says(home, people):
-    """From A's losses to B's gains, and the bounds between, as shares of the top: one scale for all cutoffs."""
+    """Bounds on the difference as shares of the top, on a scale that they fill; losses and gains, to its end."""
     planned("s")
     found = evaluated("s", people)
     rows = found.tables["differences"].to_pylist()
-    most = max(max(row["gains"], row["losses"]) / row["items_b"] for row in rows)
+    widest = max(max(-row["lower"], row["upper"]) / row["items_b"] for row in rows)
+    end = scale_of(rows)
+    assert widest <= end <= 1.5 * widest < max(row["gains"] / row["items_b"] for row in rows)
     line = r'<line x1="([\d.e+]+)" x2="([\d.e+]+)" y1="([\d.]+)" y2="\3"'
     drawn = [(float(begin), float(end)) for begin, end, _ in re.findall(line, figure(rows))]
-    zero = drawn[0][0]
-    scale = max(abs(end - zero) for _, end in drawn) / most
+    zero, scale = drawn[0][0], max(abs(one - drawn[0][0]) for _, one in drawn) / end
+    beyond = sum(row[side] / row["items_b"] > end for row in rows for side in ("gains", "losses"))
+    assert figure(rows).count("<path ") == beyond > 0
     for row, (gains, losses, bounds) in zip(rows, zip(*[iter(drawn)] * 3, strict=True), strict=True):
         size = row["items_b"]
-        assert gains == pytest.approx((zero, zero + scale * row["gains"] / size), abs=0.01)
-        assert losses == pytest.approx((zero, zero - scale * row["losses"] / size), abs=0.01)
+        assert gains == pytest.approx((zero, zero + scale * min(end, row["gains"] / size)), abs=0.01)
+        assert losses == pytest.approx((zero, zero - scale * min(end, row["losses"] / size)), abs=0.01)
         assert bounds[0] == pytest.approx(zero + scale * row["lower"] / size, abs=0.01)
         assert bounds[1] == pytest.approx(max(zero + scale * row["upper"] / size, bounds[0] + 2), abs=0.01)

@@ -123,10 +123,10 @@ def as_type(kind):
 
 JOINS = {
     "key types differ": (
-        as_type(pa.string()), "key column 'id' is large_string in ", "x.parquet and int64 in ", "Hint: cast one",
+        as_type(pa.string()), "key column 'id' is int64 in ", "new.parquet and string in ", "Hint: cast one",
     ),
     "numbers of two kinds": (
-        as_type(pa.float64()), "key column 'id' is double in ", "x.parquet and int64 in ", "Hint: cast one",
+        as_type(pa.float32()), "key column 'id' is int64 in ", "new.parquet and float in ", "Hint: cast one",
     ),
     "no common key": (
         lambda table, score: table.set_column(0, "id", pc.add(table.column("id"), 10**9)),
@@ -149,7 +149,15 @@ def test_two_tables_that_cannot_be_joined(lists, capsys, wrong, at):
     [
         ("100000", "rank 100,000 is outside 1..2,000. Hint: "),
         ("150%", "a share of the list is 150%, outside (0, 1]"),
-        ("0", "rank 0 is below 1"),
+        (
+            "0",
+            "rank 0 is below 1, the rank of the best item (at column 1). Hint: compare at ranks and scores (1000, 1%",
+        ),
+        ("100,,1000", "'100,,1000': nothing stands on one side of a comma. Hint: "),
+        ("dcg@0", "--at is dcg@0. Hint: a DCG ends at a rank, from 1 on: dcg@1000"),
+        ("dcg@1%", "--at is dcg@1%. Hint: a DCG ends at a rank, from 1 on: dcg@1000"),
+        ("rbp1.5", "--at is rbp1.5. Hint: such as rbp.95: its reader goes on"),
+        ("100,rbp.0", "--at is rbp.0. Hint: such as rbp.95: its reader goes on"),
         ("score:100", "no item of either ranking has score 100 or a better one. Hint: "),
         ("score:1,score:100", "no item of either ranking has score 100 or a better one. Hint: "),
         ("score:best", "score is 'best', not a number. Hint: "),
@@ -174,6 +182,21 @@ def test_one_ranking_against_itself(lists, capsys):
 
 def against(source, ranking="new.parquet"):
     return run(["plan", ranking, "--score", "score", "--against", source, "--key", "id", "--study", "s"])
+
+
+def test_a_judge_that_is_no_column_of_both_lists(lists, capsys):
+    assert plan("two tables", None, "--judge", "nope") == 2
+    refused(capsys, lists, "new.parquet and ", "old.parquet: there is no column 'nope'. Hint: ")
+    assert plan("two tables", lambda table, _: table.append_column("nope", table.column("id")), "--judge", "nope") == 2
+    refused(capsys, lists, "new.parquet: there is no column 'nope'. Hint: both lists need it; there are: id")
+
+
+def test_a_comparison_does_not_grow(lists, capsys):
+    assert plan("two tables") == 0
+    assert run(["grow", "s"]) == 2
+    said = capsys.readouterr().err
+    assert "s is a study of two rankings, which grow does not read" in said
+    assert "with `plan --within X --reuse STUDY`" in said
 
 
 def test_another_ranking_that_is_none(lists, capsys):
@@ -256,6 +279,7 @@ def test_lists_of_different_lengths(lists, capsys, at):
     sizes = [int(np.sum(table.column("score").to_numpy() >= 0.5)) if at_score else min(1_000, table.num_rows)
              for table in (new, old)]  # fmt: skip
     assert f"({sizes[0]:,} in B, {sizes[1]:,} in A)" in said
+    assert ("A has 700 items in all: beyond, its top is the whole list" in said) != at_score
     tasks = streameval.select("s").table
     labels = tasks.select(["se_task"]).append_column("label", pa.array(np.ones(tasks.num_rows, np.int8)))
     found = streameval.evaluate("s", labels=labels).tables["differences"].to_pylist()[-1]
