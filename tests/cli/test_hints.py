@@ -1,6 +1,7 @@
 """Options that hints and other sentences name: each exists, and is said to be another verb's where it is."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -14,9 +15,17 @@ from streameval.cli import app, hints, run
 from streameval.cli.hints import VERBS, flags, of_verb, options_in
 
 ROOT = Path(streameval.__file__).parent
-FLAGS = {verb: flags(app, verb) for verb in VERBS}
-KNOWN = set().union(*FLAGS.values(), {"--help", "--version"})
 PAGE = "<!DOCTYPE html>"
+
+
+@functools.cache
+def flags_of(verb):
+    return flags(app, verb)
+
+
+@functools.cache
+def known_flags():
+    return set().union(*map(flags_of, VERBS), {"--help", "--version"})
 
 
 def text_of(node):
@@ -30,12 +39,16 @@ def names_option(text):
     return any(True for _ in options_in(text))
 
 
-def sentences(wanted=names_option):
-    """Give place and text of each string that names an option among words, and whether an error says it."""
-    for path in sorted(ROOT.rglob("*.py")):
-        for place, text, in_error in _in_tree(ast.parse(path.read_text()), path.relative_to(ROOT).as_posix(), False):
-            if wanted(text):
-                yield place, text, in_error
+@functools.cache
+def sentences():
+    """Place and text of each string of several words, and whether an error says it."""
+    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+    return [one for name, tree in trees.items() for one in _in_tree(tree, name, False)]
+
+
+@functools.cache
+def naming_options():
+    return [one for one in sentences() if names_option(one[1])]
 
 
 def _in_tree(node, name, in_error):
@@ -52,15 +65,11 @@ def _in_tree(node, name, in_error):
             yield from _in_tree(child, name, in_error or word.endswith("Error"))
 
 
-SENTENCES = list(sentences())
-ERRORS = [(place, text) for place, text, in_error in sentences(lambda _: True) if in_error]
-
-
 def test_sentences_name_options_that_are_there():
-    assert len(SENTENCES) > 100
-    for place, text, _ in SENTENCES:
+    assert len(naming_options()) > 100
+    for place, text, _ in naming_options():
         for option, verb in options_in(text):
-            assert option in (FLAGS[verb] if verb else KNOWN), (place, text, option, verb)
+            assert option in (flags_of(verb) if verb else known_flags()), (place, text, option, verb)
 
 
 # hints that are kept in variables, and what one verb alone prints
@@ -74,6 +83,7 @@ PRINTED_BY = {
     "methods/uniform/": "plan",
     "queries/": "exact",
     "rankings/stored_order.py": "plan",
+    "serving/": "label",
     "reporting/label_lines.py": "evaluate",
     "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
@@ -86,20 +96,24 @@ PRINTED_BY = {
 
 
 def test_other_sentences_say_whose_their_options_are():
-    for place, text, in_error in SENTENCES:
+    for place, text, in_error in naming_options():
         if not in_error and not place.startswith("cli/"):
             printing = next((verb for start, verb in PRINTED_BY.items() if place.startswith(start)), None)
             for option, verb in options_in(text):
-                assert option in FLAGS.get(verb or printing, ()), (place, text, option)
+                whose = verb or printing
+                assert option in (flags_of(whose) if whose else ()), (place, text, option)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_hints_say_whose_options_they_name_where_the_running_verb_has_none(verb, monkeypatch):
-    monkeypatch.setattr(hints, "flags", lambda _, verb: FLAGS[verb])  # they are the same for every sentence
-    for place, text, in_error in SENTENCES:
+    monkeypatch.setattr(hints, "flags", lambda _, verb: flags_of(verb))  # they are the same for every sentence
+    for place, text, in_error in naming_options():
         told = of_verb(app, verb, text) if in_error else ""
         for option, named in options_in(told.removesuffix(")").split(" (--")[0]):
-            assert named or option in FLAGS[verb] | {"--help"} or f"{option} is an option of `" in told, (place, told)
+            assert named or option in flags_of(verb) | {"--help"} or f"{option} is an option of `" in told, (
+                place,
+                told,
+            )
 
 
 def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, capsys):
@@ -137,8 +151,12 @@ def test_each_surface_names_options_its_own_way(tmp_path, capsys, keywords, flag
 
 def test_what_is_wrong_with_an_option_names_it_as_a_flag():
     """An error that begins with the name of an option says its flag; Python is shown the keyword."""
-    words = {name.strip("-").replace("-", form) for name in KNOWN if name.startswith("--") for form in "-_ "}
+    words = {name.strip("-").replace("-", form) for name in known_flags() if name.startswith("--") for form in "-_ "}
     begins = re.compile(rf"({'|'.join(sorted(words, key=len, reverse=True))}) (is '?X|names |cannot |does not )")
     arrays = ("metrics/", "order/count_at_score.py")  # of Python alone, and a score that a measure names
-    wrong = [(place, text) for place, text in ERRORS if begins.match(text) and not place.startswith(arrays)]
+    wrong = [
+        (place, text)
+        for place, text, in_error in sentences()
+        if in_error and begins.match(text) and not place.startswith(arrays)
+    ]
     assert not wrong
