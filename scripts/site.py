@@ -7,8 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from docstrings import as_markdown
 
 HOME = Path(__file__).resolve().parents[1]
 PROJECT = {"benchmarks/README.md": "Benchmarks", "streameval/README.md": "The map", "CHANGELOG.md": "Changelog"}
@@ -37,9 +40,8 @@ def topics() -> list[str]:
 def pages() -> dict[str, str]:
     """Text of every page by its path in the site, which is the path in the repository."""
     texts = {path: (HOME / path).read_text(encoding="utf-8") for path in ("README.md", *topics(), *PROJECT)}
-    found = {path.replace(".ipynb", ".md"): notebook(text) if path.endswith(".ipynb") else text
-             for path, text in texts.items()}  # fmt: skip
-    found = {path: text.replace("digits.ipynb)", "digits.md)") for path, text in found.items()}
+    found = {path.replace(".ipynb", ".md"): WRITTEN.get(path, str)(text) for path, text in texts.items()}
+    found = {path: _outside_code(text.replace("digits.ipynb)", "digits.md)")) for path, text in found.items()}
     index = re.sub(r"^!\[.*\]\(.*report\.png\)$", r"[\g<0>](report.md)", found.pop("README.md"), flags=re.MULTILINE)
     return {"index.md": index, "report.md": REPORT, **found}
 
@@ -55,6 +57,19 @@ def notebook(text: str) -> str:
             parts.append(f"<div>{drawn}</div>" if drawn else f"```text\n{''.join(output['text'])}```")
     parts.insert(1, '<a href="digits.ipynb" download>This page as a notebook</a>')
     return "\n\n".join(parts) + "\n"
+
+
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "streameval/guide/digits.ipynb": notebook,
+    "streameval/guide/functions.md": as_markdown,
+}
+
+
+def _outside_code(text: str) -> str:
+    """Mark code of more than a few words, which wraps as a sentence does (site.css)."""
+    parts = re.split(r"(?ms)(^```.*?^```$)", text)
+    parts[::2] = [re.sub(r"(?<!`)`[^`\n|]{32,}`(?!`)", r"\g<0>{.long}", one) for one in parts[::2]]
+    return "".join(parts)
 
 
 def settings(texts: dict[str, str]) -> str:
