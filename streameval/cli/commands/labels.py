@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from streameval.cli.output import Output, columns
-from streameval.labelling.pace import duration
 from streameval.text import number_of, short
 
 if TYPE_CHECKING:
@@ -86,6 +85,8 @@ def _lines(study: Path, state: LabellingProgress) -> list[str]:
 
 def _time_left(state: LabellingProgress) -> list[str]:
     """How long the open tasks take, where times tell how fast people answer."""
+    from streameval.labelling.pace import duration
+
     pace, left, tasks = state.pace["per_hour"], state.pace["left_hours"], state.account["open"]
     if not pace or not tasks:
         return []
@@ -110,6 +111,8 @@ def _name_of(row: dict[str, Any]) -> str:
 
 
 def _annotators(state: LabellingProgress) -> list[str]:
+    from streameval.labelling.pace import duration
+
     people = state.agreement["annotators"]
     if not people:
         return []
