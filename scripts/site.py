@@ -22,6 +22,7 @@ FILES = {  # what the pages show or need beside the text, by its place in the si
     "site.css": "scripts/site.css",
     "iframe-worker.js": "scripts/iframe-worker.js",
 }
+_CODE = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _LONG = 34  # characters of code that a line on a phone cannot hold
 REPORT = """# The report of the demo
 
@@ -42,7 +43,7 @@ def pages() -> dict[str, str]:
     """Text of every page by its path in the site, which is the path in the repository."""
     texts = {path: (HOME / path).read_text(encoding="utf-8") for path in ("README.md", *topics(), *PROJECT)}
     found = {path.replace(".ipynb", ".md"): WRITTEN.get(path, str)(text) for path, text in texts.items()}
-    found = {path: _with_long_code_marked(text.replace("digits.ipynb)", "digits.md)")) for path, text in found.items()}
+    found = {path: with_long_code_marked(text.replace("digits.ipynb)", "digits.md)")) for path, text in found.items()}
     index = re.sub(r"^!\[.*\]\(.*report\.png\)$", r"[\g<0>](report.md)", found.pop("README.md"), flags=re.MULTILINE)
     return {"index.md": index, "report.md": REPORT, **found}
 
@@ -66,11 +67,11 @@ WRITTEN: dict[str, Callable[[str], str]] = {
 }
 
 
-def _with_long_code_marked(text: str) -> str:
+def with_long_code_marked(text: str) -> str:
     """Mark code of more than a few words, which wraps as a sentence does (site.css)."""
     parts = re.split(r"(?ms)(^```.*?^```$)", text)
-    parts[::2] = [re.sub(r"`[^`]+`", lambda code: code[0] + "{.long}" * (len(code[0]) > _LONG), one)
-                  for one in parts[::2]]  # fmt: skip
+    for place in range(0, len(parts), 2):
+        parts[place] = _CODE.sub(lambda code: code[0] + "{.long}" * (len(code[0]) > _LONG), parts[place])
     return "".join(parts)
 
 

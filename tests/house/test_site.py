@@ -116,6 +116,12 @@ Found()
     ]
 
 
+def test_code_that_is_long_is_marked_and_nothing_else():
+    short, long = "`--key id`", "`streameval plan list/\n--study mine --key id`"
+    text = f"{short}, {long} or ``a ` b``, {short}\n\n```sh\n{long} in a block\n```\n{short}"
+    assert builder.with_long_code_marked(text) == text.replace(f"{long} or", f"{long}{{.long}} or")
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(SystemExit, match="is no site of ours"):
@@ -162,6 +168,11 @@ def test_every_link_of_the_site_leads_somewhere(built, site):
             file = (path.parent / unquote(target)).resolve() if target else path
             assert file.exists(), (path, link)
             assert file not in built or unquote(anchor) in built[file].ids, (path, link)
+
+
+@pytest.mark.slow
+def test_no_mark_is_left_in_a_page(site):
+    assert not [path for path in site.rglob("*.html") if "{.long}" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.slow
