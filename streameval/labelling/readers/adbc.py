@@ -57,7 +57,7 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
     address, query = split_query(source)
     kind = address.partition(":")[0]
     shown = masked_source(address)
-    driver = _driver(kind, shown)
+    target, driver = _target(kind, address), _driver(kind, shown)
     broken: list[StreamevalError] = []
 
     def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
@@ -68,7 +68,7 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
             raise broken[0] from None
 
     try:
-        with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:
+        with driver.connect(target) as database, database.cursor() as cursor:
             cursor.execute(query)
             reader = cursor.fetch_record_batch()
             yield pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
