@@ -149,8 +149,23 @@ def _homes(function: Callable[..., Any]) -> dict[str, str]:
 def _signature(name: str, value: object) -> str:
     if isinstance(value, property) or (inspect.isclass(value) and issubclass(value, Exception)):
         return name
-    signature = str(inspect.signature(value)).replace("'", "")  # type: ignore[arg-type]
-    return name + re.sub(r"<function \w+ at 0x[0-9a-f]+>", "silent", signature)
+    signature = inspect.signature(value)  # type: ignore[arg-type]
+    parameters = [one.replace(annotation=_asis(one.annotation), default=_asis(one.default, repr))
+                  for one in signature.parameters.values()]  # fmt: skip
+    return name + str(signature.replace(parameters=parameters, return_annotation=_asis(signature.return_annotation)))
+
+
+class _AsIs(str):
+    """Text that a signature shows without quotation marks."""
+
+    __repr__ = str.__str__
+
+
+def _asis(value: Any, written: Callable[[Any], str] = str) -> Any:
+    """An annotation, which is text, or a default as a signature shows it: functions by their name."""
+    if value is inspect.Parameter.empty:
+        return value
+    return _AsIs(value.__name__ if inspect.isfunction(value) else written(value))
 
 
 def _tidy(text: str) -> str:

@@ -7,8 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from docstrings import as_markdown
 
 HOME = Path(__file__).resolve().parents[1]
 PROJECT = {"benchmarks/README.md": "Benchmarks", "streameval/README.md": "The map", "CHANGELOG.md": "Changelog"}
@@ -19,6 +22,8 @@ FILES = {  # what the pages show or need beside the text, by its place in the si
     "site.css": "scripts/site.css",
     "iframe-worker.js": "scripts/iframe-worker.js",
 }
+_CODE = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_LONG = 34  # characters of code that a line on a phone cannot hold
 REPORT = """# The report of the demo
 
 `streameval evaluate` writes such a report for every study. This one is of the demo: 1,613,706 ranked pairs of pictures.
@@ -37,9 +42,8 @@ def topics() -> list[str]:
 def pages() -> dict[str, str]:
     """Text of every page by its path in the site, which is the path in the repository."""
     texts = {path: (HOME / path).read_text(encoding="utf-8") for path in ("README.md", *topics(), *PROJECT)}
-    found = {path.replace(".ipynb", ".md"): notebook(text) if path.endswith(".ipynb") else text
-             for path, text in texts.items()}  # fmt: skip
-    found = {path: text.replace("digits.ipynb)", "digits.md)") for path, text in found.items()}
+    found = {path.replace(".ipynb", ".md"): WRITTEN.get(path, str)(text) for path, text in texts.items()}
+    found = {path: with_long_code_marked(text.replace("digits.ipynb)", "digits.md)")) for path, text in found.items()}
     index = re.sub(r"^!\[.*\]\(.*report\.png\)$", r"[\g<0>](report.md)", found.pop("README.md"), flags=re.MULTILINE)
     return {"index.md": index, "report.md": REPORT, **found}
 
@@ -55,6 +59,20 @@ def notebook(text: str) -> str:
             parts.append(f"<div>{drawn}</div>" if drawn else f"```text\n{''.join(output['text'])}```")
     parts.insert(1, '<a href="digits.ipynb" download>This page as a notebook</a>')
     return "\n\n".join(parts) + "\n"
+
+
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "streameval/guide/digits.ipynb": notebook,
+    "streameval/guide/functions.md": as_markdown,
+}
+
+
+def with_long_code_marked(text: str) -> str:
+    """Mark code of more than a few words, which wraps as a sentence does (site.css)."""
+    parts = re.split(r"(?ms)(^```.*?^```$)", text)
+    for place in range(0, len(parts), 2):
+        parts[place] = _CODE.sub(lambda code: code[0] + "{.long}" * (len(code[0]) > _LONG), parts[place])
+    return "".join(parts)
 
 
 def settings(texts: dict[str, str]) -> str:

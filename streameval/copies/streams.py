@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.copies import TABLES, Unread, rows_at_once
 from streameval.errors import InputError
@@ -82,10 +83,21 @@ class RowsOnce(Unread):
                                  f"leave it out, or cast it: CAST({field.name} AS VARCHAR)")  # fmt: skip
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read what comes."""
-        schema = self.schema
+        """Read what comes; an `InputError` at the first row without a score, unless such rows come last."""
+        schema, rows = self.schema, 0
         while (batch := call_library(self.name, self._next)) is not None:
-            yield batch.cast(schema)
+            stored = batch.cast(schema)
+            self._refuse_missing(stored, rows)
+            rows += stored.num_rows
+            yield stored
+
+    def _refuse_missing(self, batch: pa.RecordBatch, before: int) -> None:
+        score = self.options.score
+        if score is None or self.options.nan == "last":
+            return
+        if (row := pc.index(pc.is_null(batch.column(score), nan_is_null=True), True).as_py()) >= 0:
+            raise InputError(f"{self.name}: row {before + row + 1:,} has no {score}",
+                             "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
     def _next(self) -> pa.RecordBatch | None:
         try:

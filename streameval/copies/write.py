@@ -62,13 +62,23 @@ def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
 
 
 @contextmanager
-def for_a_while(source: Any, options: RankingOptions, progress: Progress = silent) -> Iterator[Any]:
-    """Give what to open for a list: itself, or a copy among the system's temporary files, removed at the end."""
+def for_a_while(
+    source: Any, options: RankingOptions, progress: Progress = silent, kept: Path | None = None
+) -> Iterator[Any]:
+    """Give what to open for a list: itself, or a copy among the system's temporary files, removed at the end.
+
+    Args:
+        kept: A copy that may be there: of the same content, it is given, and nothing is read.
+    """
     kind = kind_of(source)
     if kind is None:
         yield source
         return
     with temporary_folder("streameval-work") as folder, open_list(source, kind, options) as unread:
+        there = None if kept is None or unread.content is None else record_of(kept)
+        if there is not None and there["content"] == unread.content:
+            yield str(kept)
+            return
         write_copy(unread, folder / "list", progress)
         yield str(folder / "list")
 

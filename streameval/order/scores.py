@@ -212,7 +212,8 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, 
         if other != kind:
             raise InputError(f"{other_path}: score column '{score}' is {other}, but {kind} in {path}",
                              "use one type in all files: widths of floats may differ, kinds may not")  # fmt: skip
-    raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date")
+    raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date",
+                     f"make it a number where it comes from: CAST({score} AS DOUBLE PRECISION) in a query")  # fmt: skip
 
 
 def _whole(kinds: list[pa.DataType]) -> str | None:

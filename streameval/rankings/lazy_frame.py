@@ -17,6 +17,7 @@ from streameval.rankings.rank_filters import conjuncts, kept_ranks
 from streameval.rankings.ranking import Ranking
 from streameval.rows.lake import call_library
 from streameval.rows.options import RankingOptions, described
+from streameval.rows.where import need_polars
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def scan_ranking(source: Any, *, options: RankingOptions | None = None, **rankin
         options: What describes the ranking, or its parts as keywords: `score` and so on.
 
     Raises:
-        InputError: See `open_ranking`; when the query runs, a damaged file, or one that changed.
+        InputError: See `open_ranking`; when the query runs, a damaged file, or one that changed; without Polars.
     """
+    need_polars("scan_ranking")
     from polars.io.plugins import register_io_source
 
     opened = open_ranking(source, described(options, ranking))

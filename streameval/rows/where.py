@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +25,10 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
         where: The source, for messages.
 
     Raises:
-        InputError: It cannot be read, names anything but partition keys, is no condition, or keeps nothing.
+        InputError: It cannot be read, names anything but partition keys, is no condition, or keeps nothing; without
+            Polars.
     """
+    need_polars("--where")
     import polars as pl
 
     try:
@@ -44,6 +47,14 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
     if not kept.any():
         raise InputError(f'{where}: --where "{condition}" leaves none of {keys.num_rows:,} files')
     return [bool(one) for one in kept.to_list()]
+
+
+def need_polars(what: str) -> None:
+    """Refuse what Polars evaluates where it was left out of an installation."""
+    try:
+        importlib.import_module("polars")
+    except ImportError as error:
+        raise InputError(f"{what} needs Polars, which is not installed", "pip install polars") from error
 
 
 def _evaluated(keys: pa.Table, condition: str) -> Any:

@@ -63,8 +63,8 @@ def plan(
             and its labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking
             of the same items by `key` (the same list, by `against_score` or in its stored order; or another list), what
             is planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how
-            many
-            more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with it.
+            many more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with
+            it.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.

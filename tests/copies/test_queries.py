@@ -18,6 +18,7 @@ from streameval.study import Study
 
 ITEMS = 3_000
 TABLE = pa.table({"id": [f"{i:05d}" for i in range(ITEMS)], "conf": [(i * 7919 % ITEMS) / ITEMS for i in range(ITEMS)]})
+ENDS = "CASE WHEN id::int = 15000 THEN pg_terminate_backend(pg_backend_pid()) END"  # the server, while rows come
 QUERY = "SELECT id AS \"item #\", conf FROM preds WHERE id <> '#' ORDER BY id"
 
 
@@ -91,6 +92,16 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
         ("duckdb", "DROP TABLE preds", "cannot be read"),
         ("duckdb", "SELECT * FROM pred", 'Did you mean "preds"?'),
         ("duckdb", "", "no query. Hint: write it behind a #, such as 'duckdb:"),
+        (
+            "duckdb",
+            "SELECT id, CASE WHEN id <> '02999' THEN conf END AS conf FROM preds",
+            "row 3,000 has no conf",
+        ),
+        (
+            "duckdb",
+            "SELECT id, CASE WHEN id = '00000' THEN 'nan' ELSE conf END::FLOAT AS conf FROM preds",
+            "row 1 has no conf. Hint: every item needs a score, or put these last with --nan last",
+        ),
         ("sqlite", "SELECT * FROM unknown", "no such table: unknown"),
         ("sqlite", "SELECT * FROM preds WHERE id = 'none'", "no rows"),
     ],
@@ -151,7 +162,11 @@ def test_postgresql_is_a_list_and_its_password_is_kept_nowhere(postgresql, tmp_p
     where = ["--study", tmp_path / "s"]
     assert "nothing_here" in refused(capsys, "plan", f"{base}#SELECT * FROM nothing_here", *where)
     divided = f"{base}#SELECT 1 / (id::int - 15000) AS x FROM preds"
-    assert "division by zero" in refused(capsys, "plan", divided, *where)
+    assert "division by zero. Hint: check the address" in refused(capsys, "plan", divided, *where)
+    numeric = refused(capsys, "plan", f"{base}#SELECT id, price FROM preds", *where, "--score", "price")
+    assert "is string, not a number or a date. Hint: make it a number where it comes from: CAST(price" in numeric
+    gone = f"{base}#SELECT id, {ENDS} AS x FROM preds"
+    assert "Hint: run the command again when" in refused(capsys, "plan", gone, *where, status=3)
     nobody = base.replace("reader:tell-nobody", "nobody:tell-nobody")
     message = refused(capsys, "plan", f"{nobody}#{query}", *where)
     assert "tell-nobody" not in message
@@ -163,7 +178,7 @@ def test_a_server_that_is_not_there_is_worth_a_retry(tmp_path, capsys):
     pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
     address = "postgresql://me:secret@127.0.0.1:1/db#SELECT 1 AS x"
     message = refused(capsys, "plan", address, "--study", tmp_path / "s", status=3)
-    assert "is the server up?" in message
+    assert "when the server is up" in message
     assert "secret" not in message
 
 

@@ -13,6 +13,7 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.copies import texts
+from streameval.copies import write as write_module
 from streameval.rows.options import RankingOptions
 from streameval.stores.local import LocalStore
 
@@ -169,6 +170,17 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
         assert run([*command, "--score", "conf", "--dry-run"]) == 0
     assert set(tmp_path.iterdir()) == before
     assert "workers read Parquet files" in refused(capsys, "exact", "p.csv", "--label", "good", "--engine", "spark")
+
+
+def test_a_dry_run_takes_the_copy_of_the_study_while_the_text_is_the_same(tmp_path, monkeypatch, capsys):
+    source, plan = write(tmp_path / "p.csv"), ["--study", str(tmp_path / "s"), "--score", "conf", "--seed", "1"]
+    assert run(["plan", str(source), *plan]) == 0
+    monkeypatch.setattr(write_module, "write_copy", lambda unread, *_: pytest.fail(f"{unread.name} was read again"))
+    assert run(["plan", str(source), *plan, "--dry-run"]) == 0
+    assert f"of {ITEMS:,} items would be planned" in capsys.readouterr().out
+    write(source, ROWS[1:])
+    with pytest.raises(pytest.fail.Exception, match=r"p\.csv was read again"):
+        run(["plan", str(source), *plan, "--dry-run"])
 
 
 def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, monkeypatch):

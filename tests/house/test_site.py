@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import sys
 import threading
 import tomllib
 from functools import partial
@@ -18,6 +19,7 @@ from places import HOME
 
 from streameval.cli import run
 
+sys.path.append(str(HOME / "scripts"))  # what a script imports lies beside it
 spec = importlib.util.spec_from_file_location("site_builder", HOME / "scripts" / "site.py")
 builder = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(builder)
@@ -51,6 +53,73 @@ def test_the_site_has_every_guide_under_its_title_in_the_order_of_the_readme(cap
     readme = (HOME / "README.md").read_text(encoding="utf-8").partition("## Read on")[2]
     assert list(titles) == [*re.findall(r"\(streameval/guide/([\w-]+)\.", readme), "functions"]
     assert settings["theme"]["font"] is False
+
+
+def test_docstrings_become_paragraphs_and_lists_and_nothing_is_left_out():
+    text = """## f
+
+```text
+f(number: int, *, names: Sequence[str] = ('a_b', 'c'), of: dict[str, int] | None = None, more: Any) -> Found
+
+Find a_b in <where>, *not* `x < 1`.
+
+Args:
+    number, **names (tuple[str, ...]): In `the` list; and
+        beyond it.
+    of: Nothing.
+
+Returns:
+    Found: All
+        of it.
+
+>>> f(1)
+Found()
+```
+"""
+    assert (
+        builder.as_markdown(text)
+        == r"""## f
+
+```python
+f(
+    number: int,
+    *,
+    names: Sequence[str] = ('a_b', 'c'),
+    of: dict[str, int] | None = None,
+    more: Any,
+) -> Found
+```
+
+Find a\_b in \<where\>, \*not\* `x < 1`.
+
+**Args**
+
+- `number`, `**names` (tuple[str, ...]): In `the` list; and beyond it.
+- `of`: Nothing.
+
+**Returns**
+
+- `Found`: All of it.
+
+```pycon
+>>> f(1)
+Found()
+```
+"""
+    )
+    whole = (HOME / "streameval" / "guide" / "functions.md").read_text(encoding="utf-8")
+    page = builder.as_markdown(whole)
+    assert "```text" not in page
+    marks = {"text", "python", "pycon"}
+    assert [word for word in re.findall(r"\w+", whole) if word not in marks] == [
+        word for word in re.findall(r"\w+", page.replace("\\_", "_")) if word not in marks
+    ]
+
+
+def test_code_that_is_long_is_marked_and_nothing_else():
+    short, long = "`--key id`", "`streameval plan list/\n--study mine --key id`"
+    text = f"{short}, {long} or ``a ` b``, {short}\n\n```sh\n{long} in a block\n```\n{short}"
+    assert builder.with_long_code_marked(text) == text.replace(f"{long} or", f"{long}{{.long}} or")
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
@@ -99,6 +168,11 @@ def test_every_link_of_the_site_leads_somewhere(built, site):
             file = (path.parent / unquote(target)).resolve() if target else path
             assert file.exists(), (path, link)
             assert file not in built or unquote(anchor) in built[file].ids, (path, link)
+
+
+@pytest.mark.slow
+def test_no_mark_is_left_in_a_page(site):
+    assert not [path for path in site.rglob("*.html") if "{.long}" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.slow

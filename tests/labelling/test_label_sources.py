@@ -25,7 +25,7 @@ from refusals import refused
 
 import streameval
 from streameval.cli import run
-from streameval.errors import InputError, StreamevalError
+from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
@@ -126,6 +126,11 @@ def test_postgresql_by_query(plan, postgresql):
     assert many.table.num_rows == many.rows == 10**6
     with pytest.raises(InputError, match="nothing_here"):
         read_votes(f"{postgresql}#SELECT * FROM nothing_here", plan)
+    with pytest.raises(InputError, match=r"division by zero\. Hint: check"):
+        read_votes(f"{postgresql}#SELECT rank, 1 / (rank - 500000) AS label FROM votes", whole)
+    ends = "CASE WHEN rank = 500000 THEN pg_terminate_backend(pg_backend_pid()) END AS ended"
+    with pytest.raises(OutsideError, match="terminating connection"):
+        read_votes(f"{postgresql}#SELECT rank, label, {ends} FROM votes", whole)
 
 
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):

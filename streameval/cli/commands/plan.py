@@ -167,9 +167,12 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-    chosen = drawing(Study(asked.study), asked.method, asked.seed, asked.by, dict(asked.given))
-    options = asked.flags.options()
-    with progress("rows", output) as bar, for_a_while(list(asked.ranking), options, bar) as source:
+    study, options = Study(asked.study), asked.flags.options()
+    chosen = drawing(study, asked.method, asked.seed, asked.by, dict(asked.given))
+    with (
+        progress("rows", output) as bar,
+        for_a_while(list(asked.ranking), options, bar, study.list_copy) as source,
+    ):
         drawn = draw(source, chosen, options, bar)
         made, opened = drawn.plan, drawn.ranking
         labels = made.table.num_rows

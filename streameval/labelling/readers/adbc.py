@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.errors import InputError, OutsideError, installed_by
+from streameval.errors import InputError, OutsideError, StreamevalError, installed_by
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import ROW, Opened, distinct, split_query
 from streameval.text.credentials import masked_source, without_secrets
@@ -23,7 +23,8 @@ _DRIVERS = {
     "postgres": "adbc_driver_postgresql.dbapi",
 }
 SCHEMES = tuple(_DRIVERS)
-_DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed")
+_DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed",
+         "terminating connection")  # fmt: skip
 _REFUSED = ("authentication failed", "does not exist", "no password supplied", "permission denied")
 
 
@@ -47,22 +48,44 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
     Raises:
         InputError: A driver that is not installed, a file that is not there, a query that fails; a password with
             characters that an address gives another meaning.
-        OutsideError: A server that does not answer.
+        OutsideError: A server that does not answer, or no longer.
+
+    What goes wrong while rows come is raised by the reader; where DuckDB reads it, and tells of it in words of its own,
+    it is raised at the end of the block.
     """
     _refuse_odd_login(source)
     address, query = split_query(source)
     kind = address.partition(":")[0]
     shown = masked_source(address)
-    driver = _driver(kind, shown)
+    target, driver = _target(kind, address), _driver(kind, shown)
+    broken: list[StreamevalError] = []
+
+    def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        except (pa.ArrowException, OSError) as error:
+            broken.append(_trouble(shown, address, error))
+            raise broken[0] from None
+
     try:
-        with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:
+        with driver.connect(target) as database, database.cursor() as cursor:
             cursor.execute(query)
-            yield cursor.fetch_record_batch()
-    except (driver.Error, pa.ArrowException, OSError) as error:
-        text = without_secrets(" ".join(str(error).split()), [address])[:300]
-        if any(sign in text.lower() for sign in _DOWN) and not any(sign in text.lower() for sign in _REFUSED):
-            raise OutsideError(f"{shown}: {text}", "is the server up?") from None  # what it quotes is no one's to read
-        raise InputError(f"{shown}: {text}", "check the address, the password and the query") from None
+            reader = cursor.fetch_record_batch()
+            yield pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
+    except Exception as error:
+        if broken:
+            raise broken[0] from None
+        if isinstance(error, driver.Error | pa.ArrowException | OSError):
+            raise _trouble(shown, address, error) from None  # what it quotes is no one's to read
+        raise
+
+
+def _trouble(shown: str, address: str, error: Exception) -> StreamevalError:
+    """What a driver says, in one line without secrets."""
+    text = without_secrets(" ".join(str(error).split()), [address])[:300]
+    if any(sign in text.lower() for sign in _DOWN) and not any(sign in text.lower() for sign in _REFUSED):
+        return OutsideError(f"{shown}: {text}", "run the command again when the server is up")
+    return InputError(f"{shown}: {text}", "check the address, the password and the query")
 
 
 def _refuse_odd_login(source: str) -> None:
