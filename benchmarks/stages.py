@@ -26,23 +26,26 @@ from benchmarks.windows import planned
 
 # stages, with the kernels and the functions (module, name) in which they are; other kernels and all else are "the rest"
 STAGES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
-    "read": ((), (("parquet.chunks", "OpenFile.read"), ("rows.row_groups", "RowGroup.advise"))),
+    "read": ((), (("parquet.chunks", "OpenFile.read"), ("parquet.chunks", "OpenFile.gather"),
+                  ("rows.row_groups", "RowGroup.advise"))),
     "check": (
-        ("page_headers", "plain_pages", "column_index", "find_fields", "chunk_facts", "check_chunks", "bounds"),
+        ("page_headers", "sound_chunks", "plain_pages", "column_index", "find_fields", "chunk_facts", "check_chunks",
+         "bounds"),
         (("parquet.plain_chunks", "check_bytes"), ("parquet.plain_chunks", "pages_hold"),
          ("rows.row_groups", "refuse_changed")),
     ),
-    "decompress and decode labels": (("chunk_bits",), ()),
+    "decompress and decode labels": (("label_chunks",), ()),
     "decompress and decode scores": (("chunk_numbers",), ()),
     "order keys, ties": (
         ("float32_words", "float32_keys", "group_rows"),
-        (("counting.bit_rows", "repeats"), ("counting.bit_rows", "copy_bits")),
+        (("counting.bit_rows", "set_repeats"), ("counting.bit_rows", "copy_bits")),
     ),
     "part": (("part_piles", "part_words", "even_bins", "segment_bins", "open_rows", "append_rows", "keep_open"), ()),
     "count, sort": (("count_piles", "sort_words", "unpack_words", "count_bins"), ()),
     "sum": (
         ("add_far_labels", "add_groups", "hull_of_labels"),
-        (("kernels.exact", "add_labels"), ("counting.block_sums", "founds_of"), ("counting.block_sums", "counts_at")),
+        (("kernels.exact", "add_labels"), ("counting.block_sums", "founds_of"),
+         ("counting.block_sums", "counts_before")),
     ),
     "interpolated precision": (("best_of_labels", "best_of_groups"), ()),
     "metrics": ((), (("verbs.exact", "evaluation_of"), ("verbs.exact", "curve_of"))),

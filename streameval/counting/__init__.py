@@ -23,8 +23,7 @@ class Summed:
     """A fully labelled list, summed.
 
     Attributes:
-        read_groups (callable(block) -> (int64 array, int64 array)): Ranks and positives before each group of tied items
-            that begins in a block, and in all, counted from the first of them.
+        read_groups (callable(block) -> BlockGroups): The groups of tied items that begin in a block.
         how: How the list was read, for people.
         stored: Whether its stored order is that of the ranks.
         scores: `rank`, `score` at the cutoffs, where the order has scores.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
-from streameval.counting.labelled_rows import LabelledRows, own_room
+from streameval.counting.labelled_rows import LabelledRows, of_files, own_room
 from streameval.errors import InputError
-from streameval.kernels.bits import copy_bits, repeats
+from streameval.kernels.bits import WORD, copy_bits
+from streameval.kernels.bits import repeats as set_repeats
 from streameval.order.scores import ScoreOrder
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt64Array
@@ -50,8 +51,8 @@ class BitRows:
         return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends)
 
 
-def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
-    """Read one unit.
+def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) -> Iterator[BitRows]:
+    """Read consecutive units; those of one file together, where there are no scores.
 
     Args:
         cutoffs (int64 array, ascending): Ranks whose order keys are wanted.
@@ -60,19 +61,30 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
         UnorderedError: A score that is better than the one before it.
         InputError: As of `LabelledRows.read`.
     """
-    bits = BitRows(unit.first_position, unit.rows, rows.label_bits(unit))
+    if rows.order is not None:
+        yield from (_scored(rows, unit, cutoffs) for unit in units)
+        return
+    for of_file in of_files(units):
+        found = rows.label_bits(of_file)
+        sizes = [unit.rows for unit in of_file] if len(found) > 1 else [sum(unit.rows for unit in of_file)]
+        for size, unit, words in zip(sizes, of_file, found, strict=False):
+            yield BitRows(unit.first_position, size, words)
+
+
+def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
+    bits = BitRows(unit.first_position, unit.rows, rows.label_bits([unit])[0])
     if rows.order is None or rows.score is None:
         return bits
     first, last = np.searchsorted(cutoffs, [bits.before, bits.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - bits.before - 1, [0, unit.rows - 1]])
     values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
-    if values is not None and repeats(values, int(not rows.order.ascending), tied) == unit.rows:
+    if values is not None and set_repeats(values, int(not rows.order.ascending), tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
     else:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
-        if (wrong := repeats(every, 0, tied)) < unit.rows:
+        if (wrong := set_repeats(every, 0, tied)) < unit.rows:
             raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
     return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
@@ -93,8 +105,10 @@ def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
 def joined(pieces: list[BitRows]) -> BitRows:
     """Make one stretch of consecutive pieces, whose first row is bit 0."""
     whole, size = pieces[0], sum(piece.size for piece in pieces)
-    if len(pieces) == 1 and not whole.first:
-        return whole
+    if len(pieces) == 1 and whole.first % WORD == 0:
+        words = slice(whole.first // WORD, (whole.first + size) // WORD + 2)
+        repeats = None if whole.repeats is None else whole.repeats[words]
+        return replace(whole, labels=whole.labels[words], repeats=repeats, first=0)
     bits = np.zeros((2, size // 64 + 2), np.uint64)
     at = 0
     for piece in pieces:

@@ -17,7 +17,7 @@ import numpy as np
 from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
 from streameval.kernels import exact
-from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at
+from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at, counts_before
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
 from streameval.kernels.hull import founds_of, hull_of_labels
@@ -73,8 +73,9 @@ def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSu
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     words = size // WORD + 1
-    kept = bits[0][:words], None if bits[1] is None else bits[1][:words]
-    return replace(_summed(before, size, bits, cutoffs), bits=kept)
+    summed = _summed(before, size, bits, cutoffs)
+    summed.bits = bits[0][:words], None if bits[1] is None else bits[1][:words]
+    return summed
 
 
 def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSums:
@@ -104,12 +105,14 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
         exact.add_labels(words, size, before, whole, real)
     else:
         exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real)
-    founds = founds_of(words, size)
+    counts = counts_before(words[: size // WORD + 1])
+    founds = founds_of(words, size, counts)
     with interpreted(_STRETCH_STEPS * founds.size, hull_of_labels):
         whole[exact.EARLY] = hull_of_labels(words, size, founds, corner[2], corner[0])
     local = _inside(cutoffs, before, size)
-    up_to, found = counts_at(words, np.stack([local - 1, local]))
-    cut = np.stack([local - 1, up_to, np.ones_like(local), found - up_to], axis=1)
+    cut = np.empty((local.size, 4), np.int64)
+    cut[:, 0], cut[:, 1], cut[:, 2] = local - 1, counts_at(words, local - 1, counts), 1
+    cut[:, 3] = words[cut[:, 0] // WORD] >> (cut[:, 0] % WORD).astype(np.uint64) & np.uint64(1)
     return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
 
 

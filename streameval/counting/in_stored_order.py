@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed
+from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.kept_bits import KeptBits
 from streameval.counting.labelled_rows import LabelledRows, RowRange
@@ -63,15 +64,19 @@ def sum_in_order(
             if keys is not None:
                 seen.append(keys)
             kept.keep(part)
-            yield replace(part, bits=None)
+            part.bits = None
+            yield part
 
     totals = fold(sums(), cutoffs)
 
-    def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
+    def read_groups(block: int) -> BlockGroups:
         n, p = totals.rest[block]
-        begin, last = int(totals.start[block]), int(totals.start[block + 1]) - n
-        starts, founds = kept.groups(begin, last) if begin < last else (np.zeros(1, np.int64), np.zeros(1, np.int64))
-        return (np.append(starts, starts[-1] + n), np.append(founds, founds[-1] + p)) if n else (starts, founds)
+        begin, last = int(totals.start[block]), int(totals.start[block + 1])
+        if n <= 1:
+            return kept.groups(begin, last)
+        whole = kept.groups(begin, last - n) if begin < last - n else TiedRows(*np.zeros((2, 1), np.int64))
+        starts, founds = whole.between(0, whole.size)
+        return TiedRows(np.append(starts, starts[-1] + n), np.append(founds, founds[-1] + p))
 
     if scores is None:
         return Summed(totals, read_groups, how, False, kept=kept, threads=kept.threads)

@@ -55,4 +55,5 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
 def _look(places: Places, block: int, ranks: tuple[int, int]) -> LookUp:
     if places.kept is not None:
         return places.kept.look(*ranks)
-    return partial(best_of_groups, *places.read_groups(block))
+    groups = places.read_groups(block)
+    return partial(best_of_groups, *groups.between(0, groups.size))

@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from streameval.counting.block_sums import BlockSums, before_each, own_groups
+from streameval.counting.block_groups import BlockGroups, TiedRows, UntiedRows
+from streameval.counting.block_sums import BlockSums, own_groups
 from streameval.kernels import exact
 from streameval.kernels.bits import WORD, count_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
@@ -39,16 +40,15 @@ class KeptBits:
         self._kept.append((self._spill.keep(both.data), len(sets), both.nbytes))
         self._ends.append(self._ends[-1] + part.size)
 
-    def groups(self, first: int, last: int) -> tuple[Int64Array, Int64Array]:
-        """Items and positives before each group of the rows after rank `first`, up to `last`, and in all.
+    def groups(self, first: int, last: int) -> BlockGroups:
+        """Groups of the rows after rank `first`, up to `last`.
 
         The rows are of one block; before this thread looks at others.
         """
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
-            return _grouped(labels, repeats, rows)
-        positives = np.unpackbits(labels.view(np.uint8), count=rows[1], bitorder="little")[rows[0] :]
-        return np.arange(positives.size + 1), before_each(positives)
+            return TiedRows(*_grouped(labels, repeats, rows))
+        return UntiedRows(labels, rows[0], last - first)
 
     def look(self, first: int, last: int) -> LookUp:
         """The same rows, to be summed; before this thread looks at others."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import before_each
 from streameval.counting.label_counts import TiedGroups
 from streameval.stores.scratch import ScratchFile, Spill
-from streameval.typing import AnyArray, Int64Array
+from streameval.typing import AnyArray
 
 _HELD = 1 << 24  # bytes in memory
 
@@ -24,11 +25,11 @@ class KeptGroups:
         """Keep those of the next block, of `packed_groups`."""
         self._kept.append((self._spill.keep(packed.data), packed.nbytes, packed.dtype))
 
-    def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
-        """Items and positives before each group of a block, and in all."""
+    def groups(self, block: int) -> BlockGroups:
+        """Groups of a block."""
         number, size, kind = self._kept[block]
         sizes, positives = np.frombuffer(self._spill.read(number, 0, size), kind).reshape(2, -1)
-        return before_each(sizes), before_each(positives)
+        return TiedRows(before_each(sizes), before_each(positives))
 
 
 def packed_groups(groups: TiedGroups) -> AnyArray:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from typing import TypeVar
 
 import numpy as np
@@ -72,10 +72,10 @@ class LabelledRows:
         labels = [self.label] if self.joined_labels is None else []
         return labels if self.score is None else [*labels, self.score]
 
-    def advise(self, number: int) -> None:
-        """Prepare for a unit to be read soon, if there are as many."""
-        if number < len(self.units):
-            self.units[number].advise(self.scanned)
+    def advise(self, numbers: range) -> None:
+        """Prepare for units to be read soon, if there are as many."""
+        for units in of_files(self.units[numbers.start : numbers.stop]):
+            units[0].advise(self.scanned, units[1:])
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
         """The same on a worker, which has some of the units."""
@@ -98,20 +98,22 @@ class LabelledRows:
 
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
-        words, values = self._stored(unit)
+        words, values = self._stored([unit])
         return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
 
-    def label_bits(self, unit: Unit) -> UInt64Array:
-        """Decode the labels of one unit as bits (`streameval.kernels.bits`)."""
-        words, values = self._stored(unit)
-        return packed(values) if words is None else words
+    def label_bits(self, units: Sequence[Unit]) -> list[UInt64Array]:
+        """Decode the labels of units as bits (`streameval.kernels.bits`): of several of a file together, or of each."""
+        words, values = self._stored(units)
+        if words is None and len(units) > 1:
+            return [self.label_bits([unit])[0] for unit in units]
+        return [packed(values) if words is None else words]
 
-    def _stored(self, unit: Unit) -> tuple[UInt64Array | None, UInt8Array]:
-        """Labels as bits where they lie so, else None and bytes."""
-        nothing = np.empty(0, np.uint8)
+    def _stored(self, units: Sequence[Unit]) -> tuple[UInt64Array | None, UInt8Array]:
+        """Labels of units of a file as bits where they lie so; else None, and bytes where there is one unit."""
+        unit, nothing = units[0], np.empty(0, np.uint8)
         if self.joined_labels is not None:
             return None, np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
-        if (words := unit.bits(self.label)) is not None:
+        if (words := unit.bits(self.label, units[1:])) is not None or len(units) > 1:
             return words, nothing
         column = unit.read([self.label]).column(0)
         if pa.types.is_boolean(column.type) and not column.null_count:
@@ -209,6 +211,12 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
     finally:
         for future in waiting:
             future.cancel()
+
+
+def of_files(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Units of one file after the other; those that are of none by themselves."""
+    for _, some in groupby(enumerate(units), lambda one: one[1].file or one[0]):
+        yield [unit for _, unit in some]
 
 
 def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:

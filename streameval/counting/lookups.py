@@ -9,13 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
+from streameval.counting.block_groups import BlockGroups, Ends, UntiedRows
 from streameval.counting.kept_bits import KeptBits
 from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
-# ranks and positives before each group that begins in a block, and in all, counted from the first of them
-ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
+# the groups that begin in a block
+ReadGroups = Callable[[int], BlockGroups]
 _KEPT = 1  # blocks, of 16 bytes an item at most
 _STRETCH = 1 << 11  # groups that are looked at together, where their ends leave open what is among them
 SIDES = {"late": "ends", "early": "early"}
@@ -28,20 +29,27 @@ class Places:
     totals: Totals
     read_groups: ReadGroups
     kept: KeptBits | None = None
-    _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
+    _seen: dict[int, BlockGroups] = field(default_factory=dict, repr=False)
 
-    def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
-        """(start, found) before each group of a block and at its end, counted from the list's start."""
+    def block(self, block: int) -> BlockGroups:
+        """The groups of a block."""
         if block not in self._seen:
             if len(self._seen) >= _KEPT:
                 self._seen.pop(next(iter(self._seen)))
-            totals, (starts, founds) = self.totals, self.read_groups(block)
-            self._seen[block] = totals.start[block] + starts, totals.start_yield[block] + founds
+            self._seen[block] = self.read_groups(block)
         return self._seen[block]
 
-    def ends(self, block: int, order: str, first: int = 0, last: int | None = None) -> tuple[Int64Array, Int64Array]:
+    def groups(self, block: int, first: int = 0, last: int | None = None) -> Ends:
+        """(start, found) before each group of a block and at its end, or of some, counted from the list's start."""
+        groups = self.block(block)
+        return self._counted(block, groups.between(first, groups.size if last is None else last))
+
+    def _counted(self, block: int, ends: Ends) -> Ends:
+        return self.totals.start[block] + ends[0], self.totals.start_yield[block] + ends[1]
+
+    def ends(self, block: int, order: str, first: int = 0, last: int | None = None) -> Ends:
         """(Y, r) where the positives of each group of a block have come; or of some of its groups."""
-        start, found = (one[first : None if last is None else last + 1] for one in self.groups(block))
+        start, found = self.groups(block, first, last)
         if order == "late":
             return found[1:], start[1:]
         ranks = np.diff(found)
@@ -50,10 +58,9 @@ class Places:
 
     def group_at(self, rank: int) -> tuple[int, int, int, int]:
         """Ranks and positives before the group that holds a rank, its size, its positives."""
-        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
-        start, found = self.groups(block)
-        g = int(np.searchsorted(start, rank, side="left")) - 1
-        return int(start[g]), int(found[g]), int(start[g + 1] - start[g]), int(found[g + 1] - found[g])
+        block, g = self._of_rank(rank)
+        start, found = (one.tolist() for one in self.groups(block, g, g + 1))
+        return start[0], found[0], start[1] - start[0], found[1] - found[0]
 
     def yield_at(self, rank: int, order: str) -> int:
         """Y(rank) with tied items "late" or "early"."""
@@ -64,21 +71,18 @@ class Places:
 
     def rank_of(self, j: int, order: str) -> int:
         """Rank of the j-th positive, 1-based."""
-        start, found, g = self._group_of(j)
-        p, inside = int(found[g + 1] - found[g]), j - int(found[g])
-        return int(start[g]) + inside if order == "early" else int(start[g + 1]) - p + inside
+        block, g = self._of_positive(j)
+        start, found = (one.tolist() for one in self.groups(block, g, g + 1))
+        return int(start[0] + j - found[0] if order == "early" else start[1] + j - found[1])
 
     def best_from(self, j: int, order: str) -> float:
         """Return the highest precision at any rank from the j-th positive on."""
-        _, _, g = self._group_of(j)
-        block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
+        block, g = self._of_positive(j)
         return max(self._best_in(block, g, order), float(self.best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
-        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
-        start, _ = self.groups(block)
-        g = int(np.searchsorted(start, rank, side="left")) - 1
+        block, g = self._of_rank(rank)
         if self.ends(block, order, g, g + 1)[1][0] < rank:
             g += 1
         after = float(self.best_after[order][block + 1])
@@ -105,10 +109,10 @@ class Places:
 
         No precision at the end of a group, in any order of tied items, is above that Y/r of its stretch.
         """
-        start, found = self.groups(block)
-        edges = [*range(group, start.size - 1, _STRETCH), start.size - 1]
-        y, gained = found[edges[1:]], np.diff(found[edges])
-        return edges, y, start[edges[:-1]] + gained
+        groups = self.block(block)
+        edges = [*range(group, groups.size, _STRETCH), groups.size]
+        start, found = self._counted(block, groups.before(np.array(edges)))
+        return edges, found[1:], start[:-1] + np.diff(found)
 
     def _best_in(self, block: int, group: int, order: str) -> float:
         """Highest precision at the ends of a block's groups, from one on."""
@@ -122,26 +126,31 @@ class Places:
 
     def precision_sum(self, rank: int, order: str) -> float:
         """Σ j/r_j over the positives among the first `rank` items: "expected" and "grouped" at ends of ties alone."""
-        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
-        start, found = self.groups(block)
-        whole = int(np.searchsorted(start, rank, side="left"))
-        starts, founds = np.append(start[:whole], rank), np.append(found[:whole], self.yield_at(rank, order))
-        before, earlier = int(starts[0]), int(founds[0])
-        starts -= before
-        founds -= earlier
-        sums = np.zeros(exact.REALS)
-        if starts[-1] == starts.size - 1:  # nothing ties
-            sums[:2] = exact.rank_sums(np.flatnonzero(np.diff(founds)) + 1, before)
+        block, g = self._of_rank(rank)
+        groups, sums = self.block(block), np.zeros(exact.REALS)
+        before, earlier = int(self.totals.start[block]), int(self.totals.start_yield[block])
+        if isinstance(groups, UntiedRows):
+            sums[:2] = exact.rank_sums(groups.positives(rank - before), before)
         else:
-            exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, exact.corners())
+            here = rank - before, self.yield_at(rank, order) - earlier
+            starts, founds = map(np.append, groups.between(0, g), here)
+            if starts[-1] == starts.size - 1:  # nothing ties so far
+                sums[:2] = exact.rank_sums(np.flatnonzero(np.diff(founds)) + 1, before)
+            else:
+                exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, exact.corners())
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
 
-    def _group_of(self, j: int) -> tuple[Int64Array, Int64Array, int]:
+    def _of_rank(self, rank: int) -> tuple[int, int]:
+        """The block, and the group in it, that hold a rank."""
+        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
+        return block, self.block(block).of_item(rank - int(self.totals.start[block]))
+
+    def _of_positive(self, j: int) -> tuple[int, int]:
+        """The same of the j-th positive."""
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
-        start, found = self.groups(block)
-        return start, found, int(np.searchsorted(found, j, side="left")) - 1
+        return block, self.block(block).of_positive(j - int(self.totals.start_yield[block]))
 
     @cached_property
     def best_after(self) -> dict[str, FloatArray]:

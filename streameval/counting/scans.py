@@ -5,10 +5,12 @@ Each is a `Job`, and so runs wherever an engine reads. `in_stored_order` and `by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +31,7 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _MOST_BLOCKS = 512  # that come back from workers at once, with their labels
 _BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
+_TOGETHER_ROWS = 1 << 22  # of units that are read together
 _BYTES_PER_ROW = 64
 _TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes a tenth of its time
 SummedBlock = tuple[BlockSums, UInt64Array | None]
@@ -115,15 +118,16 @@ class Summing(Job[SummedBlock]):
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
         add = partial(sum_block, cutoffs=self.cutoffs)
         with ThreadPoolExecutor(self.threads) as pool:
-            units = linked(in_batches(pool, self._read, range(len(rows.units)), self.threads + 2, together))
+            read = in_order(pool, self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
+            units = linked(chain.from_iterable(read))
             for summed in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
                 yield summed
 
-    def _read(self, number: int) -> BitRows:
-        self.rows.advise(number + AHEAD * self.threads)
-        return read_bits(self.rows, self.rows.units[number], self.cutoffs)
+    def _read(self, numbers: range) -> list[BitRows]:
+        self.rows.advise(_ahead(numbers, self.threads))
+        return list(read_bits(self.rows, self.rows.units[numbers.start : numbers.stop], self.cutoffs))
 
     def sent(self) -> Summing:
         """See `Job.sent`."""
@@ -145,7 +149,9 @@ class Summing(Job[SummedBlock]):
 
     def _rows(self, units: Sequence[Unit], first: int, last: int) -> Iterator[BitRows]:
         """Read the rows `first` up to, and without, `last`."""
-        for unit in linked(read_bits(self.rows, one, self.cutoffs) for one in units):
+        read = (read_bits(self.rows, units[few.start : few.stop], self.cutoffs)
+                for few in _batches(units, _TOGETHER_ROWS))  # fmt: skip
+        for unit in linked(chain.from_iterable(read)):
             begin, end = max(0, first - unit.before), min(unit.size, last - unit.before)
             if begin < end:
                 yield unit.cut(begin, end)
@@ -219,8 +225,7 @@ class Parting(Job[Any]):
         yield from ()
 
     def _take(self, numbers: range) -> int:
-        for number in numbers:
-            self.rows.advise(number + AHEAD * self.threads)
+        self.rows.advise(_ahead(numbers, self.threads))
         units = self.rows.units[numbers.start : numbers.stop]
         take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
         if len(units) == 1 and self.ranges.keys == "words":
@@ -242,12 +247,18 @@ class Parting(Job[Any]):
             yield number, number + 1, self.ranges.split(self.rows.keys(unit), self.rows.labels(unit))
 
 
-def _batches(units: Sequence[Unit], most: int) -> Iterator[range]:
+def _batches(units: Sequence[Unit], most: int, count: float = math.inf) -> Iterator[range]:
+    """Numbers of consecutive units: of so many rows and units at most, or of one."""
     first, rows = 0, 0
     for number, unit in enumerate(units):
-        if rows and rows + unit.rows > most:
+        if rows and (rows + unit.rows > most or number - first >= count):
             yield range(first, number)
             first, rows = number, 0
         rows += unit.rows
     if rows:
         yield range(first, len(units))
+
+
+def _ahead(numbers: range, threads: int) -> range:
+    """Units that the disk fetches while others are read."""
+    return range(numbers.start + AHEAD * threads, numbers.stop + AHEAD * threads)

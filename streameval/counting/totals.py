@@ -132,8 +132,10 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
         corner = np.concatenate([corner[0], early]), np.concatenate([corner[1], ends])
     weighted = {}
     for order, at in ORDERS.items():
-        with interpreted(_GROUP_STEPS, precision_sum):
-            more = _group_sums(order, start + seen, positives, n, p) if p else (0.0, 0.0)
+        more = (0.0, 0.0)
+        if p:
+            with interpreted(_GROUP_STEPS, precision_sum):
+                more = _group_sums(order, start + seen, positives, n, p)
         weighted[order] = (real[COMMON] + real[at] + more[0], real[COMMON + 1] + real[at + 1] + more[1])
     mixed = bool(whole[exact.MIXED]) or 0 < p < n
     return _EndedBlock(start, found, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)

@@ -103,10 +103,15 @@ def copy_bits(words: UInt64Array, first: int, bits: int, out: UInt64Array, at: i
         after |= some[: after.size] >> (np.uint64(WORD) - shift)
 
 
-def counts_at(words: UInt64Array, places: Int64Array) -> Int64Array:
-    """Bits that are set before each of some places, all of them in the words; numpy alone."""
+def counts_before(words: UInt64Array) -> Int64Array:
+    """Bits that are set before each word, and in all; numpy alone."""
     before = np.zeros(words.size + 1, np.int64)
     np.cumsum(np.bitwise_count(words), dtype=np.int64, out=before[1:])
+    return before
+
+
+def counts_at(words: UInt64Array, places: Int64Array, before: Int64Array) -> Int64Array:
+    """Bits that are set before each of some places, all of them in the words, given `counts_before`; numpy alone."""
     at, below = places // WORD, (_ONE << (places % WORD).astype(np.uint64)) - _ONE
     return np.asarray(before[at] + np.bitwise_count(words[at] & below), np.int64)
 
@@ -114,7 +119,8 @@ def counts_at(words: UInt64Array, places: Int64Array) -> Int64Array:
 def count_bits(words: UInt64Array, first: int, last: int) -> int:
     """Bits that are set from bit `first` up to, and without, bit `last`."""
     begin = first // WORD
-    low, high = counts_at(words[begin : last // WORD + 1], np.array([first, last]) - WORD * begin).tolist()
+    some = words[begin : last // WORD + 1]
+    low, high = counts_at(some, np.array([first, last]) - WORD * begin, counts_before(some)).tolist()
     return int(high - low)
 
 

@@ -29,6 +29,7 @@ REALS = 10
 FAR_RANKS = 1 << 22
 _ONE = np.uint64(1)
 _FEW = 16
+_PIECE = 1 << 14  # summed together by numpy: what the nearest cache holds
 _FAR = 1000.0
 
 
@@ -49,10 +50,14 @@ def add_labels(words: UInt64Array, rows: int, before: int, whole: Int64Array, re
 
 def rank_sums(ranks: Int64Array, before: int) -> tuple[float, float]:
     """Σ j/r and Σ 1/r over untied positives, r `before` more than each of `ranks`, which ascend; numpy alone."""
-    if not ranks.size:
-        return 0.0, 0.0
-    share = 1.0 / (before + ranks)  # `cumsum` adds one after another, and `sum` would add in pairs
-    return float(np.cumsum(np.arange(1, ranks.size + 1) * share)[-1]), float(np.cumsum(share)[-1])
+    weighted, inverse = 0.0, 0.0
+    for first in range(0, ranks.size, _PIECE):
+        share = 1.0 / (before + ranks[first : first + _PIECE])
+        each = np.arange(first + 1, first + share.size + 1) * share
+        each[0] += weighted
+        share[0] += inverse  # `cumsum` adds one after another, and `sum` would add in pairs
+        weighted, inverse = float(np.cumsum(each)[-1]), float(np.cumsum(share)[-1])
+    return weighted, inverse
 
 
 def corners() -> Int64Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.bits import WORD, count, lowest, word_at
+from streameval.kernels.bits import WORD, count, counts_at, lowest, word_at
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array, UInt64Array
 
@@ -42,15 +42,17 @@ def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
     return bool((found - y0) * (corner[edge, 0] - x0) >= (corner[edge, 1] - y0) * (rank - x0))
 
 
-def founds_of(words: UInt64Array, rows: int) -> Int64Array:
-    """Positives up to the ends of stretches, from 0: int64 array, shape (⌈rows/STRETCH⌉ + 1,); numpy alone."""
-    counts = np.zeros((-(-rows // STRETCH), STRETCH // WORD), np.uint8)
-    whole, rest = divmod(rows, WORD)
-    counts.ravel()[:whole] = np.bitwise_count(words[:whole])
-    if rest:
-        counts.ravel()[whole] = (int(words[whole]) & ((1 << rest) - 1)).bit_count()
-    founds = np.zeros(counts.shape[0] + 1, np.int64)
-    np.cumsum(counts.sum(axis=1), out=founds[1:])
+def founds_of(words: UInt64Array, rows: int, counts: Int64Array) -> Int64Array:
+    """Positives up to the ends of stretches, from 0: int64 array, shape (⌈rows/STRETCH⌉ + 1,); numpy alone.
+
+    Args:
+        words (uint64 array): Labels (`streameval.kernels.bits`).
+        rows: How many.
+        counts (int64 array): `counts_before` of these words.
+    """
+    founds = np.empty(-(-rows // STRETCH) + 1, np.int64)
+    founds[:-1] = counts[: -(-rows // WORD) : STRETCH // WORD]
+    founds[-1] = counts_at(words, np.array(rows), counts)
     return founds
 
 

@@ -68,11 +68,12 @@ def sound_pages(
 
 @kernel
 def _bits(raw: Bytes, at: int, width: int) -> int:
-    """A number of four or eight bytes as a signed one."""
+    """A number of up to eight bytes as a signed one."""
     word = np.uint64(0)
     for byte in range(width):
         word |= np.uint64(raw[at + byte]) << np.uint64(8 * byte)
-    return int(np.int64(word)) if width == 8 else int(np.int64(word << np.uint64(32)) >> 32)
+    shift = 64 - 8 * width
+    return int(np.int64(word << np.uint64(shift)) >> shift)
 
 
 @kernel
@@ -105,7 +106,7 @@ def narrow_ends(raw: Bytes, told: Int64Array, stated: Int64Array, ends: Int64Arr
 
 
 @kernel
-def _header_holds(raw: Bytes, head: Int64Array, told: Int64Array, low: int, high: int) -> bool:
+def header_holds(raw: Bytes, head: Int64Array, told: Int64Array, low: int, high: int) -> bool:
     """Whether keys keep to what their page's header states, which points from where the page begins."""
     if max(head[headers.PAGE_NULLS], head[headers.STATED + kernels.STATED_NULLS]) > 0:
         return False
@@ -193,6 +194,6 @@ def take_numbers(
                 low, high = _plain(values.view(np.int64), told, place[FIRST], wanted[begin:end], found[begin:end])
         elif at >= 0 and encoding == DELTA_BINARY_PACKED and width == 8 and not told[FLIP] and not told[NEGATIVE]:
             low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], found[begin:end])
-        if low > high or low < ends[page, 0] or high > ends[page, 1] or not _header_holds(raw, head, told, low, high):
+        if low > high or low < ends[page, 0] or high > ends[page, 1] or not header_holds(raw, head, told, low, high):
             return page
     return -1

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import before_each, sum_groups
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
@@ -42,9 +43,9 @@ class Ranked:
         totals = fold(sum_groups(0, sizes, positives, _NO_CUTS), _NO_CUTS)
         starts = self.ranks - sizes
 
-        def look(block: int) -> tuple[Int64Array, Int64Array]:
+        def look(block: int) -> BlockGroups:
             first, last = np.searchsorted(starts, totals.start[block : block + 2])
-            return before_each(sizes[first:last]), before_each(positives[first:last])
+            return TiedRows(before_each(sizes[first:last]), before_each(positives[first:last]))
 
         return Places(totals, look)
 

@@ -25,7 +25,7 @@ _HEADER_GUESS = 512
 _LARGEST_HEADER = 1 << 26
 # bytes that one value of a dictionary takes at least, by physical type
 _LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
-_COPIES = 2  # pages decompressed, and what is made of them
+COPIES = 2  # pages decompressed, and what is made of them
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
         raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
     used = largest + entries
-    if used * _COPIES > chunk.footer.limit:
+    if used * COPIES > chunk.footer.limit:
         raise InputError(
             f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
-            f"give more with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
+            f"give more with --memory, at least {used * COPIES / 1e9:.2g} for each thread",
         )
     ends = pages[[0, -1], BODY] + pages[[0, -1], headers.PAGE_COMPRESSED] if len(pages) else np.zeros(2, np.int64)
     dictionary, end = int(ends[0]) if coded else 0, int(ends[1])

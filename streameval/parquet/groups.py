@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
+from streameval.kernels import parquet as kernels
 from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile
@@ -83,11 +84,12 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     return table
 
 
-def advise_group(footer: Footer, group: int, columns: Sequence[str]) -> None:
-    """Have the system fetch columns of a row group ahead."""
+def advise_groups(footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> None:
+    """Have the system fetch columns of row groups ahead."""
     with OpenFile(footer) as file:
-        chunks = [leaf[group] for name in columns for column in KNOWN.of(file, footer, [name])[1] for leaf in column]
-        file.advise(np.array([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks], np.int64).reshape(-1, 2))
+        leaves = [leaf for name in columns for leaf in KNOWN.of(file, footer, [name])[1][0]]
+        for leaf in leaves:
+            file.advise(np.stack([leaf.begin[groups], leaf.facts[groups, kernels.COMPRESSED]], axis=1))
 
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:

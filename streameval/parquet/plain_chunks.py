@@ -6,23 +6,27 @@ and 1, values that break a statement) nothing comes of it, and `groups` decodes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.kernels import label_chunks as label
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
-from streameval.kernels.bits import counts_at
+from streameval.kernels import wanted_pages as wanted
 from streameval.kernels.codecs import SLACK
 from streameval.kernels.jit import Kernel, worth_compiling
 from streameval.parquet.check_values import pages_hold
-from streameval.parquet.checks import BODY, DATA_PAGE, DICTIONARY_PAGE, SoundChunk, check_bytes
-from streameval.parquet.chunks import Chunk, OpenFile, UnfitError
+from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, DICTIONARY_PAGE, SoundChunk, check_bytes
+from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
+from streameval.parquet.schema import Leaf
 from streameval.parquet.statistics import NUMBERS, number_type
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
@@ -32,35 +36,97 @@ _ROW = 1e-8  # seconds that Arrow takes longer for a row
 _ChunkKernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
 
 
-def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
-    """Labels of a row group (`streameval.kernels.bits`), where all are 0 or 1, or booleans; None: decode them.
+def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array | None:
+    """Labels of row groups, one after another (`streameval.kernels.bits`), where all are 0 or 1, or booleans.
 
-    Raises:
-        InputError: As of `check_bytes`.
+    None: decode them, or several one by one; whoever does says what is amiss.
     """
     kind = footer.schema.field(column).type
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(plain.chunk_bits, footer, group):
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(label.label_chunks, footer, groups):
         return None
-    if (found := _read(footer, group, column)) is None:
+    with OpenFile(footer) as file:
+        leaves = KNOWN.of(file, footer, [column])[1][0]
+        codecs = set(leaves[0].facts[groups, kernels.CODEC].tolist())
+        if len(codecs) > 1 or not _is_plain(leaves, codec := codecs.pop()):
+            return None
+        chunks, ranges = _places(leaves[0], groups)
+        raw, at = file.gather(ranges)
+    raw = raw.view()
+    raw.flags.writeable = False  # whatever it is from: one kernel does for all
+    chunks[:, label.BEGIN] = at[: len(chunks)]
+    chunks[chunks[:, label.INDEX] > 0, label.INDEX] = at[len(chunks) :]
+    if (found := _sound(footer, chunks, raw)) is None:
         return None
-    checked, raw = found
-    stored = np.dtype(np.int8) if pa.types.is_boolean(kind) else number_type(NUMBERS[checked.chunk.leaf.physical], kind)
-    if (told := _told(checked, raw, stored)) is None:
-        return None
-    pages = checked.pages[checked.pages[:, headers.PAGE_TYPE] == DATA_PAGE]
-    words = np.zeros(checked.chunk.n_rows // 64 + 2, np.uint64)
-
-    def pack(raw: UInt8Array, some: Int64Array, told: Int64Array, room: UInt8Array, row: int) -> int:
-        return plain.chunk_bits(raw, some, told, room, row, words)
-
-    if not _decoded(checked.chunk, pages, raw, told, pack):
-        return None
-    values = pages[:, headers.PAGE_VALUES]
-    ones = np.diff(counts_at(words, np.cumsum(np.append(0, values))))
-    low, high = ones == values, ones > 0
-    if not pages_hold(checked.stated, low.astype(stored), high.astype(stored)):
+    words, row = np.zeros(int(chunks[:, label.ROWS].sum()) // 64 + 2, np.uint64), 0
+    told, said = _told_of_labels(leaves[0].leaf, kind, codec), leaves[0].raw if footer.verify == "on" else b""
+    room = np.empty(int(found[0][:, headers.PAGE_UNCOMPRESSED].max()) + SLACK if codec == LZ4 else 0, np.uint8)
+    try:
+        for bodies, some, pages, cuts in _bodies(codec, raw, chunks, *found):
+            row = label.label_chunks(
+                raw, bodies, np.frombuffer(said, np.uint8), some, pages, cuts, told, room, words, row
+            )
+            if row < 0:
+                return None
+    except (pa.ArrowException, OSError, ValueError, UnfitError):
         return None
     return words
+
+
+def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array]:
+    """Chunks as kernels take them, and where they and then their column indexes lie in the file."""
+    facts, chunks = leaf.facts[groups], np.zeros((len(groups), label.N_CHUNK), np.int64)
+    index = facts[:, [kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]]
+    index[(index[:, 0] <= 0) | (leaf.footer.verify == "off")] = -1
+    chunks[:, label.SIZE], chunks[:, label.VALUES] = facts[:, kernels.COMPRESSED], facts[:, kernels.VALUES]
+    chunks[:, label.ROWS], chunks[:, label.COMPRESSED] = leaf.n_rows[groups], facts[:, kernels.CODEC]
+    chunks[:, [label.INDEX, label.INDEX_SIZE]] = index
+    chunks[:, label.SAID :] = facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+    whole = np.stack([leaf.begin[groups], facts[:, kernels.COMPRESSED]], axis=1)
+    return chunks, np.concatenate([whole, index[index[:, 0] > 0]])
+
+
+def _told_of_labels(leaf: Leaf, kind: pa.DataType, codec: int) -> Int64Array:
+    told = np.zeros(plain.N_TOLD + 2, np.int64)
+    told[plain.IS_LZ4], told[plain.OPTIONAL] = codec == LZ4, leaf.max_def
+    if leaf.physical == _BOOLEAN:
+        told[[plain.ENTRIES, plain.SECOND]] = 2, 1
+        return told
+    stored = number_type(NUMBERS[leaf.physical], kind)
+    told[plain.WIDTH] = stored.itemsize
+    told[wanted.FLIP] = -(1 << 8 * stored.itemsize - 1) if stored.kind == "u" else 0
+    return told
+
+
+def _sound(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Array, Int64Array] | None:
+    """Pages of chunks, and where those of each begin (see `label.sound_chunks`); None where they may not be sound."""
+    cuts, room, most = np.empty(len(chunks) + 1, np.int64), 128 * len(chunks), footer.limit // COPIES
+    while True:
+        pages = np.empty((room, headers.N_HEADER + 2), np.int64)
+        if (sums := label.sound_chunks(raw, chunks, most, pages, cuts)) != label.MORE:
+            break
+        room *= 16
+    pages = pages[: cuts[-1]] if sums >= 0 else pages[:0]
+    if sums > 0 and footer.verify == "on":
+        for begin, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
+            if crc != kernels.ABSENT and zlib.crc32(raw[begin : begin + size].data) != crc:
+                return None
+    return (pages, cuts) if sums >= 0 else None
+
+
+def _bodies(
+    codec: int, raw: UInt8Array, chunks: Int64Array, pages: Int64Array, cuts: Int64Array
+) -> Iterator[tuple[UInt8Array, Int64Array, Int64Array, Int64Array]]:
+    """Chunks, and where bodies of their pages lie: all of them where a kernel decompresses these, else one by one."""
+    if codec in (UNCOMPRESSED, LZ4):
+        yield raw, chunks, pages, cuts
+        return
+    for i, (first, last) in enumerate(pairwise(cuts.tolist())):
+        own = pages[first:last].copy()
+        told = own[:, [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]].tolist()
+        bodies = [decompress(codec, raw.data[begin : begin + size], plain_size) for begin, size, plain_size in told]
+        own[:, headers.PAGE_COMPRESSED] = sizes = own[:, headers.PAGE_UNCOMPRESSED]
+        own[:, BODY] = np.cumsum(sizes) - sizes
+        yield np.frombuffer(b"".join(bodies), np.uint8), chunks[i : i + 1], own, np.array([0, last - first])
 
 
 def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
@@ -75,14 +141,17 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     kind = footer.schema.field(column).type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
-    if not _pays(plain.chunk_numbers, footer, group):
+    if not _pays(plain.chunk_numbers, footer, [group]):
         return _by_arrow(footer, group, column, room, order)
     if (found := _read(footer, group, column)) is None or (physical := found[0].chunk.leaf.physical) not in NUMBERS:
         return None
     checked, raw = found
     stored, n_rows = number_type(NUMBERS[physical], kind), checked.chunk.n_rows
-    if room.nbytes < n_rows * stored.itemsize or (told := _told(checked, raw, stored)) is None or told[plain.ENTRIES]:
+    if room.nbytes < n_rows * stored.itemsize or checked.dictionary:
         return None
+    told = np.zeros(plain.N_TOLD, np.int64)
+    told[[plain.IS_LZ4, plain.OPTIONAL]] = checked.chunk.facts[kernels.CODEC] == LZ4, checked.chunk.leaf.max_def
+    told[plain.WIDTH] = stored.itemsize
     pages = checked.pages[checked.pages[:, headers.PAGE_TYPE] == DATA_PAGE]
 
     def put(raw: UInt8Array, some: Int64Array, told: Int64Array, scratch: UInt8Array, row: int) -> int:
@@ -102,9 +171,12 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     return values if pages_hold(checked.stated, low, high) else None
 
 
-def _pays(kernel: Kernel[..., int], footer: Footer, group: int) -> bool:
-    """Whether a kernel decodes a column of a row group: it is compiled, or Arrow has taken as long as that takes."""
-    return kernel.ready or worth_compiling(_ROW * int(footer.row_group_rows[group]), kernel)
+def _pays(kernel: Kernel[..., int], footer: Footer, groups: Sequence[int]) -> bool:
+    """Whether a kernel decodes a column of row groups: it is compiled, or Arrow has taken as long as that takes.
+
+    Arrow has each by itself, and is asked for each.
+    """
+    return kernel.ready or (len(groups) == 1 and worth_compiling(_ROW * int(footer.row_group_rows[groups[0]]), kernel))
 
 
 def _by_arrow(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
@@ -127,10 +199,7 @@ def _read(footer: Footer, group: int, column: str) -> tuple[SoundChunk, memoryvi
     with OpenFile(footer) as file:
         leaves = KNOWN.of(file, footer, [column])[1][0]
         chunk = leaves[0][group]
-        leaf, codec = chunk.leaf, int(chunk.facts[kernels.CODEC])
-        if len(leaves) > 1 or len(leaf.path) > 1 or leaf.max_rep or leaf.max_def > 1 or codec in _SLOW:
-            return None
-        if leaf.physical != _BOOLEAN and leaf.physical not in NUMBERS:
+        if not _is_plain(leaves, int(chunk.facts[kernels.CODEC])):
             return None
         raw, *index = file.read([(chunk.begin, chunk.end - chunk.begin), *chunk.column_index])
     checked = check_bytes(chunk, raw, index)
@@ -138,28 +207,11 @@ def _read(footer: Footer, group: int, column: str) -> tuple[SoundChunk, memoryvi
     return (checked, raw) if np.all((kinds == DATA_PAGE) | (kinds == DICTIONARY_PAGE)) else None
 
 
-def _told(checked: SoundChunk, raw: memoryview, stored: np.dtype[np.generic]) -> Int64Array | None:
-    """What the kernels are told of a chunk; None where its dictionary holds other values than 0 and 1, once each."""
-    chunk = checked.chunk
-    told = np.zeros(plain.N_TOLD, np.int64)
-    told[plain.IS_LZ4], told[plain.OPTIONAL] = chunk.facts[kernels.CODEC] == LZ4, chunk.leaf.max_def
-    told[plain.WIDTH] = 0 if chunk.leaf.physical == _BOOLEAN else stored.itemsize
-    if chunk.leaf.physical == _BOOLEAN:
-        told[[plain.ENTRIES, plain.SECOND]] = 2, 1
-    if checked.dictionary:
-        # of booleans there is none, and its own entries are plain
-        if chunk.leaf.physical == _BOOLEAN or checked.pages[0, headers.ENCODING] not in _ENTRIES_ENCODED:
-            return None
-        _, size, plain_size, entries, begin = checked.pages[0, _DICTIONARY].tolist()
-        try:
-            page = decompress(int(chunk.facts[kernels.CODEC]), raw[begin : begin + size], plain_size)
-        except (pa.ArrowException, OSError, ValueError, UnfitError):
-            return None
-        values = np.frombuffer(page, stored, count=min(entries, len(page) // stored.itemsize)).tolist()
-        if values not in ([0], [1], [0, 1], [1, 0]) or len(values) != entries:
-            return None
-        told[plain.ENTRIES], told[[plain.FIRST, plain.SECOND]] = entries, (values * 2)[:2]
-    return told
+def _is_plain(leaves: Sequence[Chunks], codec: int) -> bool:
+    """Whether a column may have a number or boolean a row, in pages that are quickly decompressed."""
+    leaf = leaves[0].leaf
+    flat = len(leaves) == 1 and len(leaf.path) == 1 and not leaf.max_rep and leaf.max_def <= 1
+    return flat and codec not in _SLOW and (leaf.physical == _BOOLEAN or leaf.physical in NUMBERS)
 
 
 def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array, kernel: _ChunkKernel) -> bool:
@@ -191,6 +243,4 @@ def _plain(codec: int, pages: Int64Array, raw: memoryview) -> Iterator[tuple[UIn
         yield body, alone
 
 
-_ENTRIES_ENCODED = (plain.PLAIN, plain.PLAIN_DICTIONARY)
 _SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
-_DICTIONARY = [headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES, BODY]

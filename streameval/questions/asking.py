@@ -69,7 +69,7 @@ class Asking:
         """The same as one of the questions of a study that hold together: the n-th has δ·6/(π²n²) of their δ.
 
         >>> Asking("precision@10 >= .9", together=True).of_several(2).confidence
-        '0.9924010'
+        '0.992401'
         """
         if not self.together:
             return self

@@ -56,14 +56,15 @@ class RowGroup(Unit):
         """The place, for messages."""
         return f"{self.file}: row group {self.index}"
 
-    def advise(self, columns: Sequence[str]) -> None:
+    def advise(self, columns: Sequence[str], more: Sequence[Unit] = ()) -> None:
         """Have the system fetch columns ahead; errors are left to the read that follows."""
         if is_remote(self.file):
             return
-        from streameval.parquet.groups import advise_group
+        from streameval.parquet.groups import advise_groups
 
+        stored = [name for name in columns if name in self.footer.schema.names]
         with contextlib.suppress(OSError, StreamevalError):
-            advise_group(self.footer, self.index, [name for name in columns if name in self.footer.schema.names])
+            advise_groups(self.footer, self._indexes(more), stored)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the file is known without it."""
@@ -90,11 +91,14 @@ class RowGroup(Unit):
             raise InputError(f"{self.place} holds {table.num_rows:,} rows, not {self.rows:,}")
         return table
 
-    def bits(self, column: str) -> UInt64Array | None:
+    def bits(self, column: str, more: Sequence[Unit] = ()) -> UInt64Array | None:
         """See `Unit.bits`."""
         from streameval.parquet.plain_chunks import read_bits
 
-        return self._read(lambda: read_bits(self.footer, self.index, column)) if self._direct(column) else None
+        return self._read(lambda: read_bits(self.footer, self._indexes(more), column)) if self._direct(column) else None
+
+    def _indexes(self, more: Sequence[Unit]) -> list[int]:
+        return [self.index, *(one.index for one in more if isinstance(one, RowGroup))]
 
     def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """See `Unit.numbers`."""

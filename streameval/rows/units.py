@@ -39,16 +39,19 @@ class Unit(ABC):
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
 
-    def bits(self, column: str) -> UInt64Array | None:
-        """Read 0/1 or booleans as bits (`streameval.kernels.bits`); None: read the column."""
+    def bits(self, column: str, more: Sequence[Unit] = ()) -> UInt64Array | None:
+        """Read 0/1 or booleans as bits (`streameval.kernels.bits`), with those of others of its file that follow.
+
+        None: read the column; or each by itself.
+        """
         return None
 
     def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
         return None
 
-    def advise(self, columns: Sequence[str]) -> None:  # noqa: B027  (most storage has no use for it)
-        """Prepare for columns to be read soon."""
+    def advise(self, columns: Sequence[str], more: Sequence[Unit] = ()) -> None:  # noqa: B027  (most storage has no use for it)
+        """Prepare for columns to be read soon, with those of others of its file."""
 
 
 def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:

@@ -29,7 +29,10 @@ def test_bits_are_copied_and_counted(seed, n, first, at):
     expected = np.concatenate([np.zeros(at, np.uint8), flags[first:], np.zeros(out.size * 64 - at - n, np.uint8)])
     assert np.array_equal(np.unpackbits(out.view(np.uint8), bitorder="little"), expected)
     places = np.sort(np.random.default_rng(seed).integers(0, n, 9))
-    assert bits.counts_at(packed(flags), places).tolist() == [int(flags[:place].sum()) for place in places]
+    words = packed(flags)
+    assert bits.counts_at(words, places, bits.counts_before(words)).tolist() == [
+        int(flags[:place].sum()) for place in places
+    ]
     assert bits.count_bits(packed(flags), places[0], places[-1]) == flags[places[0] : places[-1]].sum()
 
 

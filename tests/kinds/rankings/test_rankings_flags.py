@@ -38,6 +38,7 @@ PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
         "--label label": REFUSED, "--labels-unseen-by-model yes": REFUSED,
         "--stages 2": REFUSED, "--growing": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED,
         "--for precision@1>=0.5": REFUSED, "--zone 0.1": REFUSED, "--expect 0.9": REFUSED, "--round 9": REFUSED,
+        "--together": REFUSED,
         "--against runs.parquet": REFUSED, "--against-score score": REFUSED, "--within 0.1": REFUSED,
         "--engine local:sc://x": REFUSED,
         "--look one": REFUSED, "--reuse x.csv": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED}  # fmt: skip

@@ -1,0 +1,172 @@
+"""Labels of whole column chunks, many row groups at a time: pages checked, packed as bits, held against statistics.
+
+What is unusual or amiss is left to others, who decode it or say what it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kernels import page_header as headers
+from streameval.kernels import parquet as kernels
+from streameval.kernels.bits import count, lowest, word_at
+from streameval.kernels.jit import kernel
+from streameval.kernels.page_header import page_headers, plain_pages
+from streameval.kernels.page_index import column_index
+from streameval.kernels.plain_pages import ENTRIES, FIRST, PLAIN, PLAIN_DICTIONARY, SECOND, WIDTH, chunk_bits, page_body
+from streameval.kernels.thrift import Bytes
+from streameval.kernels.wanted_pages import FLIP, header_holds, narrow_ends
+from streameval.typing import Int64Array, UInt64Array
+
+# columns of chunks: where each begins in what was read, its bytes, its values, its rows, the same of its column index
+# (-1 where it has none, or nothing is verified), whether its pages are compressed, and from `SAID` on where its
+# statistics are (columns of `streameval.kernels.parquet.statistics`)
+BEGIN, SIZE, VALUES, ROWS, INDEX, INDEX_SIZE, COMPRESSED, SAID = range(8)
+N_CHUNK = SAID + kernels.N_STATED
+AT, BODY = headers.N_HEADER, headers.N_HEADER + 1
+DICTIONARY_PAGE = 2
+MORE = -2  # pages than there is room for
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+@kernel
+def sound_chunks(raw: Bytes, chunks: Int64Array, most: int, pages: Int64Array, cuts: Int64Array) -> int:
+    """Read and check the headers of all pages of some chunks.
+
+    Args:
+        raw (uint8 array): Where the chunks lie.
+        chunks (int64 array, shape (chunks, N_CHUNK)): See `BEGIN`.
+        most: Bytes that a page may take decompressed, with the dictionary of its chunk.
+        pages (int64 array, shape (room, N_HEADER + 2)): See `page_headers`; places are those in `raw`.
+        cuts (int64 array, shape (chunks + 1,)): Receives where the pages of each chunk begin, and how many there are.
+
+    Returns:
+        int: How many pages have a checksum; `MORE`; -1 where something else is unusual or amiss.
+    """
+    totals, sums = np.empty(3, np.int64), 0
+    cuts[0] = 0
+    for i in range(chunks.shape[0]):
+        begin, first = chunks[i, BEGIN], cuts[i]
+        own = pages[first:]
+        found = page_headers(raw[begin : begin + chunks[i, SIZE]], chunks[i, VALUES], own)
+        if found < 0 or found > own.shape[0]:
+            return -1 if found < 0 else MORE
+        own = own[:found]
+        if not plain_pages(own, chunks[i, COMPRESSED], totals):
+            return -1
+        entries = 0
+        if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
+            entries = own[0, headers.PAGE_UNCOMPRESSED]
+        if totals[0] + entries > most:
+            return -1
+        for page in range(found):
+            own[page, AT] += begin
+            own[page, BODY] += begin
+            sums += own[page, headers.CRC] != kernels.ABSENT
+        cuts[i + 1] = first + found
+    return sums
+
+
+@kernel
+def _entry(body: Bytes, number: int, width: int) -> int:
+    """An entry of a dictionary that is 0 or 1, else -1."""
+    begin, rest = number * width, 0
+    for byte in range(begin + 1, begin + width):
+        rest |= body[byte]
+    return int(body[begin]) if rest == 0 and body[begin] <= 1 else -1
+
+
+@kernel
+def _is_dictionary(body: Bytes, page: Int64Array, told: Int64Array) -> bool:
+    """Whether a dictionary holds 0 or 1, once each; notes what it holds."""
+    entries, width, encoding = page[headers.PAGE_VALUES], told[WIDTH], page[headers.ENCODING]
+    if (
+        encoding not in (PLAIN, PLAIN_DICTIONARY)
+        or width == 0
+        or entries < 1
+        or entries > 2
+        or body.size < entries * width
+    ):
+        return False
+    told[ENTRIES], told[FIRST] = entries, _entry(body, 0, width)
+    told[SECOND] = _entry(body, entries - 1, width)
+    return bool(min(told[FIRST], told[SECOND]) >= 0 and (entries == 1 or told[FIRST] != told[SECOND]))
+
+
+@kernel
+def _ones(words: UInt64Array, first: int, last: int) -> int:
+    """Bits that are set from bit `first` up to, and without, bit `last`."""
+    found = 0
+    for at in range(first, last, 64):
+        found += int(count(word_at(words, at) & lowest(last - at)))
+    return found
+
+
+@kernel
+def _holds(
+    raw: Bytes, footer: Bytes, chunk: Int64Array, pages: Int64Array, told: Int64Array, words: UInt64Array, row: int
+) -> bool:
+    """Whether labels of a chunk, none of them null, from bit `row` on, keep to all that is stated of them."""
+    ends, n, flip = np.empty((pages.shape[0] + 1, 2), np.int64), pages.shape[0], told[FLIP]
+    ends[:, 0], ends[:, 1] = _LEAST, _MOST
+    narrow_ends(footer, told, chunk[SAID:].reshape(1, -1), ends[n:])
+    if chunk[INDEX] >= 0:
+        index, stated = raw[chunk[INDEX] : chunk[INDEX] + chunk[INDEX_SIZE]], np.empty((n, kernels.N_STATED), np.int64)
+        if column_index(index, stated) < 0:
+            return False
+        narrow_ends(index, told, stated, ends)
+    least, most = 1, 0
+    for page in range(n):
+        rows = pages[page, headers.PAGE_VALUES]
+        ones = _ones(words, row, row + rows)
+        low, high = int(ones == rows), int(ones > 0)
+        least, most = min(least, low), max(most, high)
+        low, high = low ^ flip, high ^ flip
+        if rows == 0 or low < ends[page, 0] or high > ends[page, 1]:
+            return False
+        if not header_holds(raw, pages[page], told, low, high):
+            return False
+        row += rows
+    return bool((least ^ flip) >= ends[n, 0] and (most ^ flip) <= ends[n, 1])
+
+
+@kernel
+def label_chunks(
+    raw: Bytes, bodies: Bytes, footer: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, told: Int64Array,
+    room: Bytes, words: UInt64Array, row: int
+) -> int:  # fmt: skip
+    """Pack chunks whose every label is 0 or 1.
+
+    Args:
+        raw (uint8 array): Where headers and column indexes lie.
+        bodies (uint8 array): Where bodies of pages lie: decompressed, or blocks of LZ4.
+        footer (uint8 array): Where statistics of chunks are; empty: nothing is held against what is stated.
+        chunks, pages, cuts: See `sound_chunks`; `BODY` of each page is its place in `bodies`.
+        told (int64 array, shape (N_TOLD + 2,)): See `streameval.kernels.plain_pages.IS_LZ4`, and `FLIP` as of
+            `streameval.kernels.wanted_pages.take_numbers`.
+        room (uint8 array): As of `chunk_bits`.
+        words (uint64 array, zero from bit `row` on): Receives the bits.
+        row: Labels before.
+
+    Returns:
+        int: Labels, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
+    """
+    width = told[WIDTH]
+    for i in range(chunks.shape[0]):
+        own = pages[cuts[i] : cuts[i + 1]]
+        if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
+            if not _is_dictionary(page_body(bodies, own[0], told, room), own[0], told):
+                return -1
+            own = own[1:]
+        elif width:
+            told[ENTRIES] = 0
+        end = row + chunks[i, ROWS]
+        # pages hold as many values as their chunk: more than its rows would be put into bits of the next one
+        if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, own, told, room, row, words) != end:
+            return -1
+        told[WIDTH] = max(width, 1)  # statistics of booleans are bytes
+        if footer.size and not _holds(raw, footer, chunks[i], own, told, words, row):
+            return -1
+        told[WIDTH] = width
+        row = end
+    return row
