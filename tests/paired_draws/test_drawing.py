@@ -323,7 +323,7 @@ def refusals():
         "no key": (table, table, {"key": ()}, "no column is named that tells items apart. Hint: "),
         "key is null": (table, null, {}, "key column 'id' is null in 1 of the rows that are in a top. Hint: "),
         "key twice": (twice, twice, {}, f"1 of the rows read have the key of another (first: '{twice['id'][3]}')"),
-        "types differ": (table, text, {}, "key column 'id' is int64 in the table and large_string in the table"),
+        "types differ": (table, text, {}, "key column 'id' is string in the table and int64 in the table"),
         "nothing shared": (table, other, {}, "no key 'id' of the table is in the table. Hint: "),
         "judge contradicts": (table, says, {}, f"of 1 items (first: '{table['id'][3]}'). Hint: a judge says one"),
         "judge is text": (table, table, {"judge": "words"}, "judge column 'words' is string"),

@@ -68,6 +68,9 @@ def test_a_host_that_is_not_of_this_machine_is_told_by_its_name():
 
 def test_people_who_have_no_name_are_refused_as_those_named_twice(study, monkeypatch):
     monkeypatch.setattr(serve, "serve", lambda *given: pytest.fail("it was served"))
-    for people in (",,", "ann,ann"):
-        with pytest.raises(InputError, match="people are to be named, each once"):
+    for people, why in (
+        (",,", "nothing stands on one side of a comma"),
+        ("ann,ann", "people are to be named, each once"),
+    ):
+        with pytest.raises(InputError, match=why):
             streameval.label(study, people=people, port=0)

@@ -41,7 +41,7 @@ def home(tmp_path, monkeypatch):
         ("--per query --window 5", "does not go with --window", "it is for a labelled list"),
         ("--per query --epsilon 0.1", "does not go with --epsilon", "it is for a labelled list"),
         ("--per query --misses 2", "does not go with --misses", "it is for a labelled list"),
-        ("--per query --labels x.csv --on id", "with --labels, --on", "it is for a labelled list\n"),
+        ("--per query --labels x.csv --on id", "--labels does not go with --per", "exact trec:RUN#QRELS"),
     ],
 )
 def test_refusals_of_exact_say_what_helps(given, said, hint, capsys):
