@@ -26,8 +26,6 @@ from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
 
-OPTIONS = (JudgeColumn, Reuse)
-
 
 def planned(
     ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
