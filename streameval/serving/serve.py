@@ -14,7 +14,7 @@ from typing import Any
 
 from uvicorn import Config, Server
 
-from streameval.errors import InputError
+from streameval.errors import InputError, outside_trouble
 from streameval.process.interrupts import held
 from streameval.process.system import open_files
 from streameval.serving.connections import Connections, LimitedProtocol
@@ -41,6 +41,8 @@ def bound(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE
         )
     except OSError as error:
+        if (trouble := outside_trouble(error)) is not None:
+            raise trouble from error
         why = (error.strerror or str(error)).partition(" (while")[0]
         taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
         hint = "--port names another, 0 any" if taken else "--host is an address of this machine, such as 127.0.0.1"

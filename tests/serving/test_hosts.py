@@ -1,5 +1,6 @@
 """Names that the server goes by, and addresses that links begin with."""
 
+import errno
 import socket
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ from label_pages import said
 from starlette.testclient import TestClient
 
 import streameval
-from streameval.errors import InputError
+from streameval.errors import InputError, OutsideError
 from streameval.serving import serve
 from streameval.serving.page_server import application
 from streameval.verbs.label import _base, _names
@@ -64,6 +65,15 @@ def test_a_host_that_is_not_of_this_machine_is_told_by_its_name():
     for host in ("192.0.2.1", "host.invalid"):
         with pytest.raises(InputError, match="host is an address of this machine"):
             serve.bound(host, 0)
+
+
+def test_too_many_open_files_are_no_matter_of_the_host(monkeypatch):
+    def refused(*given, **how):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(serve.socket, "create_server", refused)
+    with pytest.raises(OutsideError, match=r"^Too many open files"):
+        serve.bound("127.0.0.1", 0)
 
 
 def test_people_who_have_no_name_are_refused_as_those_named_twice(study, monkeypatch):
