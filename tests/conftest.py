@@ -1,4 +1,3 @@
-import copy
 import importlib
 import os
 import random
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cyclopts import App, ArgumentCollection
+from flags import made_once
 from hypothesis import settings
 from places import SHARED
 from small_studies import make_day
@@ -34,31 +33,9 @@ def interrupts_are_heard():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def flags_read_once():
-    """Flags are made of signatures once for each function, not for each of the thousands of commands that tests run.
-
-    Every command gets arguments of its own, which nothing was parsed into.
-    """
-    made, make = {}, App.assemble_argument_collection
-
-    def assemble(app, **named):
-        key = (id(app), app.default_command, *sorted(named.items()))
-        if key not in made:
-            made[key] = app, make(app, **named)
-        return unparsed(made[key][1])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(App, "assemble_argument_collection", assemble)
+def flags_are_made_once():
+    with made_once():
         yield
-
-
-def unparsed(arguments):
-    """A copy of arguments that nothing was parsed into yet, with the parts that they share."""
-    copies = {id(one): copy.copy(one) for one in arguments}
-    for one in copies.values():
-        one.tokens = []
-        one.children = ArgumentCollection([copies[id(child)] for child in one.children])
-    return ArgumentCollection([copies[id(one)] for one in arguments])
 
 
 @pytest.fixture(autouse=True)
