@@ -1,4 +1,4 @@
-"""Flags of commands made of signatures once, not anew for each of the thousands of commands that tests run in one process."""
+"""Flags of commands made of signatures once, not anew for each of the thousands of commands that tests run."""
 
 import copy
 from contextlib import contextmanager
