@@ -258,7 +258,7 @@ def test_the_claim_says_which_share_two_people_were_given(study, opened, capsys)
     streameval.select(study)
     pages = opened(study, ("ann", "ben", "cem"), share=0.25)
     atomic.write_all(question_file(pages.study, replace(kept_question(pages.study), overlap=0.25)))
-    twice = given_twice(pages.session._row, 0.25, pages.study.plan().seed)
+    twice = given_twice(pages.session._shown.row, 0.25, pages.study.plan().seed)
     for person in ("ann", "ben", "cem"):
         while given := pages.work(person=person)["tasks"]:
             pages.work(*(said(task, number=person, answer="1") for task, _ in given), person=person)
