@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flags import made_once
 from hypothesis import settings
 from places import SHARED
 from small_studies import make_day
@@ -29,6 +30,12 @@ def interrupts_are_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def flags_are_made_once():
+    with made_once():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from streameval.labelling.pace import duration
 from streameval.metrics import headlines
 from streameval.reporting.figures import ReportedStudy
-from streameval.reporting.given_again import overlap_line
+from streameval.reporting.given_again import agreement_lines
 from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
@@ -134,10 +134,12 @@ def labels(summary: Mapping[str, Any]) -> str:
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
     given = summary.get("agreement", {}).get("annotators", {})
     people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
-               duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–")
+               duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
+               "–" if one["percent"] is None else f"{one['percent']:.1%}")
               for name, one in given.items()]  # fmt: skip
-    who = table(("annotator", "votes", "skips", "worked", "an hour"), people, label="Annotators") if people else ""
-    twice = "".join(f"<p>{line}</p>" for line in overlap_line(summary))
+    head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
+    who = table(head, people, label="Annotators") if people else ""
+    twice = "".join(f"<p>{line}</p>" for line in (agreement_lines(summary) if "agreement" in summary else []))
     return asked + who + twice + table(("labels", "number"), rows, label="Labels")
 
 

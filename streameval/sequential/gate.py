@@ -114,7 +114,7 @@ class Gate(QuestionDesign):
             mine = _labels(pool, one)
             reading = one.judge(mine)
             lines.append(one.line(mine, reading))
-            path.append(_path(one, reading))
+            path.append(_path(one, reading, mine))
         return Answer(joint_outcome(lines), tuple(lines), pa.concat_tables(path), self._more(pool))
 
     @property
@@ -202,9 +202,14 @@ def _round(one: ConditionTest, labels: Int8Array) -> int:
     return LARGEST if likely is None else min(max((likely - labels.size) // 2, LEAST), LARGEST)
 
 
-def _path(one: ConditionTest, reading: Reading) -> pa.Table:
-    """Both sides of one condition, as `PATH`."""
-    sides = [("pass", reading.passing, one.levels[0]), ("fail", reading.failing, one.levels[1])]
+def _path(one: ConditionTest, reading: Reading, labels: Int8Array) -> pa.Table:
+    """Both sides of one condition, as `PATH`: to the label that decided, or the last of those that are there.
+
+    What is still to come counts as what is worst for each side, and would look as if evidence were lost.
+    """
+    last = int(np.flatnonzero(labels >= 0).max(initial=-1)) + 1 if reading.outcome == "open" else reading.stopped
+    passing, failing = reading.passing[: last + 1], reading.failing[: last + 1]
+    sides = [("pass", passing, one.levels[0]), ("fail", failing, one.levels[1])]
     tables = [
         pa.table(
             [[one.question] * log.size, [side] * log.size, np.arange(log.size), log, [needed] * log.size], schema=PATH

@@ -125,10 +125,10 @@ class ClaimStanding:
         return ClaimStanding("pass" if first[0] <= first[1] else "fail", int(min(first)), sides, paths, bets)
 
     def path(self, question: str) -> pa.Table:
-        """As `PATH`."""
-        tables = []
-        for name, side, path in zip(("pass", "fail"), self.sides, self.paths, strict=True):
-            n = path.size
+        """As `PATH`, to the draw that decided."""
+        tables, n = [], self.draws + 1
+        for name, side, whole in zip(("pass", "fail"), self.sides, self.paths, strict=True):
+            path = whole[:n]
             columns = [question] * n, [name] * n, np.arange(n), path, np.full(n, side.needed)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, PATH, strict=True)]
             tables.append(pa.table(arrays, schema=PATH))

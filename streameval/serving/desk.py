@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 
 import numpy as np
@@ -48,7 +49,8 @@ class Desk:
 
     Attributes:
         tasks: Numbers of tasks, in the order in which they are handed out.
-        answers (mapping of int to mapping): By task: what each person said last: "1", "0" or "skip".
+        answers (mapping of int to mapping): By task: what each person said last, by the time at which they said it, not
+            the one at which it came: "1", "0" or "skip".
     """
 
     def __init__(self, people: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,6 +58,7 @@ class Desk:
         self.answers: dict[int, dict[str, str]] = {}
         self._people, self._clock = people, clock
         self._twice: set[int] = set()
+        self._said_at: dict[str, dict[int, datetime]] = {}
         self._open: dict[int, None] = {}
         self._pages: dict[tuple[str, str], _Page] = {}
 
@@ -71,9 +74,13 @@ class Desk:
         self._twice |= {*twice}
         self._open |= {task: None for task in new if task not in closed and self._wanted(task) > 0}
 
-    def answered(self, person: str, task: int, answer: str) -> None:
-        """Take what a person said, and give back what was kept for them."""
-        self.answers.setdefault(task, {})[person] = answer
+    def answered(self, person: str, task: int, answer: str, said: datetime) -> None:
+        """Take what a person said at a time, and give back what was kept for them."""
+        times = self._said_at.setdefault(person, {})
+        if task not in times or said >= times[task]:
+            self.answers.setdefault(task, {})[person] = answer
+            times.pop(task, None)
+            times[task] = said
         now = self._clock()
         for (holder, _), page in self._pages.items():
             if holder == person:
@@ -120,8 +127,8 @@ class Desk:
         return len(self._open)
 
     def of(self, person: str) -> list[int]:
-        """Tasks that a person has answered, in the order in which they were first answered by anybody."""
-        return [task for task, said in self.answers.items() if person in said]
+        """Tasks that a person has answered, those last whose answers came last."""
+        return [*self._said_at.get(person, ())]
 
     def _held(self, mine: _Page, keeps: Callable[[_Page], bool]) -> dict[int, set[str]]:
         """Who has which task on another page, of those that keep what they have."""
@@ -142,6 +149,6 @@ class Desk:
         said: Mapping[str, str] = self.answers.get(task, {})
         wanted = 2 if task in self._twice else 1
         votes = [one for one in said.values() if one != "skip"]
-        if wanted == 2 and len(votes) == 2 and len({*votes}) == 2:
+        if len(votes) == 2 and len({*votes}) == 2:  # also where the second answered only by accident
             wanted = 3
         return min(wanted, len(self._people)) - len(said)

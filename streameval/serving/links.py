@@ -66,7 +66,10 @@ def links_of(study: Path, people: Sequence[str]) -> Links:
     """
     for name in people:
         if not name or len(name) > _LONGEST or not name.isprintable() or name[0] in "=+-@":
-            raise InputError(f"'{name[:_LONGEST]}' is no name of a person", f"at most {_LONGEST} printable letters")
+            raise InputError(
+                f"'{name[:_LONGEST]}' is no name of a person",
+                f"at most {_LONGEST} printable letters, not after = or +",
+            )
     if not people or len({*people}) < len(people):
         raise InputError("people are to be named, each once", "--people ann,ben")
     path = study / _KEY

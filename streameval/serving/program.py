@@ -8,6 +8,7 @@ Answers are in votes/judge.jsonl (`streameval.study.answer_journal`); whatever h
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError
+from streameval.errors import InputError, OutsideError
 from streameval.judges.values import UNDERSTOOD, meant_by
 from streameval.labelling.exports.cells import dumps, records
 from streameval.progress import Progress
@@ -70,8 +71,14 @@ class JudgeProgram:
 
     @property
     def name(self) -> str:
-        """What it is called in messages, and as the annotator."""
+        """What it is called in messages."""
         return short(printable(self.words[0]))
+
+    @property
+    def annotator(self) -> str:
+        """What it is called as the annotator: with the file that it runs, since many programs are called python."""
+        script = [word for word in self.words[1:] if os.path.isfile(word)][:1]  # no more of it: a key may be in it
+        return short(printable(" ".join([self.words[0], *script])))
 
 
 def asked_of(folder: Study, plan: Plan, items: pa.Table, program: JudgeProgram, progress: Progress) -> FloatArray:
@@ -84,34 +91,35 @@ def asked_of(folder: Study, plan: Plan, items: pa.Table, program: JudgeProgram, 
         float64 array: What it says of each item in the order of the sample; NaN where it says that it does not know.
 
     Raises:
-        InputError: It cannot be run, ended with another status than 0, left items out, or gave answers that cannot be
-            read. All other answers are kept.
-        OutsideError: Another process asks; full disk.
+        InputError: It cannot be run, left items out, or gave answers that cannot be read. All other answers are kept.
+        OutsideError: It ended with another status than 0; another process asks; full disk. All answers are kept.
     """
     asked = view(plan)
     tasks = task_numbers(asked, first_judged(plan)).tolist()
     with closing(Journal(folder.labels.folder, 0, NAME)) as journal:
-        answers = _ProgramAnswers(
-            journal, plan.plan_id, dict(zip(tasks, asked.ranks.tolist(), strict=True)), program.name
-        )
+        answers = _ProgramAnswers(journal, plan.plan_id, dict(zip(tasks, asked.ranks.tolist(), strict=True)), program)
         still = [task not in answers.said for task in items.column("se_task").to_pylist()]
         lines = (dumps(record) for record in records(items.drop_columns(["se_study"]).filter(pa.array(still))))
-        trouble = None
+        trouble: ChildProcessError | None = None
         try:
             for some in _spoken(program, lines) if any(still) else ():
                 answers.take(some)
                 progress(len(answers.said), len(tasks))
         except ChildProcessError as error:
-            trouble = str(error)
+            trouble = error
         answers.refuse_what_is_missing(trouble)
         return np.array([answers.said[task] for task in tasks], float)
+
+
+class _EndedEarlyError(ChildProcessError):
+    """The program has failed, and the same command may go on."""
 
 
 class _ProgramAnswers:
     """What a program has said, on the disk as soon as it is here."""
 
-    def __init__(self, journal: Journal, study: str, ranks: Mapping[int, int], name: str) -> None:
-        self._journal, self._study, self._ranks, self._name = journal, study, ranks, name
+    def __init__(self, journal: Journal, study: str, ranks: Mapping[int, int], program: JudgeProgram) -> None:
+        self._journal, self._study, self._ranks, self._program = journal, study, ranks, program
         self._read, self._bad = 0, 0
         self._first = ""
         self.said = {one["se_task"]: meant_by(one["label"]) for one in journal.lines if one["se_task"] in ranks}
@@ -130,7 +138,7 @@ class _ProgramAnswers:
                 self._bad += 1
                 self._first = self._first or f"line {self._read:,}: {error}"
                 continue
-            new[task] = PageAnswer(str(task), self._study, task, self._ranks[task], label, self._name, now)
+            new[task] = PageAnswer(str(task), self._study, task, self._ranks[task], label, self._program.annotator, now)
         self._journal.add(list(new.values()))
         self.said |= {task: meant_by(one.label) for task, one in new.items()}
 
@@ -151,14 +159,15 @@ class _ProgramAnswers:
             raise ValueError(f"label '{short(printable(str(label)))}' of task {task}; {UNDERSTOOD}")
         return task, said
 
-    def refuse_what_is_missing(self, trouble: str | None) -> None:
-        """Raise an `InputError` unless every item has an answer, and every answer was taken."""
+    def refuse_what_is_missing(self, trouble: ChildProcessError | None) -> None:
+        """Raise an error unless every item has an answer, and every answer was taken."""
         missing = len(self._ranks) - len(self.said)
         if not (trouble or self._bad or missing):
             return
         bad = f"{number_of(self._bad, 'answer')} cannot be taken ({self._first})" if self._bad else ""
         state = f"{len(self.said):,} of {number_of(len(self._ranks), 'item')} have an answer"
-        raise InputError(f"{self._name}: {'; '.join(filter(None, [trouble, bad, state]))}", _AGAIN)
+        kind = OutsideError if isinstance(trouble, _EndedEarlyError) else InputError
+        raise kind(f"{self._program.name}: {'; '.join(filter(None, [str(trouble or ''), bad, state]))}", _AGAIN)
 
 
 def _spoken(program: JudgeProgram, lines: Iterable[str]) -> Iterator[list[bytes]]:
@@ -182,7 +191,7 @@ def _spoken(program: JudgeProgram, lines: Iterable[str]) -> Iterator[list[bytes]
         if status:
             errors.seek(0)
             last = errors.read()[-2_000:].decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise ChildProcessError(f"ended with status {status}" + (f" ({printable(last)})" if last else ""))
+            raise _EndedEarlyError(f"ended with status {status}" + (f" ({printable(last)})" if last else ""))
 
 
 def _end(run: subprocess.Popen[bytes]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from uvicorn import Config, Server
 
 from streameval.errors import InputError, outside_trouble
-from streameval.process.interrupts import held
+from streameval.process.interrupts import heard, held
 from streameval.process.system import open_files
 from streameval.serving.connections import Connections, LimitedProtocol
 from streameval.serving.page_server import application
@@ -75,6 +75,7 @@ def serve(
         watch.start()
         with suppress(KeyboardInterrupt), held() as arrived:
             _Server(config, told, arrived).run(sockets=[listening])
+        heard.clear()  # it was the way to end: what fails from here on has another reason
     finally:
         over.set()
         session.wanted.set()

@@ -50,12 +50,37 @@ class LatestEvaluation:
         counted: How many answers of the page it knew.
     """
 
-    lines: tuple[str, ...] = ("Nothing is known before there are answers.",)
+    lines: tuple[str, ...] = ("Nothing is known yet: answers are evaluated every half minute.",)
     evaluation: str = ""
     over: str = ""
     agreement: Mapping[str, Any] | None = None
     trouble: str = ""
     counted: int = -1
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What people see of the tasks, from one round to the next.
+
+    Attributes:
+        table: Of every task its number and the columns that are shown.
+        row: Row of each task.
+        names: The columns.
+        question: What is asked of them.
+    """
+
+    table: pa.Table
+    row: Mapping[int, int]
+    names: list[str]
+    question: TaskQuestion
+
+    def cells(self, tasks: Sequence[int], known: Collection[int] = ()) -> list[list[Any]]:
+        """Tasks as the page shows them: their number, and a text for each column, or None where that is known."""
+        new = [task for task in tasks if task not in known]
+        rows = self.table.take(pa.array([self.row[task] for task in new], pa.int64()))
+        texts = {record["se_task"]: cells_of(record, self.names, self.question, address_or_why)
+                 for record in records(rows, self.question.images)}  # fmt: skip
+        return [[task, texts.get(task)] for task in tasks]
 
 
 class LabellingSession:
@@ -75,18 +100,23 @@ class LabellingSession:
         self._desk = Desk(links.people)
         self._standing, self._looked = LatestEvaluation(), -1
         self._asked = question
+        self._left_out: set[str] = set()
         with folder.changing():
             self._journal = folder.labels.journal()
+            self._forgotten = folder.labels.forgotten_answers()
         self._take_items()
-        for one in self._journal.lines:
-            self._desk.answered(one["annotator"], one["se_task"], one["label"])
+        for one in self._lines:
+            self._desk.answered(one["annotator"], one["se_task"], one["label"], datetime.fromisoformat(one["time"]))
         self._ask_for_more()
 
     def _take_items(self) -> None:
         """Fetch what is planned by now, and put it on the desk."""
         items = planned_items(self._folder, self._access)
         plan, table = items.plan, items.fetched.table
-        names, _ = items.shown(self._access.columns)
+        names, left_out = items.shown(self._access.columns)
+        self._left_out |= {
+            *left_out
+        }  # few items may not show that a column follows the order; what did is not seen again
         stored = [one for one in self._folder.labels.sources() if one.identity != IDENTITY]
         elsewhere = tally_stored(self._folder, plan, last_judging(self._folder), stored).answered if stored else None
         numbers = table.column("se_task").to_pylist()
@@ -94,14 +124,13 @@ class LabellingSession:
             {task for task, known in zip(numbers, elsewhere, strict=True) if known} if elsewhere is not None else set()
         )
         ranks = dict(zip(numbers, table.column("rank").to_pylist(), strict=True))
-        shown = unambiguous(table.select(["se_task", *names]))
+        columns = unambiguous(table.select(["se_task", *(name for name in names if name not in self._left_out)]))
+        seen = [name for name in columns.column_names if name != "se_task"]
+        shown = _Shown(columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.among(seen))
         order = self._kind.in_order(plan, table.column("se_task").to_numpy()).tolist()
         twice = given_twice(order, self._share, plan.seed) if self._share else set()
         with self._changing:
             self._plan, self._shown, self._ranks = plan, shown, ranks
-            self._row = {task: row for row, task in enumerate(numbers)}
-            self._names = [name for name in shown.column_names if name != "se_task"]
-            self._question = self._asked.among(self._names)
             self._desk.add(order, twice, closed)
 
     @property
@@ -112,20 +141,26 @@ class LabellingSession:
     @property
     def answers(self) -> int:
         """How many answers the page has taken, before and now."""
-        return len(self._journal.lines)
+        return len(self._lines)
+
+    @property
+    def _lines(self) -> list[dict[str, Any]]:
+        """Answers but those that were forgotten before this serving began."""
+        return self._journal.lines[self._forgotten :]
 
     def start(self, person: str) -> dict[str, Any]:
         """What a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
         with self._changing:
-            last = self._desk.of(person)[-(AHEAD if self._question.images else _SHOWN_AGAIN) :]
+            shown = self._shown
+            last = self._desk.of(person)[-(AHEAD if shown.question.images else _SHOWN_AGAIN) :]
             said = {task: self._desk.answers[task][person] for task in last}
-        notes = {one["se_task"]: one["note"] for one in self._journal.lines if one["annotator"] == person}
-        mine = [[*task, said[task[0]], notes.get(task[0], "")] for task in self._cells(last)]
+        notes = {one["se_task"]: one["note"] for one in self._lines if one["annotator"] == person}
+        mine = [[*task, said[task[0]], notes.get(task[0], "")] for task in shown.cells(last)]
         return {
             "who": person,
             "study": self.study,
-            "names": self._names,
-            "question": asked(self._question),
+            "names": shown.names,
+            "question": asked(shown.question),
             "mine": mine,
         }
 
@@ -143,11 +178,11 @@ class LabellingSession:
         answers, refused = self._of_the_study(person, sent.answers)
         for one in self._journal.add(answers):
             with self._changing:
-                self._desk.answered(person, one.task, one.label)
+                self._desk.answered(person, one.task, one.label, one.time)
             self.wanted.set()
         self._ask_for_more()
         with self._changing:
-            over = self._standing.over
+            over, shown = self._standing.over, self._shown
             if sent.leaving:
                 self._desk.leave(person, sent.tab)
             given = [] if over or sent.leaving else self._desk.hand_out(person, sent.tab, sent.have)
@@ -157,7 +192,7 @@ class LabellingSession:
         state = "open" if given else "answered" if over else "wait" if waiting else "done"
         return {
             "kept": [one.id for one in answers], "refused": refused, "state": state,
-            "tasks": self._cells(given, sent.have),
+            "tasks": shown.cells(given, sent.have), "names": shown.names,
             "message": {"answered": over, "wait": WAIT, "done": DONE}.get(state, ""),
             "counts": {"mine": mine, "open": open_tasks, "done": done},
         }  # fmt: skip
@@ -166,11 +201,12 @@ class LabellingSession:
         """What the owner's page shows."""
         from streameval.labelling.pace import pace_of
 
-        lines, standing = list(self._journal.lines), self._standing
+        lines, standing = self._lines, self._standing
         with self._changing:
             open_tasks, planned = self._desk.open, len(self._desk.tasks)
         pace = pace_of([(one["annotator"], datetime.fromisoformat(one["time"])) for one in lines])
-        kinds = Counter((one["annotator"], one["label"] == "skip") for one in lines)
+        latest = {(one["annotator"], one["se_task"]): one["label"] for one in lines}
+        kinds = Counter((name, label == "skip") for (name, _), label in latest.items())
         last = {one["annotator"]: one["time"] for one in lines}
         agree = (standing.agreement or {}).get("annotators", {})
         people = [
@@ -182,8 +218,8 @@ class LabellingSession:
         notes = [{key: one[key] for key in ("annotator", "se_task", "rank", "note")} for one in lines if one["note"]]
         whole = {key: (standing.agreement or {}).get(key) for key in ("items", "percent", "alpha")}
         return {
-            "study": self._folder.folder.resolve().name, "question": self._question.text, "people": people,
-            "open": open_tasks, "planned": planned, "answers": len(lines), "left_hours": pace.left(open_tasks),
+            "study": self._folder.folder.resolve().name, "question": self._asked.text, "people": people,
+            "open": open_tasks, "planned": planned, "answers": len(latest), "left_hours": pace.left(open_tasks),
             "lines": standing.lines, "over": standing.over, "evaluation": standing.evaluation, "overlap": self._share,
             "agreement": whole, "trouble": standing.trouble, "notes": notes[-_NOTES:],
             "report": f"report/{self.links.report}" if standing.evaluation else "",
@@ -267,14 +303,6 @@ class LabellingSession:
     def _ask_for_more(self) -> None:
         if not self._desk.open and not self._standing.over:
             self.wanted.set()
-
-    def _cells(self, tasks: Sequence[int], known: Collection[int] = ()) -> list[list[Any]]:
-        """Tasks as the page shows them: their number, and a text for each column, or None where that is known."""
-        new = [task for task in tasks if task not in known]
-        shown, question = self._shown.take(pa.array([self._row[task] for task in new], pa.int64())), self._question
-        cells = {record["se_task"]: cells_of(record, self._names, question, address_or_why)
-                 for record in records(shown, question.images)}  # fmt: skip
-        return [[task, cells.get(task)] for task in tasks]
 
     def _of_the_study(self, person: str, sent: Sequence[SentAnswer]) -> tuple[list[PageAnswer], list[list[str]]]:
         """Answers about tasks of this study, and ids of the others, each with why."""

@@ -4,13 +4,16 @@ Whether a column follows the order of the ranking is asked of the items to label
 the column with the rank: it is .95 or more of the largest that the ties of the column allow, and 4/√(n − 1) or more.
 (With midranks a of the values and places b in the order, |cov(a, b)| ≥ .95 var(a) and |corr(a, b)| ≥ 4/√(n − 1).) So a
 copy of the rank in steps is found too, such as a percentile, of which most items that are drawn near the top have the
-first. A column that has nothing to do with the order is taken for one that follows it with probability below 10⁻⁵,
-however many items have it, and however many of them one value; where fewer than 17 have it, none is.
+first. Of fewer than 17 items that is never so; there a column follows the order if it has no ties and is exactly in it,
+or exactly against it, which has probability 2/n!. A column that has nothing to do with the order is taken for one that
+follows it with probability below 10⁻⁵, however many items have it, and however many of them one value; where fewer than
+9 have it, none is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import lgamma, log
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +26,7 @@ from streameval.typing import AnyArray, FloatArray, Int64Array
 
 _SLOPE = 0.95
 _DEVIATIONS = 4.0
+_BY_CHANCE = 1e-5
 
 ANSWER, INDEX, ORDER = "answer", "index", "order"
 LeftOut = dict[str, str]
@@ -79,9 +83,21 @@ def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bo
     _, which = np.unique(which, return_inverse=True)
     a, b = _midranks(column, which), _midranks(pa.array(places), which)
     size = np.bincount(which)
+    if _in_sequence(a, b, which):
+        return True
     together, spread = float(a @ b), float(a @ a)
     chance = float(np.sum(_sums(a * a, which) * _sums(b * b, which) / np.maximum(size - 1, 1)))
     return spread > 0 and abs(together) >= _SLOPE * spread and together**2 >= _DEVIATIONS**2 * chance
+
+
+def _in_sequence(a: FloatArray, b: FloatArray, group: Int64Array) -> bool:
+    """Whether ranks are exactly those of the order, or exactly against it, with 2/n! below what chance is allowed.
+
+    Args:
+        a, b (float64 arrays): Midranks of the column and of the places, less their means: the latter have no ties.
+    """
+    by_chance = log(2) - sum(lgamma(n + 1) for n in np.bincount(group).tolist())
+    return by_chance < log(_BY_CHANCE) and (np.array_equal(a, b) or np.array_equal(a, -b))
 
 
 def _places(plan: Plan, table: pa.Table) -> tuple[Int64Array, Int64Array]:

@@ -6,7 +6,8 @@
                            a plan has grown and the same source, given again, says more to it
     votes/page.jsonl       answers given on the page of `streameval label`, one after another (`answer_journal`)
     votes/judge.jsonl      what a judge that is a program has said so far, in the same form; these are no votes
-    votes/forgotten.json   which sources are not to count; giving one again lets it count again
+    votes/forgotten.json   which sources are not to count; giving one again lets it count again. Of the page
+                           it is as many of its first answers as there were: those that come later count
 
 Sources are numbered in the order in which they came: rules that take the latest vote go by it where rows have no time.
 """
@@ -118,6 +119,10 @@ class LabelStore:
             stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
         return stored
 
+    def forgotten_answers(self) -> int:
+        """How many of the first answers of the page are not to count."""
+        return _first_forgotten(self._forgotten().get(IDENTITY, ()))
+
     def journal(self) -> Journal:
         """Open the answers of the page for adding; errors as of `Journal`."""
         return Journal(self.folder, _next(self._stored()))
@@ -190,8 +195,10 @@ class LabelStore:
             if not whole and name not in origins:
                 continue
             before = forgotten.get(source.identity, [])
-            counted = [] if _ALL in before else [origin for origin in origins if origin not in before]
-            forgotten[source.identity] = list(dict.fromkeys([*before, _ALL if whole else name]))
+            left = _without(source, before)
+            counted = [] if left is None else left.table.column("origin").to_pylist()
+            everything = f"{_ALL}{len(origins)}" if source.identity == IDENTITY else _ALL
+            forgotten[source.identity] = list(dict.fromkeys([*before, everything if whole else name]))
             rows += len(counted) if whole else counted.count(name)
             met = True
         if not met:
@@ -254,8 +261,16 @@ def _without(source: Given, names: Sequence[str]) -> Given | None:
         return source
     if _ALL in names:
         return None
+    if source.identity == IDENTITY:
+        kept = source.table.slice(_first_forgotten(names))
+        return Given(IDENTITY, source.facts, kept) if kept.num_rows else None
     kept = source.table.filter(pc.invert(pc.is_in(source.table.column("origin"), value_set=pa.array(names))))
     return Given(source.identity, {**source.facts, "forgotten": [*names]}, kept)
+
+
+def _first_forgotten(names: Sequence[str]) -> int:
+    """How many of the first rows are forgotten by what forgotten.json lists of the page, such as "*40"."""
+    return max((int(name.removeprefix(_ALL)) for name in names if name != _ALL), default=0)
 
 
 def _short(name: str) -> str:

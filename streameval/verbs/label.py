@@ -106,11 +106,11 @@ def label(
     question = replace(question_of(folder, options, shown), shown=tuple(columns or ()))
     if overlap is not None:
         question = replace(question, overlap=share_of(overlap, len(names)))
-    atomic.write_all(question_file(folder, question))
     links = links_of(folder.folder, names)
     with bound(host, port) as listening:
         base = _base(host, listening.getsockname()[1], url)
         session = LabellingSession(folder, links, question, access)
+        atomic.write_all(question_file(folder, question))  # not where another command serves it, and asks otherwise
         serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
     return kind_of(folder.folder).progress(folder)
 

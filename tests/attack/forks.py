@@ -7,8 +7,10 @@ forks. A child ends as the command line does: through `main`, with exit handlers
 from __future__ import annotations
 
 import fcntl
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import signal
 import subprocess
@@ -113,6 +115,7 @@ def serve() -> None:
 
     for name in streameval.__all__:
         getattr(streameval, name)
+    _import_the_rest()
 
     for line in sys.stdin:
         told = json.loads(line)
@@ -127,6 +130,20 @@ def serve() -> None:
         out, err = (_emptied(*pipe) for pipe in pipes)
         done = {"status": status, "out": out, "err": err, "seconds": time.monotonic() - began, "peak_kb": peak}
         print(json.dumps(done), flush=True)
+
+
+def _import_the_rest() -> None:
+    """Have there what commands import when they need it, numba and a kernel too: each fork would do it anew."""
+    from streameval.kernels import ahead
+    from streameval.kernels.compile import ahead as load
+
+    for room in ("cli", "kinds", "labelling", "methods", "parquet", "kernels", "reporting", "study"):
+        package = importlib.import_module(f"streameval.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    name, types = ahead.listed()[0]
+    if (kernel := ahead.kernel_named(name)).ready:
+        load(kernel.compiled(), types)
 
 
 def _wide_pipe() -> tuple[int, int]:
@@ -157,7 +174,7 @@ def _wait(pid: int, began: float) -> tuple[int | None, int]:
             os.kill(pid, signal.SIGKILL)
             os.wait4(pid, 0)
             return None, 0
-        time.sleep(0.002)
+        time.sleep(0.01)
 
 
 def _become(told: dict[str, Any], streams: Sequence[int]) -> None:

@@ -15,6 +15,7 @@ import refusals
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.labelling.shared_columns import agree
+from streameval.reporting import charts
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.text import identity
@@ -247,8 +248,12 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
-    """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out."""
+def test_results_replace_no_file_of_somebody_else(tmp_path, capsys, monkeypatch):
+    """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out.
+
+    Only the picture of `compare` is drawn, for it takes long.
+    """
+    drawn = charts.picture
     a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
     for study in (a, b):
         rank = pq.read_table(study / "selection.parquet").column("rank")
@@ -269,6 +274,8 @@ def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
          mine / "s.svg"),
     ]:  # fmt: skip
         words = [str(one) for one in arguments]
+        sketched = lambda chart, kind: json.dumps(chart).encode()  # noqa: E731
+        monkeypatch.setattr(charts, "picture", drawn if file.name == "c.svg" else sketched)
         file.write_text("mine")
         assert "replace it with --overwrite" in refused(capsys, *words)
         assert file.read_text() == "mine"

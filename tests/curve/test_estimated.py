@@ -162,8 +162,9 @@ def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
     if not lists or not half.sum() + misses:
         return
     of_half = others(half, misses)
-    values = {name: [others(v, misses)[name] for v in lists] for name in of_half}
-    for name, own in values.items():
+    found_of = [others(v, misses) for v in lists]
+    for name in of_half:
+        own = [one[name] for one in found_of]
         value = found[name]
         if np.isnan(value):
             continue

@@ -1,5 +1,6 @@
 """A short attack with damaged files, kills and the rest, and every case that attacks have found so far."""
 
+import random
 import shutil
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from attack.journal import Journal
 from attack.kills import Interrupts, Kills, Shortages
 from attack.pairs import Pairs
 from attack.rankings import MEMORY_GB, NAMED, OPERATIONS, RANKING, Base, Rankings
-from attack.scenes import SCENES
+from attack.scenes import SCENES, Stage
 from attack.studies import Studies
 from attack.tables import Tables
 from attack.thrift import encode
@@ -146,23 +147,55 @@ def test_a_damaged_table_of_a_study_is_refused_in_a_line(worker, study, make):
         assert used or found.kind == outcomes.REFUSED, (question, found)
 
 
-# how many of each fit into two minutes: few scenes and pairs, since each is played undisturbed first
+# few scenes and pairs, since each is played undisturbed first
 FEW = [one for one in SCENES if one.name in ("select", "evaluate, second table")]
-ATTACKS = {
-    "rankings": (Rankings, 60),
-    "tables": (Tables, 25),
-    "studies": (Studies, 12),
-    "kills": (partial(Kills, scenes=FEW), 6),
-    "interrupts": (partial(Interrupts, scenes=FEW), 6),
-    "disks": (partial(Shortages, scenes=FEW), 6),
-    "pairs": (partial(Pairs, commands=("evaluate", "forget")), 3),
+DISTURBANCES = {"kills": Kills, "interrupts": Interrupts, "disks": Shortages}
+PAIRS = partial(Pairs, commands=("evaluate", "forget"))
+SHORT = {
+    "rankings": (Rankings, range(12)),
+    "tables": (Tables, range(6)),
+    "studies": (Studies, range(3)),
+    "pairs": (PAIRS, range(1, 2)),
+}
+LONG = {
+    "rankings": (Rankings, range(60)),
+    "tables": (Tables, range(25)),
+    "studies": (Studies, range(12)),
+    **{name: (partial(one, scenes=FEW), range(6)) for name, one in DISTURBANCES.items()},
+    "pairs": (PAIRS, range(3)),
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_short_attack_finds_nothing(name, tmp_path):
-    attack, number = ATTACKS[name]
+def found_nothing(journal, cases):
+    return sum(journal.tried.values()) >= len(cases) / 2 and not journal.failed
+
+
+@pytest.mark.parametrize(
+    ("attack", "cases"),
+    [
+        *(pytest.param(*one, id=name) for name, one in SHORT.items()),
+        *(pytest.param(*one, id=f"longer, {name}", marks=pytest.mark.slow) for name, one in LONG.items()),
+    ],
+)
+def test_a_short_attack_finds_nothing(attack, cases, tmp_path):
     journal = Journal(tmp_path / "failures")
-    hunt(attack(tmp_path / "undamaged", journal), Effort(17, 600, 1, range(number)), tmp_path)
-    assert sum(journal.tried.values()) >= number / 2
-    assert not journal.failed, journal.table()
+    hunt(attack(tmp_path / "undamaged", journal), Effort(17, 600, 1, cases), tmp_path)
+    assert found_nothing(journal, cases), journal.table()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    """One for all disturbances: what is played undisturbed is the same for each."""
+    home = tmp_path_factory.mktemp("stage")
+    there = Stage(home, home / "undamaged")
+    yield there
+    there.stop()
+
+
+@pytest.mark.parametrize("name", DISTURBANCES)
+def test_a_few_disturbances_do_no_harm(name, stage, tmp_path):
+    journal, cases = Journal(tmp_path / "failures"), range(len(FEW))
+    disturbances = DISTURBANCES[name](stage.undamaged, journal, FEW)
+    for number in cases:
+        disturbances.one(stage, random.Random(f"17 {name} {number}"), number)
+    assert found_nothing(journal, cases), journal.table()

@@ -1,6 +1,7 @@
 """A claim says whose answers it is about: the truth only of labels that nobody disputes, or with a label error."""
 
 import json
+import shutil
 
 import duckdb
 import numpy as np
@@ -18,14 +19,33 @@ FIRST_EXTRA = 25 * 10**8  # repeats and controls are numbered beyond the tasks o
 ABOUT = "what the annotators would say"
 
 
-@pytest.fixture
-def study(tmp_path):
-    """A planned study, its planned ranks, and the truth of all items."""
-    rng = np.random.default_rng(3)
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """A folder with a list and two plans of it, with more labels and with fewer, and the truth of all items."""
+    folder, rng = tmp_path_factory.mktemp("planned"), np.random.default_rng(3)
     truth = (rng.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
-    pq.write_table(pa.table({"id": np.arange(N)}), tmp_path / "list.parquet")
-    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", alpha=0.08, seed=1)
-    return tmp_path / "study", plan.ranks, truth
+    pq.write_table(pa.table({"id": np.arange(N)}), folder / "list.parquet")
+    for name, alpha in (("long", 0.08), ("study", 0.15)):
+        streameval.plan(str(folder / "list.parquet"), folder / name, method="loguniform", alpha=alpha, seed=1)
+    return folder, truth
+
+
+def copied(planned, name, place):
+    """A study of those, its planned ranks, and the truth of all items."""
+    folder, truth = planned
+    shutil.copyfile(folder / "list.parquet", place / "list.parquet")
+    study = shutil.copytree(folder / name, place / "study")
+    return study, Study(study).plan().ranks, truth
+
+
+@pytest.fixture
+def study(planned, tmp_path):
+    return copied(planned, "study", tmp_path)
+
+
+@pytest.fixture
+def long_study(planned, tmp_path):
+    return copied(planned, "long", tmp_path)
 
 
 def votes_of(rank, label, **columns):
@@ -36,9 +56,9 @@ def claim_of(study, tables, **options):
     return streameval.evaluate(study, labels=tables, **options).curve.claim
 
 
-def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
+def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
     """4,128 labels, of which 3,928 are a machine's that says yes too often: each place that claims says so."""
-    folder, ranks, truth = study
+    folder, ranks, truth = long_study
     rng = np.random.default_rng(5)
     checked = rng.random(ranks.size) < 200 / ranks.size
     machine = np.where(truth[ranks - 1] == 1, 1, rng.random(ranks.size) < 0.3).astype(np.int8)

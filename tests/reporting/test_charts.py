@@ -21,9 +21,23 @@ from streameval.text import escaped
 
 
 def check(chart):
-    """The schema's own check; `container` is a width of Vega-Lite that pictures do not have."""
-    assert alt.Chart.from_dict(chart).to_dict()
+    """The schema's own check, and a picture; `container` is a width of Vega-Lite that pictures do not have."""
+    follows_schema(chart)
     assert picture({key: value for key, value in chart.items() if key != "$schema"}, "svg").startswith(b"<svg")
+
+
+def follows_schema(chart):
+    """With a few rows of each table: the schema holds of all alike, and would be held against each of thousands."""
+    assert alt.Chart.from_dict(with_few_rows(chart)).to_dict()
+
+
+def with_few_rows(part):
+    if isinstance(part, list):
+        return [with_few_rows(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    few = {**part, "values": part["values"][:20]} if isinstance(part.get("values"), list) else part
+    return {name: with_few_rows(inside) for name, inside in few.items()}
 
 
 def charts_of(page):
@@ -36,7 +50,9 @@ def test_charts_of_reports_and_comparisons_are_vega_lite(ranking, tmp_path):
     alone = charts_of((tmp_path / "loguniform" / "report.html").read_text())
     both = charts_of(streameval.report(*studies, out=tmp_path / "both.html").read_text())
     assert list(alone) == list(both) == ["precision", "recall", "roc", "yield", "labels", "local"]
-    for chart in (*alone.values(), *both.values()):
+    for chart in alone.values():
+        follows_schema(chart)
+    for chart in both.values():
         check(chart)
     check(comparison.figure(streameval.compare(*studies)))
 

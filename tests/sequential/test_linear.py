@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,14 +29,21 @@ MISSING = {
 }
 
 
+CERTAIN = (
+    1 << 200
+)  # chances are whole numbers over it, and evidence over 2¹⁰⁰: sums lose nothing that a float would show
+
+
+@cache
 def stakes_after(seen, blocks):
     """Some rates, q and stakes that are a function of what was seen: (block, bad) of each draw."""
     rng = np.random.default_rng([7, *[1 + 2 * block + bad for block, bad in seen]])
     return rng.dirichlet(np.ones(blocks)), rng.uniform(0.01, 1, blocks), rng.choice([0.0, 0.05, 0.3, 1.0, 4.0], 2)
 
 
-def paths(mass, items, bad):
-    """Every course of draws, as ((block, bad), …), with its probability, a fraction, and the stakes of each draw."""
+@cache
+def paths(items, bad):
+    """Every course of draws, as ((block, bad), …), with its probability over `CERTAIN`, and the stakes of each draw."""
 
     def grow(seen, left, left_bad, stakes, chance):
         if not any(left):
@@ -51,7 +59,8 @@ def paths(mass, items, bad):
                     part = chance * Fraction(rates[block]) / open_ * Fraction(int(count), int(n))
                     yield from grow((*seen, (block, is_bad)), fewer, fewer_bad, [*stakes, (rates, share, eta)], part)
 
-    yield from grow((), items, bad, [], Fraction(1))
+    found = grow((), items, bad, [], Fraction(1))
+    return [(course, int(chance * CERTAIN), stakes) for course, chance, stakes in found]
 
 
 def seen_as(course, missing):
@@ -62,21 +71,22 @@ def seen_as(course, missing):
     return out
 
 
-def path_of(course, stakes, mass, items, beta):
-    """ln of the evidence, by the kernels of the package."""
+def factors_of(course, stakes, mass, items):
+    """What evidence is made of, by the kernels of the package."""
     block, bad = (np.array([one[at] for one in course], np.int64) for at in (0, 1))
     rates, share, eta = (np.array([one[at] for one in stakes]) for at in range(3))
-    made_of = factors((block, bad, np.arange(block.size)), (np.array(mass), np.array(items), rates, share, eta))
-    return evidence(made_of, beta)
+    return factors((block, bad, np.arange(block.size)), (np.array(mass), np.array(items), rates, share, eta))
 
 
-def expected(mass, items, bad, beta, missing):
-    """Expected evidence after each draw less 1: exact but for the rounding of the kernels, so summed in fractions."""
-    total = [Fraction(-1)] * (sum(items) + 1)
-    for course, chance, stakes in paths(mass, items, bad):
-        evidence_ = np.exp(path_of(seen_as(course, missing), stakes, mass, items, beta)).tolist()
-        total = [one + chance * Fraction(value) for one, value in zip(total, evidence_, strict=True)]
-    return np.array(total, float)
+def expected(mass, items, bad, betas, missing):
+    """Expected evidence after each draw less 1, by beta: exact but for the rounding of the kernels."""
+    total = {beta: [0] * (sum(items) + 1) for beta in betas}
+    for course, chance, stakes in paths(tuple(items), tuple(bad)) if betas else ():
+        made_of = factors_of(seen_as(course, missing), stakes, mass, items)
+        for beta, before in total.items():
+            evidence_ = np.ldexp(np.exp(evidence(made_of, beta)), 100).tolist()
+            total[beta] = [one + chance * int(value) for one, value in zip(before, evidence_, strict=True)]
+    return {beta: np.array([float(Fraction(one, CERTAIN << 100) - 1) for one in sums]) for beta, sums in total.items()}
 
 
 CASES = [
@@ -95,8 +105,8 @@ def test_the_expectation_of_evidence_for_a_false_claim_is_at_most_one(missing):
     for mass, items in CASES:
         for bad in itertools.product(*(range(n + 1) for n in items)):
             total = sum(a * n for a, n in zip(mass, bad, strict=True))
-            for beta in {total, max(1, total - 1), max(1, total // 2)} if total else ():
-                means = expected(mass, items, bad, beta, MISSING[missing])
+            betas = {total, max(1, total - 1), max(1, total // 2)} if total else ()
+            for beta, means in expected(mass, items, bad, betas, MISSING[missing]).items():
                 assert means.max() <= ROUNDING, (mass, items, bad, beta)
                 if beta == total and missing == "none":
                     np.testing.assert_allclose(means, 0, rtol=0, atol=1e-15)
@@ -121,7 +131,8 @@ def test_evidence_for_a_false_side_of_a_signed_claim_is_expected_to_stay_at_one(
             assert true == (found < side.beta)  # the claim is false exactly if there is that much bad mass
             case = (*side.mass, *bad, side.beta)
             if not true and case not in checked and side.beta > 0:
-                checked[case] = expected([*side.mass], [*blocks.items], [*bad], side.beta, MISSING["none"])
+                given = (side.mass.tolist(), blocks.items.tolist(), bad.tolist())
+                checked[case] = expected(*given, {side.beta}, MISSING["none"])[side.beta]
                 assert checked[case].max() <= ROUNDING
                 if found == side.beta:
                     np.testing.assert_allclose(checked[case], 0, rtol=0, atol=1e-15)

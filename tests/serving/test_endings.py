@@ -1,14 +1,19 @@
 """How it ends: a page that is closed, and a server that is."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from label_pages import said
 
 import streameval
+from streameval.cli import run
 from streameval.errors import OutsideError
 from streameval.kinds import kind_of
+from streameval.process import interrupts
 from streameval.serving import serve
+from streameval.serving.items import PlannedItems
 from streameval.study import Study
 from streameval.study.asked import kept_question
 
@@ -74,3 +79,80 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
     assert shown == [["text", "hint"], ["text"], ["text"], ["text"], ["hint", "text"], ["hint", "text"]]
     streameval.select(study, export=tmp_path / "tasks.csv", ask="Is it so?")
     assert kept_question(Study(study)).shown == ("hint", "text")
+
+
+def test_a_command_that_does_not_come_to_serve_changes_nothing_that_is_asked(study, opened, monkeypatch):
+    """Two commands would ask differently, and the claim would say what the one asked that served nobody."""
+    monkeypatch.setattr(serve, "serve", lambda session, *where: session.close())
+    streameval.label(study, people="ann,ben", port=0, ask="First?", overlap="10%")
+    before = kept_question(Study(study))
+    opened(study)  # another serves it
+    with pytest.raises(OutsideError):
+        streameval.label(study, people="ann,ben", port=0, ask="Second?", overlap="80%", columns="text")
+    assert kept_question(Study(study)) == before
+    assert before.text == "First?"
+
+
+def test_what_fails_after_ctrl_c_is_no_interruption(study, opened, monkeypatch):
+    """Ctrl-C is how it ends: a disk that is full then has to be named."""
+    pages = opened(study)
+
+    def full():
+        raise OutsideError("No space left on device")
+
+    def interrupted(self, sockets):
+        interrupts.heard.append(2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pages.session, "finish", full)
+    monkeypatch.setattr(serve._Server, "run", interrupted)
+    with serve.bound("127.0.0.1", 0) as listening, pytest.raises(OutsideError, match="No space left"):
+        serve.serve(pages.session, listening, [], lambda: None)
+    assert not interrupts.heard
+
+
+@pytest.mark.parametrize("log", [[], ["--log", "json"]])
+def test_links_are_said_where_the_output_is_json(study, monkeypatch, capsys, log):
+    def look(session, listening, names, told):
+        told()
+        session.close()
+
+    monkeypatch.setattr(serve, "serve", look)
+    assert run(["label", str(study), "--people", "ann", "--port", "0", "--json", *log]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["study"] == str(study)
+    assert printed.err.count("/#") == 1
+    assert printed.err.count("/owner#") == 1
+    assert not log or all(map(json.loads, printed.err.splitlines()))
+
+
+def test_answers_after_those_that_were_forgotten_count(study, opened):
+    pages = opened(study)
+    first, second, third = (task for task, _ in pages.work()["tasks"])
+    pages.work(said(first), said(second))
+    pages.session.close()
+    assert Study(study).labels.forget("page") == {"page": 2}
+    assert Study(study).labels.forget("page") == {"page": 0}
+    again = opened(study)
+    assert again.session.answers == 0
+    assert [task for task, _ in again.work()["tasks"]] == [first, second, third]  # they are asked again
+    again.work(said(second, number=1), said(third, number=1))
+    assert streameval.evaluate(study).summary["account"]["labelled"] == 2
+    assert again.state()["answers"] == 2
+    again.session.close()
+    assert Study(study).labels.forget("label page") == {"label page": 2}
+    assert not [one for one in Study(study).labels.sources() if one.identity == "page"]
+
+
+def test_a_column_that_was_left_out_is_not_seen_in_a_later_round(question, opened, monkeypatch):
+    """Of other items it may not look as if it followed the order; the page shows each task with its own columns."""
+    seen = [(["text"], {"hint": "order"}), (["text", "hint"], {}), ([], {"text": "order"})]
+    shown = iter(seen)
+    monkeypatch.setattr(PlannedItems, "shown", lambda self, columns, kept="": next(shown))
+    pages = opened(question)
+    assert pages.session.start("ann")["names"] == ["text"]
+    assert pages.work()["names"] == ["text"]
+    pages.session._take_items()
+    assert pages.work()["names"] == ["text"]
+    pages.session._take_items()
+    assert pages.work(tab="another")["names"] == []

@@ -24,7 +24,7 @@ def test_a_site_whose_name_leads_here_is_told_nothing(study, opened, host):
     headers = {"Host": host, "Authorization": f"Bearer {pages.links.token('ann')}"}
     for reply in (
         pages.client.get("/", headers=headers),
-        pages.client.post("/api/work", json={"answers": [said(pages.session._names and 1)]}, headers=headers),
+        pages.client.post("/api/work", json={"answers": [said(pages.session._shown.names and 1)]}, headers=headers),
         pages.client.post("/api/start", headers=headers),
     ):
         assert reply.status_code == 421

@@ -90,7 +90,7 @@ STOPS = f'if number == {ENOUGH}: print("out of\\nmoney", file=sys.stderr); sys.e
 
 
 def test_what_a_program_answered_before_it_failed_is_kept_and_not_asked_again(study, capsys):
-    assert run(["judge", "study", "--command", program(STOPS)]) == 2
+    assert run(["judge", "study", "--command", program(STOPS)]) == 3
     said = capsys.readouterr().err
     items = Study(study).plan().judge_sample.num_rows
     assert said.count("\n") == 1
@@ -185,6 +185,6 @@ def test_a_plan_without_a_sample_asks_nobody(study):
 
 def test_no_item_is_given_before_its_time(study):
     began = time.monotonic()
-    with pytest.raises(InputError, match="ended with status 3"):
+    with pytest.raises(OutsideError, match="ended with status 3"):
         streameval.judge(study, command=program(STOPS), rate=100)
     assert time.monotonic() - began >= ENOUGH / 100

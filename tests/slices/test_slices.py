@@ -256,7 +256,7 @@ def test_slices_that_are_labelled_whole_make_the_whole_exact(method):
 @pytest.mark.parametrize("method", ["loguniform", "uniform", "stratified"])
 def test_slices_and_the_whole_hold_together(method):
     """All slices at all ranks, and the whole list, with one probability: seeded draws, a binomial test."""
-    runs, confidence = 150, 0.8
+    runs, confidence = 70, 0.8
     table = listed(np.random.default_rng(8), 1_500)
     ranking, truth, names = open_ranking(table), table.column("truth").to_numpy(), names_of(table)
     own = create(method, {**SMALL[method], "confidence": confidence})
@@ -267,7 +267,7 @@ def test_slices_and_the_whole_hold_together(method):
         curves = {**slice_curves(plan, labels), None: curve_of(plan, labels)}
         missed += not all(inside(curve, truth if name is None else truth[names == name])
                           for name, curve in curves.items())  # fmt: skip
-    assert binom.sf(missed - 1, runs, 1 - confidence) > 1e-3, missed
+    assert binom.sf(missed - 1, runs, 1 - confidence) > 0.01, missed
 
 
 def test_a_confidence_that_nobody_gave_is_shared_too():
@@ -459,9 +459,9 @@ def test_a_rehearsal_counts_slices_and_writes_nothing(sliced, tmp_path, capsys):
 
 def test_a_real_list_by_forecast(real, tmp_path):
     path = real("fivethirtyeight_all")
-    plan = streameval.plan(str(path), tmp_path / "st", method="loguniform", by="forecast", budget=20_000, seed=0)
+    plan = streameval.plan(str(path), tmp_path / "st", method="loguniform", by="forecast", budget=5_000, seed=0)
     assert len(plan.notes["slices"]) == 25
-    assert 0.8 * 20_000 < plan.table.num_rows <= 20_000 + 5 * 20_000**0.5  # a budget is the mean of a random number
+    assert 0.8 * 5_000 < plan.table.num_rows <= 5_000 + 5 * 5_000**0.5  # a budget is the mean of a random number
     truth = pq.read_table(path, columns=["label", "forecast"])
     label, names = truth.column("label").to_numpy(), np.array(truth.column("forecast").to_pylist())
     streameval.select(tmp_path / "st", columns=[])

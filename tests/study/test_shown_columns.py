@@ -206,7 +206,7 @@ def with_inversions(n, ones, count):
     return values
 
 
-@pytest.mark.parametrize("n", [17, 25, 60, 600])
+@pytest.mark.parametrize("n", [9, 12, 17, 25, 60, 600])
 @pytest.mark.parametrize("values", [2, 3, 5, 10**9])
 def test_chance_makes_no_column_follow_the_order(n, values):
     rng = np.random.default_rng(n + values)
@@ -216,7 +216,11 @@ def test_chance_makes_no_column_follow_the_order(n, values):
 def test_no_order_is_read_into_few_items_or_what_has_none():
     assert one_ranking(list(range(17)))
     assert one_ranking([-i for i in range(17)])
-    assert not one_ranking(list(range(16)))
+    assert one_ranking(list(range(9)))
+    assert one_ranking([-i for i in range(16)])
+    assert not one_ranking(list(range(8)))
+    assert not one_ranking([*range(14), 15, 14])
+    assert not one_ranking([*range(15), 14])
     assert one_ranking([*range(17), None, None, 17])  # those without a value tell nothing
     assert not one_ranking([float("nan")] * 30)
     assert not one_ranking([1] * 30)

@@ -154,6 +154,28 @@ def test_exhausted_memory_is_no_reason_to_store_a_column_as_text():
         storable(Trouble("Out of Memory Error: could not allocate block"), table, {})
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, duckdb.Error])
+def test_a_file_that_was_not_finished_is_let_go(error, tmp_path):
+    from streameval.labelling.duckdb_session import tables_of_ours
+    from streameval.study.database.writer import new_database, plain_database
+
+    path = str(tmp_path / "study.duckdb")
+
+    def stopped():
+        with new_database(path) as first, new_database(f"{path}.other"):  # another thread may write at the same time
+            first.execute("CREATE TABLE given AS SELECT 1 AS a")
+            raise error
+
+    with pytest.raises((KeyboardInterrupt, streameval.InputError)):
+        stopped()
+    with tables_of_ours() as ours:
+        names = ours.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    assert names == [("memory",)]
+    plain_database(lambda: {"given": pa.table({"a": [2]})}, {"given": "What is given."})(path)
+    with duckdb.connect(path, read_only=True) as connection:
+        assert connection.execute("FROM given").fetchall() == [(2,)]
+
+
 def test_macros_take_columns_of_any_name_and_many_rows(study):
     with connect(study) as session:
         (row,) = session.ask(

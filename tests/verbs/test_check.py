@@ -230,7 +230,7 @@ def test_a_check_that_cannot_be_read_points_at_the_place(tmp_path, text, said):
 
 def test_gates_pass_falsely_no_more_than_they_may():
     """Lists whose precision lies just below what is asked for, at a confidence of .9."""
-    n, asked, passed, runs = 2_000, 0.7, 0, 1_000
+    n, asked, passed, runs = 2_000, 0.7, 0, 300
     method = create("loguniform", {"alpha": 0.2, "confidence": 0.9})
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -239,7 +239,7 @@ def test_gates_pass_falsely_no_more_than_they_may():
         plan = method.plan(n, seed)
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at([n])
         passed += Condition(">=", Decimal("0.7")).outcome(low[0] / n, high[0] / n) == "pass"
-    assert binomial_tail(runs, passed, 0.1) > 1e-4
+    assert binomial_tail(runs, passed, 0.1) > 0.01
 
 
 def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ranking):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streameval.cli.log import LOG
 from streameval.cli.options import EngineFlags, Flags, SeveralNames, Whole, flags_of
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import TASKS
@@ -56,12 +58,16 @@ def label(
     from streameval.verbs.label import label as verb
 
     def served(where: Served) -> None:
+        if output.json and LOG.as_json:
+            output.event("served", owner=where.owner, people=where.people)  # nothing but it is read
+            return
         output.event("served", people=list(where.people))
-        if not output.json:
-            links = [f"{name}: {link}" for name, link in where.people.items()]
-            first = f"Your own page, with the answer as it stands: {where.owner}"
-            last = "Whoever has a link can answer in that name. Ctrl-C ends it; the same command goes on."
-            print("\n".join(map(printable, [first, *links, last])), flush=True)
+        links = [f"{name}: {link}" for name, link in where.people.items()]
+        first = f"Your own page, with the answer as it stands: {where.owner}"
+        last = "Whoever has a link can answer in that name. Ctrl-C ends it; the same command goes on."
+        # with --json standard output is for the one object at the end
+        stream = sys.stderr if output.json else sys.stdout
+        print("\n".join(map(printable, [first, *links, last])), file=stream, flush=True)
 
     with progress("reading pages", output) as bar:
         state = verb(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,25 +111,30 @@ class WeightedDraw:
         bins = [one.bins(_BINS // len(measures)) for one in measures]
         return WeightedDraw(measures, np.unique(np.concatenate([sizes, *bins])), needs)
 
+    @cached_property
+    def _levels(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Of each measure, what its ranks count: series of all ends, which every step of a plan asks for."""
+        return {one.name: one.levels(self.ends) for one in self.measures}
+
     def whole(self, measure: WeightedMeasure) -> float:
         """The measure of a list of positives."""
-        return float((np.diff(self.ends, prepend=0) * measure.levels(self.ends)[0][:-1]).sum())
+        return float((np.diff(self.ends, prepend=0) * self._levels[measure.name][0][:-1]).sum())
 
     def largest_rates(self) -> FloatArray:
         """Of each end, the largest rate of an item whose better rank is in its bin (float64 array, shape (m,))."""
-        rates = [np.minimum(1.0, self._density(one) * one.levels(self.ends)[0][:-1]) for one in self.measures]
+        rates = [np.minimum(1.0, self._density(one) * self._levels[one.name][0][:-1]) for one in self.measures]
         found: FloatArray = np.max(rates, axis=0)
         return found
 
     def _density(self, measure: WeightedMeasure) -> float:
         """The largest rate for a weight of 1 that there can be, if every item changed."""
-        level, items = measure.levels(self.ends)[0][:-1], 2 * np.diff(self.ends, prepend=0)
+        level, items = self._levels[measure.name][0][:-1], 2 * np.diff(self.ends, prepend=0)
         rates, _ = rates_within(level[level > 0], items[level > 0], **self._wanted(measure))
         return float((rates / level[level > 0]).max())
 
     def _wanted(self, measure: WeightedMeasure) -> dict[str, float]:
         wanted = self.needs.within * self.whole(measure)
-        within = max(wanted - 2 * float(measure.levels(self.ends)[1].sum()), wanted / 10)
+        within = max(wanted - 2 * float(self._levels[measure.name][1].sum()), wanted / 10)
         return {"within": within, "error": self.needs.error, "variance": self.needs.variance}
 
     def groups(
@@ -143,7 +149,7 @@ class WeightedDraw:
         Returns:
             what a plan keeps of a measure, and the group of each cell (int64 array, shape (m + 1, m + 1)), or -1.
         """
-        level, apart = measure.levels(self.ends)
+        level, apart = self._levels[measure.name]
         weight = level[None, :] - level[:, None]
         found, at = np.full(weight.shape, -1, np.int64), np.nonzero((weight != 0) & (cells > 0))
         same: dict[str, Any] = {"name": measure.name, "whole": self.whole(measure)}

@@ -3,7 +3,7 @@
 const boot = JSON.parse(document.getElementById("tasks").textContent);
 let {study, names, question, tasks} = boot;
 const by = id => document.getElementById(id);
-let who = "", kept = {answers: {}, at: 0}, since = Date.now();
+let who = "", kept = {answers: {}, at: 0}, since = Date.now(), drawn = null;
 
 function cell(name, text) {
   const head = document.createElement("h2");
@@ -33,7 +33,12 @@ function cell(name, text) {
 
 function show() {
   const card = by("item"), task = tasks[kept.at];
-  card.replaceChildren(...(task ? names.flatMap((name, i) => cell(name, task[1][i])) : [desk.atEnd()]));
+  if (task !== drawn) scrollTo(0, 0);  // else a long item would begin where the one before it was left
+  drawn = null;
+  // a later round may show other columns
+  card.replaceChildren(...(task ? (task[2] || names).flatMap((name, i) => cell(name, task[1][i])) : [desk.atEnd()]));
+  drawn = task;
+  for (const one of ["one", "zero", "skip", "note"]) by(one).disabled = !task;
   const said = task && kept.answers[task[0]];
   const words = {"1": question.yes, "0": question.no, "skip": "skipped"};
   by("said").textContent = task ? desk.place() + (said ? ": " + words[said[0]] : "") : "";
@@ -53,7 +58,7 @@ function start() {
 }
 function answer(value) {
   const task = tasks[kept.at];
-  if (!task || !desk.ready()) return;
+  if (!task || task !== drawn || !desk.ready()) return;  // nobody answers what they do not see
   kept.answers[task[0]] = [value, new Date().toISOString(), by("note").value.trim()];
   desk.answered(task[0], value, by("note").value.trim(), Date.now() - since);
   by("note").blur();
@@ -204,7 +209,8 @@ function servedDesk() {
     // what others have by now goes, but not under the eyes of whoever is at it
     tasks = tasks.filter(task => kept.answers[task[0]] || given.has(task[0]) || (task === at && reply.state !== "answered"));
     const known = new Set(tasks.map(task => task[0]));
-    tasks.push(...reply.tasks.filter(task => task[1] && !known.has(task[0])));
+    const fresh = reply.tasks.filter(task => task[1] && !known.has(task[0]));
+    tasks.push(...fresh.map(task => [...task, reply.names]));
     const place = tasks.indexOf(at), [next] = unanswered();
     kept.at = place >= 0 ? place : next ? tasks.indexOf(next) : tasks.length;
     if (tasks[kept.at] !== at || !at) show(); else desk.progress();
@@ -232,7 +238,7 @@ function servedDesk() {
         ({study, names, question} = first);
         who = first.who;
         outbox = "streameval:out:" + study + ":" + who + ":";
-        tasks = first.mine.map(one => one.slice(0, 2));
+        tasks = first.mine.map(one => [one[0], one[1], names]);
         first.mine.forEach(one => { kept.answers[one[0]] = [one[2], "", one[3]]; });
         kept.at = tasks.length;
         start();
@@ -251,7 +257,7 @@ by("skip").onclick = () => answer("skip");
 by("back").onclick = () => move(-1);
 by("next").onclick = () => move(1);
 by("guide").onclick = () => by("guidelines").showModal();
-by("note").onkeydown = event => { if (event.key === "Enter") by("note").blur(); };
+by("note").onkeydown = event => { if (["Enter", "Escape"].includes(event.key)) by("note").blur(); };
 addEventListener("keydown", event => {
   if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (by("guidelines").open) { if (event.key === "g") by("guidelines").close(); return; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
-from streameval.labelling.duckdb_session import literal, quote, unique_names
+from streameval.labelling.duckdb_session import literal, quote, tables_of_ours, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macro import READ, Place
 from streameval.study.database.macros import Kinds, statements
@@ -20,6 +21,7 @@ from streameval.study.database.macros import Kinds, statements
 _STORAGE = "v1.2.0"
 _STORED = (pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string())
 """Types that every version stores: to try one takes a tenth as long as to write all tables."""
+_WRITTEN = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,18 @@ def macro_statements(tables: Mapping[str, pa.Table], caution: str = "", name: st
 def new_database(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Write a DuckDB file, which is whole when the block ends; what is there is replaced."""
     os.unlink(path) if os.path.exists(path) else None
+    name = f"study_{next(_WRITTEN)}"  # threads that write at once attach to one database
     try:
-        with duckdb.connect() as connection:
-            connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
-            connection.execute("USE study")
-            connection.begin()  # one for all tables and comments: each alone would be written to the log, and synced
-            yield connection
-            connection.commit()
-            connection.execute("USE memory")
-            connection.execute("DETACH study")
+        with tables_of_ours() as ours:
+            ours.execute(f"ATTACH {literal(path)} AS {name} (STORAGE_VERSION '{_STORAGE}')")
+            try:
+                with ours.cursor() as connection:  # closed, it leaves no transaction behind
+                    connection.execute(f"USE {name}")
+                    connection.begin()  # one for all tables and comments: each alone would be logged, and synced
+                    yield connection
+                    connection.commit()
+            finally:
+                ours.execute(f"DETACH {name}")
     except duckdb.Error as error:
         raise outside_trouble(error, "study.duckdb") or InputError(
             f"study.duckdb cannot be written ({error})"

@@ -24,6 +24,7 @@ LISTS = {
     "falling": lambda rng: rng.random(N) < np.linspace(0.95, 0.1, N),
     "rising tail": lambda rng: rng.random(N) < np.where(np.arange(N) < N // 2, 0.2, 0.9),
 }
+REPLICATES = [pytest.param(1_000, marks=pytest.mark.slow), 200]
 
 
 def labelled(plan, truth):
@@ -35,12 +36,13 @@ def test_shares_never_exceed_the_whole():
     assert sum(look_share(0.05, look, 64) for look in range(1, 65)) < 0.05
 
 
+@pytest.mark.parametrize("replicates", REPLICATES)
 @pytest.mark.parametrize("shape", LISTS)
-def test_the_claim_holds_over_all_looks_whatever_stops(shape):
+def test_the_claim_holds_over_all_looks_whatever_stops(shape, replicates):
     """The band is missed at some look, or where a greedy reader stops, no more often than promised (binomial, 1e-4)."""
     truth = LISTS[shape](np.random.default_rng(3)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, N + 1)
-    delta, replicates = 0.5, 1_000
+    delta = 0.5
     method = create("loguniform", {"alpha": 0.5, "confidence": 1 - delta, "stages": 4, "growing": True})
     missed = 0
     for seed in range(replicates):

@@ -1,5 +1,6 @@
 """Two phases, batches, and a second batch that looks at the first: exact by enumeration, and each at its rate."""
 
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -40,15 +41,17 @@ def test_the_mean_of_two_phases_is_one_for_every_list_and_judge(ends, judged, ra
     chances = np.array([1 - judged, judged * (1 - rate), judged * rate])[:, at]
     draws = [np.array(one) for one in product(range(3), repeat=n)]
     draws = [(one, p) for one in draws if (p := float(np.prod(chances[one, np.arange(n)]))) > 0]
+    every = np.array(list(product([False, True], repeat=n)))
+    ahead = np.exp(MU * np.cumsum(every, axis=1)[:, ends - 1, None])
     for judge in [np.array(one) for one in product(range(classes), repeat=n)][::3]:
-        for truth in product([0, 1], repeat=n):
-            v, mean = np.array(truth, bool), np.zeros((ends.size, MU.size))
-            for one, p in draws:
-                items, drawn = counted(one > 0, ends, judge, classes), counted(one == 2, ends, judge, classes)
-                found = counted((one == 2) & v, ends, judge, classes)
-                gain = evidence((width, judged, rate), items, drawn, (found, found), prior, MU)
-                mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
-            assert np.abs(mean - 1).max() < 1e-12
+        mean = np.zeros((2**n, ends.size, MU.size))
+        for one, p in draws:
+            items, drawn = counted(one > 0, ends, judge, classes), counted(one == 2, ends, judge, classes)
+            seen, like = np.unique(every & (one == 2), axis=0, return_inverse=True)  # lists that the draw tells apart
+            found = (counted(labels, ends, judge, classes) for labels in seen)
+            gains = [evidence((width, judged, rate), items, drawn, (each, each), prior, MU) for each in found]
+            mean += p * ahead * np.exp(gains)[like]
+        assert np.abs(mean - 1).max() < 1e-12
 
 
 @settings(max_examples=80, deadline=None)
@@ -93,23 +96,32 @@ def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends, judge):
 
     n, ends, most, looked = ends[-1], np.array(ends), 3.0, set()
     at, width, middle = np.searchsorted(ends, np.arange(1, n + 1)), np.diff(ends, prepend=0) * 1.0, ends * 1.0
-    first, every = np.minimum(1, FIRST * most / middle), [np.array(one) for one in product(range(3), repeat=n)]
-    for truth in product([0, 1], repeat=n):
-        v, mean, whole = np.array(truth, bool), np.zeros((ends.size, MU.size)), 0.0
-        for one in every:
-            counts = by_block(one == 1, ends), by_block((one == 1) & v, ends)
-            rate = np.minimum(1, densities(ends, most, *counts, of) / middle)
-            looked.add(tuple(rate))
+    first, items = np.minimum(1, FIRST * most / middle), by_block(np.ones(n, bool), ends)
+
+    @cache
+    def rates(early, good):
+        counts = (by_block(np.array(one), ends) for one in (early, good))
+        rate = np.minimum(1, densities(ends, most, *counts, of) / middle)
+        looked.add(tuple(rate))
+        return rate
+
+    lists = np.array(list(product([False, True], repeat=n)))
+    ahead = np.exp(MU * np.cumsum(lists, axis=1)[:, ends - 1, None])
+    mean, whole = np.zeros((2**n, ends.size, MU.size)), np.zeros(2**n)
+    for one in (np.array(drawn) for drawn in product(range(3), repeat=n)):
+        seen, like = np.unique(lists & (one > 0), axis=0, return_inverse=True)  # lists that the draw tells apart
+        drawn = by_block(one > 0, ends)
+        for at_, v in enumerate(seen):
+            rate = rates(tuple(one == 1), tuple(v & (one == 1)))
             chances = np.array([1 - rate, first, rate - first])[:, at]
             p = float(np.prod(chances[one, np.arange(n)]))
             if p > 0:
-                drawn, found = by_block(one > 0, ends), by_block((one > 0) & v, ends)
-                items = by_block(np.ones(n, bool), ends)
+                found = by_block(v, ends)
                 gain = evidence((width, np.ones(ends.size), rate), items, drawn, (found, found), prior, MU)
-                mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
-                whole += p
-        assert whole == pytest.approx(1, abs=1e-12)
-        assert np.abs(mean - 1).max() < 1e-12
+                mean[like == at_] += p * ahead[like == at_] * np.exp(gain)
+                whole[like == at_] += p
+    assert whole == pytest.approx(1, abs=1e-12)
+    assert np.abs(mean - 1).max() < 1e-12
     assert len(looked) > 3  # the rule did look at labels
 
 

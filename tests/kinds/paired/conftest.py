@@ -5,6 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streameval.paired_draws import one_table
+from streameval.paired_draws.tops import tops_of
+
 N = 20_000
 AT = [100, 1_000, 5_000]
 
@@ -48,3 +51,16 @@ def difference(home):
 def people(home):
     """People who are always right: labels of a selection, by task."""
     return lambda tasks: tasks.select(["se_task"]).append_column("label", tasks.column("right"))
+
+
+@pytest.fixture
+def tops_found_once(monkeypatch):
+    """Where tops end is the same in every draw of one pair: only the first draw scans for them."""
+    found = {}
+
+    def once(ranking, draw, side, *rest):
+        at = side, tuple(draw.cutoffs)
+        found[at] = found[at] if at in found else tops_of(ranking, draw, side, *rest)
+        return found[at]
+
+    monkeypatch.setattr(one_table, "tops_of", once)

@@ -166,7 +166,7 @@ def test_bad_input(home, given, says):
 
 
 @pytest.mark.parametrize("look", ["one", "any", "both"])
-def test_bounds_hold_whatever_was_known(home, difference, look):
+def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once):
     """A draw is fresh; the labels that were known are only positives of the head, half of them of what is compared."""
     pq.write_table(biased(0.1), "gold.parquet")
     both = pq.read_table("both.parquet")

@@ -138,7 +138,7 @@ def test_lists_that_are_the_same_where_it_counts(home, people):
 
 
 @pytest.mark.parametrize("reuse", [None, "gold.parquet"])
-def test_coverage(home, truth, reuse):
+def test_coverage(home, truth, reuse, tops_found_once):
     """At a confidence of one half for both together, of draws that are fresh; with labels that were known, or not."""
     both = pq.read_table("both.parquet")
     right, names = both.column("right").to_numpy(), ["dcg@1000", "log_mean_precision"]

@@ -248,7 +248,7 @@ def _passes_by_luck(truth, asked, seed):
     ("precision@5000 <= 0.71", "0.05", "is at most 0.71, or above it by less than the zone of 0.05"),
 ])  # fmt: skip
 def test_a_zone_is_told_wherever_yes_is(home, labelled, capsys, asked, zone, says):
-    streameval.plan("list.parquet", "q", score="score", questions=asked, zone=zone, seed=5)
+    streameval.plan("list.parquet", "q", score="score", questions=asked, zone=zone, seed=5, round=400)
     labelled("q")
     capsys.readouterr()
     for command in (["evaluate", "q"], ["show", "q"]):
