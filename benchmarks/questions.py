@@ -199,9 +199,7 @@ def totals(runs: Runs) -> str:
     for shape, percent in product(list(SHAPES)[:5], (20, 10)):
         found = runs.of(partial(total, (shape, percent)), 0.2)
         positives = shape_of(shape).list(0).expected_positives(shape_of(shape).n_items)
-        n_items = shape_of(shape).n_items
-        asking = Asking(f"positives within {percent}%", expect=f"{positives / n_items:.6f}")
-        floor = math.log(2 / DELTA) * n_items / (percent / 100 * positives)
+        floor = math.log(2 / DELTA) * shape_of(shape).n_items / (percent / 100 * positives)
         done, refused = [one for one in found if not one.refused], sum(bool(one.refused) for one in found)
         widths = [one.measures[0] for one in done]
         samples = sum(one.measures[1] for one in done)
@@ -211,13 +209,13 @@ def totals(runs: Runs) -> str:
             else [""] * 5
         )
         rows.append(
-            [f"{shape}: {positives:,.0f}", f"{percent} %", *shown, _number(floor),
-             _number(curve_labels(asking, n_items)), str(refused), _missed(done) if done else ""]
+            [f"{shape}: {positives:,.0f}", f"{percent} %", *shown, _number(floor), str(refused),
+             _missed(done) if done else ""]
         )  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
         every += done
     head = ["list: positives", "within", "labels: mean", "median", "nine in ten", "half-width: median",
-            "by a fixed sample", "floor", "whole curve", "refused", "missed"]  # fmt: skip
+            "by a fixed sample", "floor", "refused", "missed"]  # fmt: skip
     return f"{markdown(head, rows)}\n\n{_wrong('Numbers of positives', every)}"
 
 
