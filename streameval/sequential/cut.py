@@ -166,6 +166,17 @@ class DeepestCut(QuestionDesign):
             int((known.label == 1).sum()), self._claim)  # fmt: skip
         return Answer(line.outcome, (line,), path, LabelForecast(0, 0, 0) if done else LabelForecast(None, None), reach)
 
+    def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
+        """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
+        start = Start.of(drawn.state)
+        if start is None:
+            return super().exhausted(drawn, labels)
+        proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
+        none = "no rank is proven, and " if not proven else ""
+        has = "has a lower precision" if stuck else "is not proven to have it"
+        return (f"Nothing is left to ask: {none}the rank that came next, {start.ranks[proven]:,}, {has} "
+                "with all of its items asked for; what lies deeper is claimed only after it.")  # fmt: skip
+
     @property
     def _target(self) -> float:
         return float(self.precision)

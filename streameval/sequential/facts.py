@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from streameval.sequential import KnownItems
-from streameval.typing import Int64Array
+from streameval.typing import Int8Array, Int64Array
 
 _Side = TypeVar("_Side", int, float)
 
@@ -36,7 +36,7 @@ class LabelFacts:
     negative: Int64Array
 
     @staticmethod
-    def of(n_items: int, known: KnownItems, rank: Int64Array, label: Int64Array) -> LabelFacts:
+    def of(n_items: int, known: KnownItems, rank: Int64Array, label: Int8Array) -> LabelFacts:
         """Of what is known, and of items that were asked for."""
         ranks, labels = np.append(known.rank, rank), np.append(known.label, label)
         return LabelFacts(n_items, *(np.sort(ranks[labels == value]) for value in (1, 0)))

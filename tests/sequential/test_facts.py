@@ -24,7 +24,7 @@ N = 400
 def test_facts_are_what_holds_of_every_list_that_the_labels_allow(precision):
     target, ranks = Fraction(precision), range(1, 6)
     for label in itertools.product((0, 1, -1), repeat=5):
-        facts = LabelFacts.of(5, KnownItems.nothing(), np.arange(1, 6), np.array(label))
+        facts = LabelFacts.of(5, KnownItems.nothing(), np.arange(1, 6), np.array(label, np.int8))
         lists = [one for one in itertools.product((0, 1), repeat=5)
                  if all(given in (-1, bit) for given, bit in zip(label, one, strict=True))]  # fmt: skip
         for k in ranks:
@@ -84,7 +84,7 @@ def test_labels_that_another_condition_asked_for_refute_a_gate_too():
     gate = gate_of("precision@100 >= 0.5", "precision@400 >= 0.6")
     (test,) = [one for one in gate.tests if one.rank == 400]
     bad = KnownItems(np.arange(1, 162), np.zeros(161, np.int8))
-    facts = LabelFacts.of(N, bad, np.empty(0, np.int64), np.empty(0, np.int8))
+    facts = LabelFacts.of(N, bad, bad.rank[:0], bad.label[:0])
     good = np.ones(50, np.int8)
     assert test.read(good).outcome == "pass"
     reading = test.judge(good, facts)
