@@ -168,14 +168,13 @@ class DeepestCut(QuestionDesign):
 
     def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
         """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
-        start = Start.of(drawn.state)
-        if start is None:
-            return super().exhausted(drawn, labels)
-        proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
-        none = "no rank is proven, and " if not proven else ""
-        has = "has a lower precision" if stuck else "is not proven to have it"
-        return (f"Nothing is left to ask: {none}the rank that came next, {start.ranks[proven]:,}, {has} "
-                "with all of its items asked for; what lies deeper is claimed only after it.")  # fmt: skip
+        start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
+        if start is not None:  # one that asks for nothing is not begun
+            proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
+            rank = f", {start.ranks[proven]:,}"
+            has = "has a lower precision" if stuck else has
+        return (f"Nothing is left to ask: all items above the rank that came next{rank} were asked for, and it {has}; "
+                "what lies deeper is claimed only after it.")  # fmt: skip
 
     @property
     def _target(self) -> float:

@@ -105,15 +105,19 @@ def planned_conditions(found: Result) -> tuple[Question, ...]:
     questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
     conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
     if not conditions:
-        raise InputError(f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
-                         shlex.join(["streameval", "check", str(found.folder or "STUDY"), _met(found)]))  # fmt: skip
+        study, met = str(found.folder or "STUDY"), _met(found)
+        raise InputError(
+            f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
+            shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
+        )
     return conditions
 
 
 def _met(found: Result) -> str:
-    """A condition on what was asked about that its bounds meet."""
+    """A condition on what was asked about that its bounds meet, and not every list does; empty where there is none."""
     row = found.metrics.to_pylist()[-1]
-    return f"{measure_of(row['metric'], row['argument'])} >= {math.floor(100 * (row['lower'] or 0)) / 100:g}"
+    least = math.floor(100 * (row["lower"] or 0)) / 100
+    return f"{measure_of(row['metric'], row['argument'])} >= {least:.12g}" if least else ""
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:

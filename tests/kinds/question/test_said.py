@@ -317,3 +317,17 @@ def test_several_conditions_are_told_each_and_as_a_whole(home, people, capsys):
     said = told(capsys, "show", "q")
     assert {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. "}[found.summary["outcome"]] in said
     assert "after it was decided" not in said
+
+
+def test_a_cut_of_which_no_rank_is_proven_says_why_it_ends(home, people, capsys):
+    """Above the threshold nowhere, and not far below it in the head, which is labelled whole."""
+    head = pa.table({"id": range(5_000), "right": [int(one % 5 > 2 and one < 300) for one in range(5_000)]})
+    pq.write_table(head, "head.parquet")
+    streameval.plan("head.parquet", "q", questions="cut precision 0.5", seed=1)
+    found = to_the_end("q", people)
+    assert found.summary["outcome"] == "open"
+    for verb in ("evaluate", "show"):
+        said = told(capsys, verb, "q")
+        assert "Nothing is left to ask: all items above the rank that came next were asked for, and it is" in said
+        assert "streameval check" not in said
+    assert "Hint: streameval show q" in refused(capsys, "check", "q")
