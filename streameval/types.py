@@ -20,8 +20,8 @@ from streameval.notebook import table as html_table
 from streameval.text import identity
 from streameval.typing import BoolArray, Int8Array, Int64Array
 
-Coverage = Literal["exact", "conditional", "simultaneous", "none"]
-STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "simultaneous", "exact")
+Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
+STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
 """What holds, from the weakest to the strongest."""
 TRUTH = "the truth"
 
@@ -43,10 +43,10 @@ class Claim:
     """What a curve's bounds promise.
 
     Attributes:
-        coverage ({"exact", "conditional", "simultaneous", "none"}): "exact": lower = estimate = upper = truth; of tied
-            items, the worst and the best order. "conditional": the bounds hold wherever `assumes` is true.
-            "simultaneous": all ranks at once, with probability `confidence` over the draw. "none": a picture, not a
-            bound.
+        coverage: One of `STRENGTH`. "exact": lower = estimate = upper = truth; of tied items, the worst and the
+            best order. "conditional": the bounds hold wherever `assumes` is true.
+            "simultaneous": all ranks at once, with probability `confidence` over the draw; "pointwise": each condition
+            of a question by itself, and the answer to all of them. "none": a picture, not a bound.
         confidence: Probability in (0, 1]; None where the claim is not probabilistic.
         assumes: One sentence: what has to be true of the list for the claim to hold.
         about: What the bounds are bounds of: `TRUTH`, or what the annotators would say

@@ -260,6 +260,11 @@ class QuestionDesign:
         """Say what the labels so far prove."""
         raise NotImplementedError
 
+    def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
+        """Why `next` draws nothing though the question is open."""
+        del drawn, labels
+        return "Nothing is left to ask."
+
 
 @cache
 def designs() -> dict[str, type[QuestionDesign]]:

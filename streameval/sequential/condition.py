@@ -18,6 +18,7 @@ from streameval.sequential.adjuster import log_needed
 from streameval.sequential.closed import End, closed, rule
 from streameval.sequential.deciding import Deciding, Rule
 from streameval.sequential.evidence import EProcess
+from streameval.sequential.facts import LabelFacts
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 FEW = 50  # items that are all asked
@@ -170,18 +171,21 @@ class ConditionTest:
             self.failing.log_evidence(n - wins - missing, wins + missing),
         )
 
-    def judge(self, labels: Int8Array) -> Reading:
-        """What the labels come to: what they count to, whatever missing ones say, goes before what the test says."""
-        reading = self.read(labels)
-        least = self.known[0] + int((labels == self.counted).sum())
-        most = self.rank - self.known[1] - int((labels == 1 - self.counted).sum())
+    def _wins(self, facts: LabelFacts) -> tuple[int, int]:
+        """Fewest and most wins that the first `rank` items can have."""
+        fewest, most = facts.positives(self.rank)
+        return (fewest, most) if self.counted else (self.rank - most, self.rank - fewest)
+
+    def judge(self, labels: Int8Array, facts: LabelFacts) -> Reading:
+        """What the labels come to: what all that there are count to goes before what the test says."""
+        reading, (least, most) = self.read(labels), self._wins(facts)
         fact = "pass" if least >= self.needed[1] else "fail" if most < self.needed[0] else reading.outcome
         return reading if fact == reading.outcome else replace(reading, outcome=fact, stopped=labels.size)
 
-    def line(self, labels: Int8Array, reading: Reading) -> Line:
+    def line(self, labels: Int8Array, reading: Reading, facts: LabelFacts) -> Line:
         """What is known: what a side that was reached claims, and what was counted proves."""
-        low = self.known[0] + int((labels == self.counted).sum())
-        high = self.rank - self.known[1] - int((labels == 1 - self.counted).sum())
+        low, high = self._wins(facts)
+        sure = self.exact or reading.outcome == "open" or low >= self.needed[1] or high < self.needed[0]
         if reading.outcome == "pass":
             low = max(low, min(self.needed[0], high))
         elif reading.outcome == "fail":
@@ -189,13 +193,14 @@ class ConditionTest:
         counting = labels if self.exact else labels[: reading.stopped]
         wins, answered = int((counting == self.counted).sum()), int((counting >= 0).sum())
         rest = self.items + self.known[2]
-        share = wins / answered if answered else math.nan if rest else 0.0
+        found = int((labels >= 0).sum())  # those that came after the answer tell of the precision as well
+        share = int((labels == self.counted).sum()) / found if found else math.nan if rest else 0.0
         estimate = self.known[0] + share * rest
         counts = [low, min(max(estimate, low), high), high]
         positive = counts if self.counted else [self.rank - one for one in reversed(counts)]
         lower, middle, upper = (one / self.rank for one in positive)
         positives = wins if self.counted else answered - wins
-        claim = 0.0 if self.exact or reading.outcome == "open" else self.deltas[reading.outcome == "fail"]
+        claim = 0.0 if sure else self.deltas[reading.outcome == "fail"]
         return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim)
 
     def before(self, share: float) -> Deciding:

@@ -33,6 +33,7 @@ from streameval.sequential import (
     pilot,
 )
 from streameval.sequential.density import Density
+from streameval.sequential.facts import LabelFacts
 from streameval.sequential.fixed_sequence import FixedSequence
 from streameval.sequential.pool import DrawnOrder
 from streameval.sequential.rounds import NOTHING, ahead, asked, unplaced
@@ -52,8 +53,9 @@ class DeepestCut(QuestionDesign):
     """The deepest rank that is proven to have a precision: a false one is ever claimed with probability δ at most.
 
     That holds for every list and for all claims on the way together. A missing label is a negative; what is known, the
-    pilot and earlier draws included, counts as it was when the draw began. Where all of the first k items have labels,
-    that they have the precision is a fact, and claimed as well.
+    pilot and earlier draws included, counts as it was when the draw began. What all labels that there are prove by
+    counting is claimed as well, and what they refute is not (`facts`): neither makes a claim more often false. Of a
+    sequence nothing counts from the first rank on that they refute, for what follows was claimed because that was.
 
     Attributes:
         question: As it prints.
@@ -145,24 +147,34 @@ class DeepestCut(QuestionDesign):
         """The deepest rank that is proven, and what twice the labels may prove, or those that a budget leaves."""
         known = self._known(drawn, labels)
         curves = fitted(known, self.n_items, np.random.default_rng(0))
-        start, front, reach, path = Start.of(drawn.state), self._exact(known), None, PATH.empty_table()
-        counted = int((known.label >= 0).sum())
+        front, most = self._facts(drawn, labels).deepest(self.precision)
+        start, reach, path, counted = Start.of(drawn.state), None, PATH.empty_table(), int((known.label >= 0).sum())
         if start is not None:
             sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
-            proven = sequence.proven(pool)
+            proven, stuck = self._proven(sequence, pool, drawn, labels)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
             more = counted if self.most is None else min(counted, self.most)
-            further = _density(start, sequence).reach(shares, more)
+            further = 0 if stuck else _density(start, sequence).reach(shares, more)
             deeper = int(sequence.ranks[further - 1]) if further else 0
             reach = Reach(more, deeper) if deeper > front else None
             path = self._path(sequence, max(0, proven - 1), pool)
-        done = front == self.n_items or known.rank.size == self.n_items
-        estimate = max(front, float(np.median(curves.deepest(self._target))))
+        done = front == most or known.rank.size == self.n_items
+        estimate = min(max(front, float(np.median(curves.deepest(self._target)))), most)
         line = Line(
-            self.question, "pass" if done else "open", front, estimate, self.n_items, counted,
+            self.question, "pass" if done else "open", front, estimate, most, counted,
             int((known.label == 1).sum()), self._claim)  # fmt: skip
         return Answer(line.outcome, (line,), path, LabelForecast(0, 0, 0) if done else LabelForecast(None, None), reach)
+
+    def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
+        """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
+        start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
+        if start is not None:  # one that asks for nothing is not begun
+            proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
+            rank = f", {start.ranks[proven]:,}"
+            has = "has a lower precision" if stuck else has
+        return (f"Nothing is left to ask: all items above the rank that came next{rank} were asked for, and it {has}; "
+                "what lies deeper is claimed only after it.")  # fmt: skip
 
     @property
     def _target(self) -> float:
@@ -179,13 +191,16 @@ class DeepestCut(QuestionDesign):
     def _size(self, known: KnownItems) -> int:
         return max(_ROUND, math.ceil(_PART * int((known.label >= 0).sum())))
 
-    def _exact(self, known: KnownItems) -> int:
-        """The deepest rank above which all items have labels, and which has the precision: no probability in it."""
-        ranks = known.rank[known.label >= 0]
-        whole = ranks[: int(np.argmin(np.append(ranks == np.arange(1, ranks.size + 1), False)))]
-        positives = np.cumsum(known.label[known.label >= 0][: whole.size] == 1).tolist()
-        target = Fraction(self.precision)
-        return next((k for k in range(whole.size, 0, -1) if positives[k - 1] >= target * k), 0)
+    def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
+        return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
+
+    def _proven(
+        self, sequence: FixedSequence, pool: DrawnOrder, drawn: DrawnItems, labels: Int8Array
+    ) -> tuple[int, bool]:
+        """How many ranks of a sequence are claimed, and whether it ends there, at one that labels refute."""
+        reached = sequence.proven(pool)
+        refuted = self._facts(drawn, labels).refute(sequence.ranks[: reached + 1].tolist(), self.precision)
+        return (refuted.index(True), True) if True in refuted else (reached, False)
 
     def _first(self, drawn: DrawnItems, known: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
         """What is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
@@ -231,11 +246,12 @@ class DeepestCut(QuestionDesign):
         """Draw what the next ranks need, and ask for a round of it."""
         size, rng = how
         sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
-        proven = sequence.proven(pool)
+        proven, stuck = self._proven(sequence, pool, drawn, labels)
         if proven == start.ranks.size:
             return drawn
         density = _density(start, sequence)
         shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
+        shares[proven] = np.inf if stuck else shares[proven]  # what is above it may still be counted
         further = max(float(size), _FURTHER * labels.size)
         wanted = density.wanted(shares, proven, size, further)
         pool = pool.raised_to(wanted, sequence.known, rng)

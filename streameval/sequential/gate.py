@@ -37,6 +37,7 @@ from streameval.sequential import (
 )
 from streameval.sequential.condition import ConditionTest, Reading
 from streameval.sequential.deciding import Deciding
+from streameval.sequential.facts import LabelFacts
 from streameval.sequential.pool import EMPTY, DrawnOrder, shared_levels
 from streameval.typing import Int8Array, Int64Array
 
@@ -109,11 +110,11 @@ class Gate(QuestionDesign):
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Say what the labels so far prove."""
         pool = self._pool(drawn, labels)
-        lines, path = [], []
+        lines, path, facts = [], [], self._facts(pool)
         for one in self.tests:
             mine = _labels(pool, one)
-            reading = one.judge(mine)
-            lines.append(one.line(mine, reading))
+            reading = one.judge(mine, facts)
+            lines.append(one.line(mine, reading, facts))
             path.append(_path(one, reading, mine))
         return Answer(joint_outcome(lines), tuple(lines), pa.concat_tables(path), self._more(pool))
 
@@ -125,10 +126,14 @@ class Gate(QuestionDesign):
     def _pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
         return DrawnOrder.of(drawn, labels, list(self._items))
 
+    def _facts(self, pool: DrawnOrder) -> LabelFacts:
+        return LabelFacts.of(max(self._items), self.known, pool.rank, pool.label)
+
     def _open(self, pool: DrawnOrder) -> list[tuple[ConditionTest, Int8Array]]:
         """Conditions that are open, with the labels of each; none where one fails."""
         each = [(one, _labels(pool, one)) for one in self.tests]
-        outcomes = [one.judge(labels).outcome for one, labels in each]
+        facts = self._facts(pool)
+        outcomes = [one.judge(labels, facts).outcome for one, labels in each]
         if "fail" in outcomes:
             return []
         return [one for one, outcome in zip(each, outcomes, strict=True) if outcome == "open"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.curve.bounds import inside as within
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question, Width
@@ -30,6 +31,7 @@ from streameval.sequential import (
     joint_outcome,
     pilot,
 )
+from streameval.sequential.facts import LabelFacts, cut_to
 from streameval.sequential.hash_order import Placed
 from streameval.sequential.pool import DrawnOrder
 from streameval.sequential.rounds import NOTHING, ahead, asked, is_pilot, placed
@@ -154,7 +156,8 @@ class PrecisionPoints(QuestionDesign):
         known = self._known(drawn, labels)
         sizes = drawn.state.get("sizes", [0] * len(self.points))
         used = [self._used(drawn, labels, one.rank, size) for one, size in zip(self.points, sizes, strict=True)]
-        lines = tuple(self._line(one, known, mine) for one, mine in zip(self.points, used, strict=True))
+        facts = LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
+        lines = tuple(self._line(one, known, mine, facts) for one, mine in zip(self.points, used, strict=True))
         left = drawn.ahead.num_rows + int((labels == -1).sum())
         if "sizes" not in drawn.state:
             left += self._union(self._sizes(known, np.random.default_rng(0)))
@@ -210,7 +213,7 @@ class PrecisionPoints(QuestionDesign):
         label = np.append(labels[second], np.full(later_second.sum(), -1, np.int8)).astype(np.int8)
         return label[first_of(both, rank, size)]
 
-    def _line(self, point: Point, known: KnownItems, used: Int8Array) -> Line:
+    def _line(self, point: Point, known: KnownItems, used: Int8Array, facts: LabelFacts) -> Line:
         """Bounds at one cutoff."""
         inside = known.label[: np.searchsorted(known.rank, point.rank, "right")]
         free = point.rank - inside.size
@@ -218,8 +221,9 @@ class PrecisionPoints(QuestionDesign):
             np.array([n], np.int64) for n in ((used == 1).sum(), (used != 0).sum(), used.size, free)
         )
         fewest, most = (int(one[0]) for one in intervals(low, high, labels, items, self._claim))
-        lower, upper = (fewest + int((inside == 1).sum())) / point.rank, (most + int((inside != 0).sum())) / point.rank
-        estimate = _estimate(inside, used, point.rank)
+        claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
+        lower, upper = (one / point.rank for one in cut_to(claimed, facts.positives(point.rank)))
+        estimate = float(within(_estimate(inside, used, point.rank), lower, upper))
         narrow = (upper - lower) / 2 <= point.half(estimate)
         whole = (used.size or not free) and (used >= 0).all() and (inside >= 0).all()
         positives, negatives = (int((inside == value).sum() + (used == value).sum()) for value in (1, 0))

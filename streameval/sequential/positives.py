@@ -21,6 +21,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from streameval.curve.bounds import inside
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import least_refused
 from streameval.kernels.hypergeometric import intervals
@@ -42,6 +43,7 @@ from streameval.sequential import (
     pilot,
 )
 from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, totals
+from streameval.sequential.facts import LabelFacts, cut_to
 from streameval.sequential.growth import Bet, Rates
 from streameval.sequential.hash_order import free_ranks
 from streameval.sequential.points import sample_size
@@ -139,7 +141,9 @@ class PositivesToWidth(QuestionDesign):
         known, course = self._known(drawn, labels), Course.of(drawn.table, labels)
         found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
         lower, estimate, upper = self._bounds(drawn, known, course)
-        lower, upper = lower + found, upper + found + skipped
+        facts = LabelFacts.of(self.n_items, self.known, drawn.table.column("rank").to_numpy(), labels)
+        lower, upper = cut_to((lower + found, upper + found + skipped), facts.positives(self.n_items))
+        estimate = float(inside(estimate, lower, upper))
         whole = drawn.state.get("chosen") == "fixed" and not drawn.ahead.num_rows and bool((course.label >= 0).all())
         narrow = (upper - lower) / 2 <= self._half(estimate)
         outcome: AnswerStatus = "pass" if whole or narrow else "open"

@@ -15,6 +15,7 @@ from streameval.sequential.blocks import RankBlocks
 from streameval.sequential.growth import FACTORS, Bet
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
+_OUTCOMES: tuple[AnswerStatus, ...] = ("pass", "fail")
 # `draw` is the place among the draws, from 1, and 0 of an item that was not drawn from a block
 _AHEAD = pa.schema({"rank": pa.int64(), "block": pa.int32(), "draw": pa.int64()})
 _ASKED = _AHEAD.insert(1, pa.field("round", pa.int32()))
@@ -115,14 +116,17 @@ class ClaimStanding:
 
     @staticmethod
     def of(sides: Sequence[ClaimSide], paths: Sequence[FloatArray], bets: Sequence[Bet]) -> ClaimStanding:
-        """The side that is reached first has it."""
+        """The side that the labels prove by counting has it, else that which is reached first."""
         end = paths[0].size
         first = [
             np.append(np.flatnonzero(path >= side.needed), end)[0] for side, path in zip(sides, paths, strict=True)
         ]
         if min(first) == end:
             return ClaimStanding("open", end - 1, sides, paths, bets)
-        return ClaimStanding("pass" if first[0] <= first[1] else "fail", int(min(first)), sides, paths, bets)
+        at = 0 if first[0] <= first[1] else 1
+        if paths[1 - at][-1] == np.inf:  # the claim is refuted: more bad items were found than it allows
+            at = 1 - at
+        return ClaimStanding(_OUTCOMES[at], int(first[at]), sides, paths, bets)
 
     def path(self, question: str) -> pa.Table:
         """As `PATH`, to the draw that decided."""

@@ -143,7 +143,7 @@ def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
     shown = Shown(bounds, kind.claim(results), "", "labels")
     others = ", ".join(name for name in kind.measures(results) if name not in bounds)
     values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
-    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0}
+    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0.01}
     if standing.next or not known:
         return replace(standing, values=values)
     measure, lower = next(iter(known.items()))

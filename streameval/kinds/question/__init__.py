@@ -96,7 +96,7 @@ class QuestionStudy(Kind):
         from streameval.kinds.question.evaluate import measured, withdrawn
 
         tables, claim, more = measured(plan, tallied)
-        return tables, claim, {**more, "withdrawn": withdrawn(folder, more["outcome"])}
+        return tables, claim, {**more, "withdrawn": withdrawn(folder, more)}
 
     def answer(self, found: Any, question: Question) -> Bounds:
         """Bounds on what was asked about; anything else needs labels of its own."""

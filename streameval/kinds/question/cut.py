@@ -28,10 +28,11 @@ def front(folder: Study, found: Result, target: Cutoff, ranking: Any) -> Cut:
     asked = [one for one in map(Question.of, plan.questions) if is_cut(one)]
     wanted = asked[0].cutoff if asked else None
     if wanted != target:
-        of = f"precision {target.value}" if target.kind == "precision" else str(target)
-        example = f"cut {of}" if target.kind == "precision" else f"precision@{target} within 0.05"
-        raise InputError(f"{study} asks about {', '.join(plan.questions)}, and a cut at {target} is another question",
-                         shlex.join(["streameval", "plan", "--study", study, "--for", example]))  # fmt: skip
+        ask = shlex.join(["streameval", "plan", "--study", study, "--for", f"cut precision {target.value}"])
+        raise InputError(
+            f"{study} asks about {', '.join(plan.questions)}, and a cut at {target} is another question",
+            ask if target.kind == "precision" else "a curve cuts there: `streameval plan` without --for",
+        )
     (row,) = found.metrics.to_pylist()
     rank = int(row["lower"] or 0)
     if not rank:

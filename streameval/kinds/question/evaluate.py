@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,12 +14,12 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.question.plan import next_drawn, posed
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
-from streameval.questions import CUT, Question
+from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import Answer, DrawnItems, Line, QuestionDesign
 from streameval.study import Study
 from streameval.text import number_of
-from streameval.types import Claim, Plan
+from streameval.types import Claim, Coverage, Plan
 from streameval.typing import Int8Array
 
 _ANSWERS = pa.schema(
@@ -44,8 +44,8 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
     answer = design.answer(drawn, told)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
-    claim = Claim("simultaneous", confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
-    tables = {"metrics": metrics_of(answer.lines, plan.n_items), "answers": answers_of(answer.lines),
+    claim = Claim(coverage_of(answer.lines, confidence), confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
+    tables = {"metrics": metrics_of(answer.lines, plan.n_items, claim.coverage), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
     more = {**summary_of(plan, answer), **missing_cost(design, drawn, told, answer)}
     return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
@@ -64,7 +64,7 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     except InputError as error:
         return f"{error.what}."
     missing = int((labels < 0).sum())
-    asked = "Nothing is left to ask." if plan.judge_sample is None else _ALL_ASKED
+    asked = design.exhausted(drawn, labels) if plan.judge_sample is None else _ALL_ASKED
     return asked + (f" {_MISSING}" if missing else "")
 
 
@@ -93,15 +93,23 @@ _ALL_ASKED = "All items that were put in order for the judge have been asked for
 _MISSING = "What was skipped, or left open by votes that tie, would decide more."
 
 
-def withdrawn(folder: Study, outcome: str) -> str | None:
-    """The answer that an evaluation before gave and that is not given any more; None where there is none such."""
+def withdrawn(folder: Study, now: Mapping[str, Any]) -> str | int | None:
+    """The answer that an evaluation before gave and that is not given any more, of a cut its rank; None of none such.
+
+    Args:
+        now: What `summary_of` says.
+    """
     try:
         before = folder.summary()
     except (FileNotFoundError, StudyError):
         return None
-    told = before.get("outcome") if before["study"] in folder.plan().study_ids else None
-    told = before.get("withdrawn") if told == "open" else told
-    return None if told in (None, outcome) else str(told)
+    if before["study"] not in folder.plan().study_ids:
+        return None
+    if now["depth"] is not None:
+        deepest = max(before.get("depth") or 0, before.get("withdrawn") or 0)
+        return deepest if deepest > now["depth"] else None
+    told = before["withdrawn"] if before["outcome"] == "open" else before["outcome"]
+    return None if told in (None, now["outcome"]) else str(told)
 
 
 def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
@@ -109,6 +117,7 @@ def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
     return {
         "questions": list(plan.questions),
         "outcome": answer.outcome,
+        "depth": next((int(one.lower) for one in answer.lines if Question.of(one.question).metric == CUT), None),
         "more": asdict(answer.more),
         "reach": None if answer.reach is None else asdict(answer.reach),
         "rounds": max(plan.table.column("batch").to_pylist()),
@@ -123,13 +132,20 @@ def answers_of(lines: Iterable[Line]) -> pa.Table:
     return pa.Table.from_pylist([{name: _plain(row[name]) for name in _ANSWERS.names} for row in rows], _ANSWERS)
 
 
-def metrics_of(lines: Iterable[Line], n_items: int) -> pa.Table:
+def coverage_of(lines: Sequence[Line], confidence: float) -> Coverage:
+    """Whether all lines hold together with a confidence, or each by itself: an open condition may still be wrong."""
+    open_ = any(one.outcome == "open" and isinstance(Question.of(one.question).demand, Condition) for one in lines)
+    together = not open_ and sum(one.claim for one in lines) <= 1 - confidence + 1e-9
+    return "simultaneous" if together or len(lines) == 1 else "pointwise"
+
+
+def metrics_of(lines: Iterable[Line], n_items: int, coverage: Coverage) -> pa.Table:
     """Bounds on what was asked about, as other kinds of study have them; a share of the list stands as a rank."""
     rows = []
     for line in lines:
         metric, argument = _named(at_ranks(Question.of(line.question).measure, n_items))
         sides = _sides(line, metric)
-        rows.append({"metric": metric, "argument": argument, **sides, "coverage": "simultaneous"})
+        rows.append({"metric": metric, "argument": argument, **sides, "coverage": coverage})
     kinds = {name: pa.string() for name in ("metric", "argument")}
     sides = {name: pa.float64() for name in ("lower", "estimate", "upper")}
     return pa.Table.from_pylist(rows, pa.schema({**kinds, **sides, "coverage": pa.string()}))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kinds.question.judge import ListOfJudge
+from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress, silent
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
@@ -101,7 +102,7 @@ def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Pl
         what = " and ".join(map(str, asking.asked))
         raise InputError(f"{what}: no label is needed: every list of {opened.n_items:,} items gives the same answer")
     if not drawn.table.num_rows:
-        raise InputError("the labels that there are answer this already", "`streameval check` says what they prove")
+        raise InputError(f"the labels that there are answer this already: {_told(design, drawn, asking)}")
     parameters = {"confidence": asking.confidence, "zone": asking.zone, "expect": asking.expect,
                   "round": asking.round, "budget": asking.budget,
                   **({"together": typed} if asking.together else {})}  # fmt: skip
@@ -113,6 +114,15 @@ def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Pl
         kind="question",
     )  # fmt: skip
     return with_drawn(made if beside.judge is None else said.kept_by(made), drawn)
+
+
+def _told(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:
+    """What is answered without a label of its own."""
+    answer = design.answer(drawn, np.empty(0, np.int8))
+    if answer.outcome == "open":
+        return "nothing is left to ask, and they do not decide it"
+    zone = _text(asking.zone)
+    return " ".join(answer_sentence(vars(one), zone) for one in answer.lines).removesuffix(".")
 
 
 def setting_of(
@@ -138,6 +148,12 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
             return one.plan(questions, setting)
     raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
                      "plan one of them, and the other into the same study afterwards")  # fmt: skip
+
+
+def is_asked(question: Question) -> bool:
+    """Whether a study can be planned for a question."""
+    fixed = question.metric == CUT or all(one.kind in ("rank", "share", "score") for one in question.cutoffs)
+    return fixed and any(one.takes(question) for one in designs().values())
 
 
 def _asked_instead(question: Question) -> str:

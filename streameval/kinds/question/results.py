@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import replace
+from decimal import Decimal
 
+import numpy as np
+
+from streameval.curve.at_cutoff import METRICS, Known, bounds_at
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError
 from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
-from streameval.kinds.question.says import answer_sentence, forecast_sentence, path_lines, promise, shown_values
-from streameval.questions import Condition, Outcome, Question
+from streameval.kinds.question.plan import is_asked, known_of
+from streameval.kinds.question.says import (
+    answer_sentence,
+    forecast_sentence,
+    is_condition,
+    path_lines,
+    promise,
+    shown_values,
+)
+from streameval.questions import Condition, Outcome, Question, Width
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns, Told
 from streameval.reporting.standing import Standing
+from streameval.sequential.facts import LabelFacts
+from streameval.study import Study
 from streameval.study.next_command import NOTHING, NextCommand, command
 from streameval.study.results import Result
 from streameval.text import number_of
@@ -23,24 +38,66 @@ _OUTCOMES: dict[str, Outcome] = {"pass": "pass", "fail": "fail", "open": "inconc
 
 
 def bounds_of(found: Result, question: Question) -> Bounds:
-    """Bounds on a measure that was asked about.
+    """Bounds on a measure that was asked about, or on which the labels leave nothing open by counting.
 
     Raises:
         InputError: Another measure: its labels would be others.
     """
+    bounds = None
     for one in question.each():
         wanted = str(at_ranks(one.measure, found.summary["n_items"]))
-        for row in found.metrics.to_pylist():
-            if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted:
-                return Bounds.of_row(row)
+        rows = (row for row in found.metrics.to_pylist()
+                if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted)  # fmt: skip
+        bounds = bounds or next(map(Bounds.of_row, rows), None)
+    if bounds and (question.demand is None or is_settled(bounds, question)):
+        return bounds
+    counted = counted_bounds(found, question)
+    if counted and is_settled(counted, question):
+        return counted
+    if bounds:
+        return bounds
     asked = ", ".join(found.summary["questions"])
     raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
-                     shlex.join(["streameval", "plan", "--study", str(found.folder or "STUDY"),
-                                 "--for", _example(question)]))  # fmt: skip
+                     _asking(question, str(found.folder or "STUDY")))  # fmt: skip
 
 
-def _example(question: Question) -> str:
-    return str(question) if question.demand is not None else f"{question} within 0.05"
+def _asking(question: Question, study: str) -> str:
+    """How a measure can be asked for: of this study, or of another kind of one."""
+    width = Width(Decimal("0.1"), "value") if question.metric == "positives" else Width(Decimal("0.05"))
+    demands: list[Condition | Width] = (
+        [question.demand] if question.demand else [width, Condition(">=", Decimal("0.8"))]
+    )
+    for example in (replace(question, demand=one) for one in demands):
+        if is_asked(example):
+            return shlex.join(["streameval", "plan", "--study", study, "--for", str(example)])
+    return (f"no question asks for {question.measure}; a curve (`streameval plan` without --for) tells what else there "
+            "is of one list, and a comparison (--against) the gain of two")  # fmt: skip
+
+
+def counted_bounds(found: Result, question: Question) -> Bounds | None:
+    """The least and the most that a measure at a fixed rank can be by the labels that there are; None of any other."""
+    n_items, cutoff, total = found.summary["n_items"], question.cutoff, question.metric == "positives"
+    rank = n_items if cutoff is None else cutoff.rank_in(n_items)
+    if found.folder is None or rank is None or not 1 <= rank <= n_items or (cutoff is None) != total:
+        return None
+    if not total and question.metric not in METRICS:
+        return None
+    labels = found.tables["labels"]
+    given = labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
+    facts = LabelFacts.of(n_items, known_of(Study(found.folder).plan()), labels.column("rank").to_numpy(), given)
+    (least, most), (fewest, all_) = facts.positives(int(rank)), facts.positives(n_items)
+    if total:
+        return Bounds(fewest, math.nan, all_)
+    ranks, low, high = (np.array([one], np.float64) for one in (rank, least, most))
+    lower, upper = bounds_at(Known(ranks, low, high, fewest, all_, n_items, 0.0, 0.0), question.metric)
+    return Bounds(float(lower[0]), float(lower[0]) if lower[0] == upper[0] else math.nan, float(upper[0]))
+
+
+def is_settled(bounds: Bounds, question: Question) -> bool:
+    """Whether bounds leave nothing open of a measure, or of a condition on it."""
+    if isinstance(question.demand, Condition):
+        return question.demand.outcome(bounds.lower, bounds.upper) != "inconclusive"
+    return bounds.lower == bounds.upper
 
 
 def planned_conditions(found: Result) -> tuple[Question, ...]:
@@ -48,15 +105,19 @@ def planned_conditions(found: Result) -> tuple[Question, ...]:
     questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
     conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
     if not conditions:
-        raise InputError(f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
-                         shlex.join(["streameval", "check", str(found.folder or "STUDY"), _met(found)]))  # fmt: skip
+        study, met = str(found.folder or "STUDY"), _met(found)
+        raise InputError(
+            f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
+            shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
+        )
     return conditions
 
 
 def _met(found: Result) -> str:
-    """A condition on what was asked about that its bounds meet."""
+    """A condition on what was asked about that its bounds meet, and not every list does; empty where there is none."""
     row = found.metrics.to_pylist()[-1]
-    return f"{measure_of(row['metric'], row['argument'])} >= {math.floor(100 * (row['lower'] or 0)) / 100:g}"
+    least = math.floor(100 * (row["lower"] or 0)) / 100
+    return f"{measure_of(row['metric'], row['argument'])} >= {least:.12g}" if least else ""
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:
@@ -82,18 +143,32 @@ def told(found: Result) -> Told:
     return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
 
 
+_OF_ALL = {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. ", "open": ""}
 _KEPT = "These labels answer this question; they were not drawn for a curve, and give none."
 
 
 def verdict(found: Result) -> str:
     """The answer in a sentence; of several questions, a sentence each."""
     zone = found.summary["parameters"]["zone"]
-    return " ".join(answer_sentence(row, zone) for row in found.tables["answers"].to_pylist())
+    rows = found.tables["answers"].to_pylist()
+    several = len(rows) > 1
+    of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
+    return of_all + " ".join(answer_sentence(row, zone, several) for row in rows)
 
 
 def _withdrawn(found: Result) -> list[str]:
-    before = {"pass": "yes", "fail": "no"}.get(found.summary["withdrawn"] or "")
-    return [f"The answer was {before} before; answers that it rested on have changed since."] if before else []
+    before, outcome = found.summary["withdrawn"], found.summary["outcome"]
+    if before is None:
+        return []
+    if isinstance(before, int):
+        return [f"The first {before:,} items were said to have it before: the labels that there are now do not bear it "
+                "out."]  # fmt: skip
+    why = (
+        "answers that it rested on have changed since"
+        if outcome == "open"
+        else "the labels that there are now refute it"
+    )
+    return [f"The answer was {'yes' if before == 'pass' else 'no'} before; {why}."]
 
 
 def _account(found: Result) -> list[str]:
@@ -122,17 +197,17 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     following = following_round(study, plan, found)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (promise(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
+    values = (promise(found), *_withdrawn(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
     return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
 
 
 def _afterwards(found: Result) -> str:
     """How many labels came after those that decided: a round is asked whole, and tasks are out with people."""
-    rows = [row for row in found.tables["answers"].to_pylist()
-            if isinstance(Question.of(row["question"]).demand, Condition)]  # fmt: skip
-    more = found.summary["account"]["labelled"] - max((row["labels"] for row in rows), default=0)
-    decided = rows and found.summary["outcome"] != "open" and more > 0
-    return f", {more:,} of them after it was decided" if decided else ""
+    first, *others = found.tables["answers"].to_pylist()
+    if others or not is_condition(first):  # which labels decided all of several conditions, no line says
+        return ""
+    more = found.summary["account"]["labelled"] - first["labels"]
+    return f", {more:,} of them after it was decided" if found.summary["outcome"] != "open" and more > 0 else ""
 
 
 def following_round(study: str, plan: Plan, found: Result) -> NextCommand:

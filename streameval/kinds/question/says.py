@@ -18,7 +18,7 @@ from streameval.types import Plan
 
 _IS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 _IS_NOT = {">=": "less than", ">": "at most", "<=": "more than", "<": "at least"}
-_APART = " That is each line by itself; taken together, they are wrong more often."
+_APART = " That is the answer to all, and each line by itself; all lines taken together are wrong more often."
 _WIDE, _ROWS = 24, 8  # of the drawing of a path: characters to either end, and rows
 
 
@@ -71,8 +71,17 @@ def _of(cutoff: Cutoff) -> str:
     return f"the first {int(cutoff.value):,} items"
 
 
-def answer_sentence(row: Mapping[str, Any], zone: str | None) -> str:
-    """What is known of one question: a row of the table of answers, and the zone that it was planned with."""
+def is_condition(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the table of answers is one of a condition."""
+    return isinstance(Question.of(row["question"]).demand, Condition)
+
+
+def answer_sentence(row: Mapping[str, Any], zone: str | None, several: bool = False) -> str:
+    """What is known of one question: a row of the table of answers, and the zone that it was planned with.
+
+    Args:
+        several: Whether others are told beside it.
+    """
     question = Question.of(row["question"])
     if is_cut(question):
         return _cut_sentence(question, row)
@@ -80,7 +89,7 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None) -> str:
         return _width_sentence(question, row)
     labels = number_of(row["labels"], "label")
     if row["outcome"] == "open":
-        return f"Not decided yet: {labels}, {row['positives']:,} positive."
+        return f"Not decided yet{f', {question}' if several else ''}: {labels}, {row['positives']:,} positive."
     after = f"after {labels} ({row['positives']:,} positive)"
     passed, operator = row["outcome"] == "pass", question.demand.operator
     says = f"{(_IS if passed else _IS_NOT)[operator]} {_amount(question)}"
@@ -105,6 +114,8 @@ def shown_values(row: Mapping[str, Any]) -> list[str]:
 
 def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
     lower, labels = row["lower"], number_of(row["labels"], "label")
+    if not row["upper"]:
+        return f"No rank has a precision of {_wanted(question)}: {labels} show that."
     if not lower:
         return f"No rank is proven to have a precision of {_wanted(question)} yet: {labels}."
     return (f"The first {int(lower):,} items have a precision of {_wanted(question)} or more, the deepest rank that "
@@ -154,14 +165,12 @@ def known_lines(plan: Plan) -> Iterator[str]:
 def promise(found: Result) -> str:
     """What holds of the answer, and with what probability."""
     zone = found.summary["parameters"]["zone"]
-    each = found.tables["answers"].column("may_be_wrong").to_pylist()
-    together = sum(each) <= 1 - found.summary["claim"]["confidence"] + 1e-9
-    rest = " All of it holds together." if together else _APART
-    rest = (rest if len(each) > 1 else "") + (
+    rows = found.tables["answers"].to_pylist()
+    rest = " All of it holds together." if found.summary["claim"]["coverage"] == "simultaneous" else _APART
+    rest = (rest if len(rows) > 1 else "") + (
         f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
     )
-    undecided = all(row["outcome"] == "open" and isinstance(Question.of(row["question"]).demand, Condition)
-                    for row in found.tables["answers"].to_pylist())  # fmt: skip
+    undecided = all(row["outcome"] == "open" and is_condition(row) for row in rows)
     if several := found.summary["parameters"].get("together"):
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"

@@ -76,7 +76,8 @@ _COLUMNS = {
     "lower": "Lower bound.",
     "estimate": "Estimate inside the bounds; provenance.estimates says what it is made of.",
     "upper": "Upper bound.",
-    "coverage": "What the bounds claim: exact, simultaneous, conditional (on assumes), none (a picture).",
+    "coverage": "What the bounds claim: exact, simultaneous, pointwise (each by itself), conditional (on assumes), "
+    "none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
     "study": "Hash of the plan.",
     "version": "Version of streameval.",

@@ -1,6 +1,7 @@
 """What is said of a question: each sentence says something true, of which question it is, and what comes next."""
 
 import re
+import shlex
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -204,7 +205,7 @@ def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home,
             "--seed",
             "3",
             "--for",
-            "cut precision 0.999",
+            "cut precision 0.99",
         ]
         assert run([*ask, *more]) == 0
         answers = people(streameval.select(study).table)
@@ -230,3 +231,103 @@ def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(home, people, capsys):
     (home / "half.csv").write_text("rank,label\n" + "".join(f"{one},1\n" for one in ranks[:16]) + f"{ranks[16]}")
     said = told(capsys, "evaluate", "q", "--labels", "half.csv")
     assert "Unreadable: half.csv row 17, line 18 has too few columns (was the file cut off?).\n" in said
+
+
+def to_the_end(study, people):
+    """Rounds to the end, and what the labels that there are then prove."""
+    while (tasks := streameval.select(study).table).num_rows:
+        found = streameval.evaluate(study, labels=people(tasks))
+    return found
+
+
+def test_a_cut_that_labels_refute_is_withdrawn_and_it_is_said(home, people, capsys):
+    """What was said to be proven is not any more once answers say otherwise, and nothing claims it."""
+    streameval.plan("list.parquet", "q", score="score", questions="cut precision 0.7", budget=300, seed=3)
+    given = []
+    while (tasks := streameval.select("q").table).num_rows:
+        given.append(people(tasks))
+        found = streameval.evaluate("q", labels=given[-1].append_column("time", pa.array(["2026-01-01"] * len(tasks))))
+    before = int(found.tables["answers"]["lower"][0].as_py())
+    assert before
+    answers = pa.concat_tables(given)
+    no = answers.set_column(1, "label", pa.array([0] * answers.num_rows, pa.int8()))
+    later = no.append_column("time", pa.array(["2026-01-02"] * no.num_rows))
+    found = streameval.evaluate("q", labels=later, vote="latest")
+    assert (found.summary["withdrawn"], found.summary["depth"]) == (before, 0)
+    for verb in ("evaluate", "show"):
+        said = told(capsys, verb, "q", *(["--vote", "latest"] if verb == "evaluate" else []))
+        assert f"The first {before:,} items were said to have it before" in said
+        assert ">= 0'" not in said
+    assert "no rank is proven to have precision 0.7" in refused(capsys, "cut", "q", "precision:0.7")
+
+
+def test_what_the_labels_count_to_is_checked_though_nobody_asked_for_it(home, truth, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@40 >= 0.6", seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    true = truth[:20].mean()
+    assert f"{true:.4f}" in told(capsys, "show", "q", "precision@20")
+    assert run(["check", "q", f"precision@20 >= {true:g}"]) == 0
+    assert run(["check", "q", f"precision@20 > {true:g}"]) == 4
+    assert run(["check", "q", "positives >= 20"]) == 0
+    assert run(["check", "q", "precision@1000 <= 0.99"]) == (0 if 40 - truth[:40].sum() >= 10 else 2)
+    said = refused(capsys, "plan", "--study", "q", "--for", f"precision@20 > {true:g}")
+    assert "q has answered this already" in said
+    assert run(shlex.split(said.split("Hint: streameval ")[1])) == 4
+    assert run(["plan", "--study", "q", "--for", "precision@5000 >= 0.65"]) == 0
+    surer = ["--confidence", "0.999"]
+    said = refused(capsys, "plan", "--study", "q", "--for", f"precision@20 > {true:g}", *surer)
+    assert "answer this already: No: the precision of the first 20 items is at most" in said
+
+
+@pytest.mark.parametrize("command", [
+    ["check", "q", "recall@5000 >= 0.5"], ["show", "q", "recall@5000"], ["show", "q", "positives"],
+    ["show", "q", "precision@100"], ["check", "q", "precision@1000 >= 0.5"],
+])  # fmt: skip
+def test_a_question_that_is_hinted_at_can_be_asked(home, people, capsys, command):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    said = refused(capsys, *command)
+    assert run(shlex.split(said.split("Hint: streameval ")[1])) == 0
+
+
+@pytest.mark.parametrize("command", [
+    ["check", "q", "gain@1000 > 0"], ["check", "q", "roc_auc >= 0.5"], ["cut", "q", "recall:0.5"],
+    ["show", "q", "precision@recall:0.5"],
+])  # fmt: skip
+def test_what_no_question_asks_is_not_hinted_at(home, people, capsys, command):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    said = refused(capsys, *command)
+    assert "`streameval plan` without --for" in said
+    assert "--study" not in said
+
+
+def test_several_conditions_are_told_each_and_as_a_whole(home, people, capsys):
+    asked = ["precision@40 >= 0.5", "precision@5000 >= 0.65"]
+    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=4)
+    found = streameval.evaluate("q", labels=people(streameval.select("q").table))
+    outcomes = found.tables["answers"].column("outcome").to_pylist()
+    assert outcomes == ["pass", "open"]
+    said = told(capsys, "show", "q")
+    assert "Not decided yet, precision@5000 >= 0.65: " in said
+    assert "together" in said
+    assert "All of it holds together" not in said
+    assert found.summary["claim"]["coverage"] == found.metrics["coverage"][0].as_py() == "pointwise"
+    found = to_the_end("q", people)
+    said = told(capsys, "show", "q")
+    assert {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. "}[found.summary["outcome"]] in said
+    assert "after it was decided" not in said
+
+
+def test_a_cut_of_which_no_rank_is_proven_says_why_it_ends(home, people, capsys):
+    """Above the threshold nowhere, and not far below it in the head, which is labelled whole."""
+    head = pa.table({"id": range(5_000), "right": [int(one % 5 > 2 and one < 300) for one in range(5_000)]})
+    pq.write_table(head, "head.parquet")
+    streameval.plan("head.parquet", "q", questions="cut precision 0.5", seed=1)
+    found = to_the_end("q", people)
+    assert found.summary["outcome"] == "open"
+    for verb in ("evaluate", "show"):
+        said = told(capsys, verb, "q")
+        assert "Nothing is left to ask: all items above the rank that came next were asked for, and it is" in said
+        assert "streameval check" not in said
+    assert "Hint: streameval show q" in refused(capsys, "check", "q")
