@@ -98,10 +98,12 @@ def _withdrawn(found: Result) -> list[str]:
 
 def _account(found: Result) -> list[str]:
     account = found.summary["account"]
-    skipped = account["planned"] - account["labelled"] - account["open"]
-    what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
+    torn, silent = account["undecided"], account["planned"] - account["labelled"] - account["open"]
+    kinds = ((silent - torn, "skipped"), (torn, "left open by answers that tie or contradict each other"))
+    what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
     costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
-    return [f"{number_of(skipped, 'item')} {what} as what is worst for each side.{costs}"] if skipped else []
+    counts = "it counts" if silent == 1 else "they count"
+    return [f"{', and '.join(what)}: {counts} as what is worst for each side.{costs}"] if silent else []
 
 
 def _cost(labels: int | None, without: int | None) -> str:
@@ -122,7 +124,7 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     following = following_round(study, plan, found)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (promise(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
+    values = (promise(found), *path_lines(found.tables["evidence"]), *[more] * bool(more), *_account(found))
     return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
 
 
