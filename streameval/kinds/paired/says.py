@@ -141,14 +141,15 @@ def promise(found: Result) -> str:
                 "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
-        return "Exact: every item that changed sides has a label." if exact else _CERTAIN
+        certain = "Exact: every item that changed sides has a label." if exact else _CERTAIN
+        return f"{certain} {found.caution}".rstrip()
     where = "at every rank" if found.summary.get("every") else "at all cutoffs"
     if found.tables["measures"].num_rows:
         where = "at all cutoffs and on all measures" if found.tables["differences"].num_rows else "on all measures"
     once = found.summary["parameters"]["look"] == "one"
     when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
     return (f"The bounds {where} hold together with probability {claim['confidence']:g}{' ' if once else ', '}{when}; "
-            f"assumed: {claim['assumes']}.")  # fmt: skip
+            f"assumed: {claim['assumes']}. {found.caution}").rstrip()  # fmt: skip
 
 
 def told(found: Result) -> Told:

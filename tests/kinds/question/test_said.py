@@ -1,8 +1,10 @@
 """What is said of a question: each sentence says something true, of which question it is, and what comes next."""
 
 import re
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
@@ -230,3 +232,33 @@ def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(home, people, capsys):
     (home / "half.csv").write_text("rank,label\n" + "".join(f"{one},1\n" for one in ranks[:16]) + f"{ranks[16]}")
     said = told(capsys, "evaluate", "q", "--labels", "half.csv")
     assert "Unreadable: half.csv row 17, line 18 has too few columns (was the file cut off?).\n" in said
+
+
+def test_what_annotators_who_differ_would_say_is_not_told_as_the_truth(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    answers = people(streameval.select("q").table)
+    torn = answers.set_column(1, "label", pc.subtract(pa.scalar(1, pa.int8()), answers.column("label")))
+    tables = [answers, answers, torn]
+    named = [one.append_column("annotator", pa.repeat(name, one.num_rows))
+             for one, name in zip(tables, ("ann", "ben", "cem"), strict=True)]  # fmt: skip
+    streameval.evaluate("q", labels=pa.concat_tables(named))
+    for command, status in (("evaluate", 0), ("show", 0), ("check", 5)):
+        said = told(capsys, command, "q", status=status)
+        assert said.count("This is no claim about the truth: answers are") == 1
+    assert Path("q/report.html").read_text().count("This is no claim about the truth: answers are") == 1
+
+
+def test_items_without_a_label_are_called_what_they_are_and_add_up(home, people, capsys):
+    """Of 50 items, 5 are answered both ways in one file, 3 skipped, 2 not answered."""
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    rows = people(streameval.select("q").table).to_pylist()[:48]
+    turned = [{**row, "label": 1 - row["label"]} for row in rows[:5]]
+    spoken = [{**row, "label": str(row["label"])} for row in [*rows[:45], *turned]]
+    skipped = [{**row, "label": "skip"} for row in rows[45:]]
+    pq.write_table(pa.Table.from_pylist([*spoken, *skipped]), "answers.parquet")
+    account = ("3 items were skipped, and 5 items were left open by answers that tie or contradict each other: they "
+               "count as what is worst for each side.")  # fmt: skip
+    for command in (["evaluate", "q", "--labels", "answers.parquet"], ["show", "q"]):
+        assert account in told(capsys, *command)
+    said = told(capsys, "labels", "q")
+    assert "40 of 50 planned items labelled (80.0%), 2 open, 3 skipped, 5 undecided: their" in said
