@@ -30,10 +30,17 @@ def names_of(plan: Plan) -> dict[str, str]:
           for side, one in orders.items()}  # fmt: skip
     if "against" not in plan.location:
         return {side: f"the {order}" for side, order in by.items()}
-    copied = plan.location.get("against_copied", {})
-    places = {"b": plan.read_from, "a": copied.get("source") or plan.location["against"] or []}
+    places = places_of(plan)
     unnamed = {"b": "the list", "a": "the other list"}
     return {side: f"{_short(places[side]) or unnamed[side]} in {by[side]}" for side in by}
+
+
+def places_of(plan: Plan) -> dict[str, list[str]]:
+    """What the two rankings, "b" and "a", were read from; none of a table in memory."""
+    if "against" not in plan.location:
+        return dict.fromkeys("ba", plan.read_from)
+    copied = plan.location.get("against_copied", {})
+    return {"b": plan.read_from, "a": copied.get("source") or plan.location["against"] or []}
 
 
 def _short(source: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from streameval.curve.bounds import Bounds
 from streameval.errors import InputError
 from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
-from streameval.kinds.question.says import answer_sentence, forecast_sentence, path_lines, promise, shown_values
+from streameval.kinds.question.says import answer_sentence, forecast_sentence, is_cut, path_lines, promise, shown_values
 from streameval.questions import Condition, Outcome, Question
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns, Told
@@ -143,7 +143,11 @@ def following_round(study: str, plan: Plan, found: Result) -> NextCommand:
     if account.get("open", 0):
         return command("writes the tasks that are open", "select", study, "--export", "rest.csv")
     if found.summary["outcome"] != "open" or found.summary["ended"]:
-        conditions = any(isinstance(Question.of(one).demand, Condition) for one in plan.questions)
-        return command("says it by its exit status", "check", study) if conditions else NOTHING
+        asked = [Question.of(one) for one in plan.questions]
+        if any(isinstance(one.demand, Condition) for one in asked):
+            return command("says it by its exit status", "check", study)
+        if any(map(is_cut, asked)):
+            return NOTHING
+        return command("passes; put the measure and the number that you need", "check", study, _met(found))
     after = max(plan.table.column("batch").to_pylist()) + 1
     return command("writes the next round", "select", study, "--export", f"round{after}.csv")

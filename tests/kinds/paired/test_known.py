@@ -1,5 +1,6 @@
 """Labels that exist before a comparison: taken off exactly, or drawn again by the same hash."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -211,3 +212,23 @@ def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_
         said = capsys.readouterr().err
         assert status == (0 if about == "the truth" else 2)
         assert about == "the truth" or f"s: is about {ANNOTATORS}, and the studies before about the truth" in said
+
+
+def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_runs(home, people, capsys):
+    both = pq.read_table("both.parquet")
+    twin = both.column("old").to_numpy() + np.random.default_rng(2).normal(0, 0.7, both.num_rows)
+    pq.write_table(both.set_column(4, "new", pa.array(twin)), "both.parquet")
+    streameval.plan("both.parquet", "wide", **{**HOW, "at": ["1000", "dcg@1000"], "within": 0.1}, seed=7)
+    found = evaluated("wide", people)
+    assert "open" in found.tables["differences"].column("better").to_pylist()
+    said = []
+    for verb in ("evaluate", "show"):
+        assert run([verb, "wide"]) == 0
+        said += [line.removeprefix("Next: ") for line in capsys.readouterr().out.splitlines() if "Next: " in line]
+    assert len(said) == 2
+    assert run(shlex.split(said[0])[1:]) == 0
+    closer = Study("wide-closer").plan()
+    assert closer.parameters["within"] == "0.05"
+    assert closer.notes["cutoffs"] == ["1000"]
+    assert [one["name"] for one in closer.notes["measures"]] == ["dcg@1000"]
+    assert Study("wide-closer").labelled > 0

@@ -1,6 +1,7 @@
 """What is said of a question: each sentence says something true, of which question it is, and what comes next."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -262,3 +263,15 @@ def test_items_without_a_label_are_called_what_they_are_and_add_up(home, people,
         assert account in told(capsys, *command)
     said = told(capsys, "labels", "q")
     assert "40 of 50 planned items labelled (80.0%), 2 open, 3 skipped, 5 undecided: their" in said
+
+
+def test_a_width_that_is_reached_says_what_comes_next_and_a_study_names_its_questions(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 within 0.1", seed=3)
+    labelled("q")
+    for verb in ("evaluate", "show"):
+        (following,) = re.findall(r"^Next: (streameval check q '\S+ >= \S+')", told(capsys, verb, "q"), re.M)
+        assert run(shlex.split(following)[1:]) == 0
+    assert "question-1" not in told(capsys, "show", "q")
+    streameval.plan(None, "q", questions="precision@500 >= 0.6", seed=4)
+    said = told(capsys, "show", "q")
+    assert "question-1: Is the precision of the first 500 items at least 0.6? `streameval show q/question-1` s" in said
