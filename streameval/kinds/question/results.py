@@ -66,7 +66,8 @@ def decision_on(found: Result, question: Question) -> Decision | None:
             outcome = _OUTCOMES[row["outcome"]]
             if outcome != "inconclusive":
                 return Decision(outcome, None, "")
-            return Decision(outcome, found.summary["more"]["median"], forecast_sentence(found.summary).rstrip("."))
+            more = found.summary["more"]["median"] or None  # 0 labels decide nothing that is open
+            return Decision(outcome, more, forecast_sentence(found.summary).rstrip("."))
     return None
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,8 @@ from refusals import refused
 
 import streameval
 from streameval.cli import run
+from streameval.kinds.question import KIND
+from streameval.questions import Question
 
 
 def told(capsys, *command, status=0):
@@ -275,3 +278,11 @@ def test_a_width_that_is_reached_says_what_comes_next_and_a_study_names_its_ques
     streameval.plan(None, "q", questions="precision@500 >= 0.6", seed=4)
     said = told(capsys, "show", "q")
     assert "question-1: Is the precision of the first 500 items at least 0.6? `streameval show q/question-1` s" in said
+
+
+def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(home, people, capsys):
+    """0 labels decide nothing that is open."""
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    found = streameval.evaluate("q", labels=people(streameval.select("q").table))
+    none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
+    assert KIND.decided(none, Question.of("precision@5000 >= 0.65")).labels is None
