@@ -49,7 +49,7 @@ def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], s
     skipped: it is neither. The attributes and their order are those that the schemas of Ant and of Jenkins ask for.
 
     Args:
-        rows: `check`, `lower`, `upper`, `outcome` and `labels that may decide` of each; as for `append_markdown`.
+        rows: `check`, `lower`, `upper`, `outcome` and `what may decide` of each; as for `append_markdown`.
 
     Raises:
         InputError: Another file is there.
@@ -77,7 +77,7 @@ def _case(study: str, row: list[str], why: str, sentence: str) -> ET.Element:
     check, lower, upper, outcome, decides = row
     case = _element("testcase", classname=study, name=check, time=0)
     if outcome != "pass":
-        needed = f" (labels that may decide: {decides})" if decides else ""
+        needed = f" (what may decide: {decides})" if decides else ""
         message = f"{outcome}: {why or f'bounds {lower} to {upper}{needed}'}"
         said = _element("failure" if outcome == "fail" else "skipped", type=outcome, message=message)
         said.text = _text(sentence)

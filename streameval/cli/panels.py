@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
 _asked: list[str] = []  # the options that the command names, and the methods
-_refused: set[str] = set()  # options that do not go with --per, where it is among these
+_refused: set[str] = set()  # options that do not go with --per, --for or --against, where these are named
 _OF_MANY = {"plan": "drawn_rankings", "exact": "rankings"}  # kinds of study that --per asks for
 _ALONE = {"plan": {"dry_run", "key", "nan"}, "exact": {"dry_run"}}  # refused with it as well
 
@@ -48,7 +48,7 @@ class Flowing:
         DefaultFormatter().render_usage(console, options, usage)
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        """Draw it, without what --per refuses."""
+        """Draw it, without what is refused beside what was asked."""
         from cyclopts.help.formatters import DefaultFormatter
         from rich.text import Text
 
@@ -112,6 +112,8 @@ def named_in(arguments: Sequence[str]) -> None:
     _refused.clear()
     if "--per" in _asked and {"--help", "-h"} & {*arguments} and words[0] in _OF_MANY:
         _refused.update(flag(name) for name in _alone(words[0]))
+    elif words[:1] == ["plan"] and {"--for", "--against"} & {*_asked}:
+        _refused.add("--dry-run")
 
 
 def _alone(verb: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 kind           what, and of which row or rank
 missing        a planned rank without a label
-undecided      a planned rank whose votes leave it open (it is missing too)
+undecided      a planned rank whose answers leave it open: they tie, or contradict each other (it is missing too)
 skipped        a person would not say
 doubled        the same said twice in one source, or by rows that name nobody
 contradictory  both said by one annotator without a time that tells which is later, or by rows that name nobody
@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from streameval.labelling.duckdb_session import tables_of_ours
 from streameval.types import Labels
+from streameval.typing import BoolArray
 
 KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 SCHEMA = pa.schema(
@@ -43,7 +44,7 @@ SCHEMA = pa.schema(
 def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
     """List every issue: of ranks first, then of rows, which have a `fate`, in the order in which they came."""
     missing = labels.rank[~labels.known]
-    undecided = labels.rank[~labels.known & (labels.votes > 0)]
+    undecided = labels.rank[undecided_at(labels, rows)]
     listed = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(KINDS)))
     return pa.concat_tables(
         [
@@ -54,6 +55,12 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
             untimed(rows),
         ]
     )
+
+
+def undecided_at(labels: Labels, rows: pa.Table) -> BoolArray:
+    """Which planned ranks have answers and no label of them."""
+    torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank").to_numpy()
+    return ~labels.known & ((labels.votes > 0) | np.isin(labels.rank, torn))
 
 
 def untimed(rows: pa.Table) -> pa.Table:

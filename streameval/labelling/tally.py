@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from streameval.labelling.agreement import Agreement, agreement
 from streameval.labelling.answers import whose
 from streameval.labelling.fates import fold
-from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
+from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed
 from streameval.labelling.rules import VoteCounts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
@@ -51,9 +51,9 @@ def tally(
 
     Returns:
         Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), open (those
-            that nobody answered or skipped), positive, undecided (ranks whose votes leave it open); and rows: votes,
-            doubled, contradictory, and every other fate of a row. Rows that name no annotator and agree on a rank are
-            doubled as well, and contradictory where they do not agree, though each of them is a vote.
+            that nobody answered or skipped), positive, undecided (ranks whose answers tie or contradict each other);
+            and rows: votes, doubled, contradictory, and every other fate of a row. Rows that name no annotator and
+            agree on a rank are doubled as well, and contradictory where they do not agree, though each is a vote.
     """
     chosen = vote_rule(rule)
     rows = fold(stored, chosen, prefer, extra).table
@@ -69,7 +69,7 @@ def tally(
         "missing": int(np.sum(label < 0)),
         "open": int(np.sum(~answered)),
         "positive": int(np.sum(label == 1)),
-        "undecided": int(np.sum((counts.votes > 0) & (label < 0))),
+        "undecided": int(np.sum(undecided_at(Labels(plan.ranks, label, counts.votes, counts.positive), rows))),
         "votes": int(counts.votes.sum()),
         "doubled": fates.get("doubled", 0) + strangers.column("kind").to_pylist().count("doubled"),
         "contradictory": fates.get("contradictory", 0) + strangers.column("kind").to_pylist().count("contradictory"),

@@ -194,6 +194,10 @@ def _of_cut(text: str, at: int) -> Cutoff:
     return Cutoff("precision", read_share(text, given.end(), "precision", text[given.end() :].strip()))
 
 
+_SEVERAL = re.compile(r"(,|;|&|\band\b)\s*[a-z_]\w*.*([<>]|\bwithin\b)", re.IGNORECASE)
+_EACH = 'several are quoted one by one: "precision@5000 >= 0.8" "precision@50000 >= 0.7"'
+
+
 def _demand(text: str, at: int) -> Condition | Width:
     given = _DEMAND.match(text, at)
     if (sign := text[at:].strip()[:1]) in _WRITTEN:
@@ -203,7 +207,8 @@ def _demand(text: str, at: int) -> Condition | Width:
     written = text[given.end() :].strip()
     value = number(written.removesuffix("%"))
     if value is None:
-        raise refused(text, given.end(), f"'{short(written)}' is not a number" if written else "a number is missing")
+        what = f"'{short(written)}' is not a number" if written else "a number is missing"
+        raise refused(text, given.end(), what, _EACH if _SEVERAL.search(written) else None)
     if value and not float(value):
         raise refused(text, given.end(), f"'{short(written)}' is as good as 0")
     percent = written.endswith("%")

@@ -153,7 +153,8 @@ def _one(text: str, start: int, end: int) -> Cutoff:
     if rank is None or rank != rank.to_integral_value():
         raise refused(text, start, FORM)
     if rank < 1:
-        raise refused(text, start, f"rank {kind} is below 1, the rank of the best item")
+        hint = "write 1000 for 1,000 in a list of cutoffs" if kind == "000" else None
+        raise refused(text, start, f"rank {kind} is below 1, the rank of the best item", hint)
     if rank > _MOST:
         raise refused(text, start, f"rank {kind} is beyond any list")
     return Cutoff("rank", int(rank))

@@ -18,7 +18,7 @@ from streameval.notebook import Tabular
 from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic
 from streameval.study.formats import read_kind
-from streameval.types import Labels, Plan
+from streameval.types import Claim, Labels, Plan
 
 SUMMARY = "evaluation.json"
 EVALUATE = "run evaluate again"
@@ -44,6 +44,11 @@ class Result(Tabular):
     def metrics(self) -> pa.Table:
         """`metric`, `argument`, `lower`, `estimate`, `upper` and what else a kind of study says of each."""
         return self.tables["metrics"]
+
+    @property
+    def caution(self) -> str:
+        """A sentence for after what is claimed, where that is not about the truth; else empty."""
+        return Claim(**self.summary["claim"]).caution
 
     @property
     def table(self) -> pa.Table:

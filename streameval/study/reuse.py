@@ -22,7 +22,9 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.study import Study
 from streameval.study.planning import fresh_seed
-from streameval.types import Plan
+from streameval.study.results import SUMMARY
+from streameval.study.vote_store import rows_of
+from streameval.types import TRUTH, Plan
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _rows(table: pa.Table, names: Sequence[str]) -> set[tuple[object, ...]]:
 
 
 def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
-    """Labels of a study as they were evaluated last, by columns of its items."""
+    """Labels of a study as they were evaluated last, by columns of its items, and their `source` where one is told."""
     plan = study.plan()
     selection = study.selection(plan)
     if selection is None:
@@ -157,12 +159,22 @@ def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
         what = f"{study.folder}: its items have no column '{missing[0]}'"
         raise InputError(what, "join by one that they have: --on COL")
     items = selection.select(["rank", *on]).join(_evaluated(study), "rank", join_type="left outer").sort_by("rank")
-    return items.select([*on, "label"])
+    labels = items.select([*on, "label"])
+    source = _source_of(study)
+    return labels if source is None else labels.append_column("source", pa.repeat(source, labels.num_rows))
+
+
+def _source_of(study: Study) -> str | None:
+    """What a column `source` says of all answers that a study has, where nothing disputes these."""
+    said = rows_of(study.labels.sources()).column("source").unique().to_pylist()
+    if len(said) != 1 or not (study.folder / SUMMARY).exists() or study.summary()["claim"]["about"] != TRUTH:
+        return None
+    return said[0]  # type: ignore[no-any-return]  # text, or null
 
 
 def _evaluated(study: Study) -> pa.Table:
     """`rank` and `label` of every planned item, whatever kind of study it is; no row before the first evaluation."""
-    from streameval.study.results import EVALUATE, SUMMARY, read_tables
+    from streameval.study.results import EVALUATE, read_tables
 
     columns = {"rank": pa.int64(), "label": pa.int8()}
     if not (study.folder / SUMMARY).exists():

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InputError
 from streameval.kinds import named
-from streameval.methods import Method, available, create, own_parameters, parameters_of_any, refuse_alpha_with_budget
+from streameval.methods import (
+    Method,
+    available,
+    check_items,
+    create,
+    own_parameters,
+    parameters_of_any,
+    refuse_alpha_with_budget,
+)
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.questions.asking import Asking
@@ -97,7 +105,7 @@ def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], pr
 
     asking, _ = named("question").asked("plan", given)
     if isinstance(items, Integral | float):
-        rows = costs_of(asking, int(items))
+        rows = costs_of(asking, check_items(int(items)))
     else:
         from streameval.copies.write import for_a_while
         from streameval.rankings import open_ranking
@@ -113,7 +121,7 @@ def _of_comparison(items: Any, options: RankingOptions, given: dict[str, Any], p
     from streameval.kinds.paired.cost import costs_of
 
     comparing, _ = named("paired").asked("plan", given)
-    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, options)
+    n_items = check_items(int(items)) if isinstance(items, Integral | float) else _counted(items, options)
     return Costs(_priced(costs_of(comparing, n_items), price), n_items)
 
 

@@ -14,14 +14,17 @@ import numpy as np
 from streameval.curve.runs import share_of
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
 from streameval.kinds import Kind, answering, available, named
+from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
 from streameval.questions import Question
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.days import DATE
 from streameval.study.history import History, Settings, WatchedStudy, read_history
+from streameval.types import TRUTH
 
 _INCOMPLETE = "incomplete"
+_WHOSE = (ANNOTATORS, TRUTH)
 
 
 def monitor(
@@ -226,8 +229,15 @@ def _asked(history: History, new: WatchedStudy, allow: Sequence[str]) -> Setting
     for name, value in question.items():
         old = history.settings.question.get(name)
         if value != old and name not in allow:
+            allowed = f"--allow={name} compares them all the same"
+            if name == "about":
+                raise StudyError(
+                    f"{new.folder}: is about {_WHOSE[value == TRUTH]}, and the studies before "
+                    f"about {_WHOSE[old == TRUTH]}",
+                    f"`streameval show` says why of the one that is not about the truth; {allowed}",
+                )
             raise StudyError(
                 f"{new.folder}: asks another question than the studies before: {name} is {value}, and was {old}",
-                f"--allow={name} compares them all the same",
+                allowed,
             )
     return history.settings

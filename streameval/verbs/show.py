@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,8 @@ def show(
     if not asked:
         if slice is not None or standard_error:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
-        return _standing(os.fspath(study), folder)
+        standing = _standing(os.fspath(study), folder)
+        return replace(standing, values=(*standing.values, *_asked_within(folder)))
     kind = kind_of(folder.folder)
     whole = kind.read(folder)
     result = whole if slice is None else _slice(whole, slice)
@@ -114,6 +116,15 @@ def _slice(result: Any, name: str) -> SliceResult:
     if not isinstance(result, Evaluation):
         raise InputError("many rankings have no slices", "slices are planned with --by COL")
     return slice_of(result.slices, name)
+
+
+def _asked_within(folder: Study) -> Iterator[str]:
+    """Name the questions that were asked of a study, which stand in folders within."""
+    from streameval.kinds.question.adding import asked_before
+
+    for place, plan in asked_before(folder):
+        asked = kind_of(place).subject(plan)
+        yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 
 
 def _standing(study: str, folder: Study) -> Standing:

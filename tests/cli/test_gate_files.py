@@ -66,7 +66,7 @@ def test_each_check_is_a_test_that_passes_fails_or_is_skipped(exact, one_ranking
     (one, _) = streameval.check("study", [undecided, "precision@5000 > 0"]).checked
     assert tag == "skipped"
     assert message.startswith(f"inconclusive: bounds {bounds.lower:.4f}"[:-1])
-    assert message.endswith(f" (labels that may decide: {one.decides})")
+    assert message.endswith(f" (what may decide: {one.decides})")
     assert outcomes(suite)["precision@5000 > 0"] == []
     assert {case.get("classname") for case in suite.iter("testcase")} == {"study"}
 
@@ -133,7 +133,7 @@ def test_a_page_grows(exact, tmp_path):
     page = (tmp_path / "page.md").read_text()
     assert page.count("### exact: ") == 2
     assert "| precision@4 > 0.75 | 0.7500 | 0.7500 | fail |" in page
-    assert "labels that may decide" not in page
+    assert "what may decide" not in page
 
 
 @pytest.mark.parametrize(("place", "says"), [

@@ -159,6 +159,8 @@ def test_help_with_per_shows_no_flag_that_is_refused_there(shown):
     flags = {name for names in found.values() for name in names}
     assert {"seed", "per", "rankings", "at", "confidence", "score", "judge"} <= flags
     assert not {"method", "by", "key", "nan", "stages", "alpha", "budget", "on", "dry-run"} & flags
+    for command, there in ((["plan"], True), (["plan", "--for", "map"], False), (["plan", "--against", "x"], False)):
+        assert ("dry-run" in {name for names in panels(shown(*command)).values() for name in names}) == there
     alone = {name for names in panels(shown("exact", "--per", "user")).values() for name in names}
     assert not {"labels", "on", "misses", "window", "epsilon", "dry-run"} & alone
     assert "--per" not in shown("plan").split("--nan")[0].split("--key STR")[-1]

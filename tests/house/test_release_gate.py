@@ -16,9 +16,13 @@ N = 20_000
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
-    """A folder with the scripts, and beside them a `streameval` that is this interpreter's."""
-    folder = tmp_path_factory.mktemp("the scripts")
-    code = [block for page, of, block in BLOCKS if page == "comparing.md" and of == "sh" and block.startswith("# gate")]
+    """The scripts of the guide to comparing."""
+    return scripts_of("comparing.md", tmp_path_factory.mktemp("the scripts"))
+
+
+def scripts_of(guide, folder):
+    """A folder with the scripts of a guide, and beside them a `streameval` that is this interpreter's."""
+    code = [block for page, of, block in BLOCKS if page == guide and of == "sh" and block.startswith("# gate")]
     for block in code:
         (folder / block.split()[1]).write_text(block)
     command = folder / "streameval"
@@ -86,3 +90,32 @@ def test_it_releases_where_nothing_changed(scripts, tmp_path):
     assert not (data / "the study" / "tasks.csv").exists()
     status, said = ran(scripts, "gate-answers.sh", data, "the study")
     assert status == 0, said
+
+
+def test_a_gate_of_one_question_goes_on_until_it_is_answered(tmp_path):
+    """Round after round, also where only some tasks are answered, by two scripts that may be run again at any time."""
+    scripts, data, study = tmp_path / "of a question", tmp_path / "of today", tmp_path / "of today" / "the study"
+    scripts.mkdir()
+    (data / "ranked").mkdir(parents=True)
+    scripts = scripts_of("question.md", scripts)
+    (scripts / "gate.sh").write_text((scripts / "gate.sh").read_text().replace("@1000000", "@10000"))
+    ids = np.random.default_rng(6).permutation(N)
+    items = pl.DataFrame({"id": ids, "text": [f"item {one}" for one in ids], "confidence": np.linspace(1, 0, N)})
+    items.write_parquet(data / "ranked" / "part.parquet")
+    (data / "streameval.toml").write_text("[plan]\nseed = 3\n")
+    for name, expected in (("gate.sh", 0), ("gate-answers.sh", 2), ("gate.sh", 0)):  # nobody has answered
+        status, said = ran(scripts, name, data, "the study")
+        assert status == expected, said
+    for tasks in (20, *[N] * 9):
+        sheet = pl.read_csv(study / "tasks.csv")
+        place = pl.int_range(pl.len())
+        right = pl.when(place < tasks).then((place > 1) & (pl.col("id") % 40 != 0))
+        sheet.with_columns(label=right.cast(pl.Int8)).write_csv(study / "tasks.csv")
+        status, said = ran(scripts, "gate-answers.sh", data, "the study")
+        if status != 5:
+            break
+        assert not set(pl.read_csv(study / "tasks.csv")["id"]) & set(sheet["id"].head(tasks))
+    assert status == 0, said
+    assert len(list(study.glob("tasks-*.csv"))) >= 2
+    assert "no claim about the truth" not in said
+    assert ran(scripts, "gate-answers.sh", data, "the study")[0] == 0

@@ -348,5 +348,8 @@ def test_numbers_are_never_rounded_silently(capsys):
     for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
         assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")
     assert "below the smallest plan" in refused(capsys, "cost", "--items", "1000000", "--budget", "1")
-    assert "cannot be planned" in refused(capsys, "cost", "--items", "0")
+    many = refused(capsys, "cost", "--items", "2e9", "--against", "80%", "--at", "1,000,000")
+    assert "Hint: write 1000 for 1,000 in a list of cutoffs" in many
+    for asked in ([], ["--for", "precision@10 >= 0.9"], ["--against", "80%"]):
+        assert "cannot be planned" in refused(capsys, "cost", "--items", "-5", *asked)
     assert run(["cost", "--items", "1000000", "--alpha=1e-300"]) == 0

@@ -109,6 +109,8 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("recall@precision:1e-999999999", "not a number"),
         ("precision@recall:high", "recall is 'high', not a number"),
         ("precision@0%", "outside (0, 1]"),
+        ("precision@4 >= .5, recall@9 > .2", "(at column 16). Hint: several are quoted one by one: "),
+        ("precision@4 >= .5 and precision@9 > .2", "Hint: several are quoted one by one"),
         ("precision@4 >> .5", "'> .5' is not a number (at column 14)."),
         ("precision@4 >= 1e999", "'1e999' is not a number"),
         ("precision@4 >=", "a number is missing (at column 15)."),

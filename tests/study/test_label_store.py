@@ -122,7 +122,7 @@ def test_strict_stores_nothing_and_lists_everything(tmp_path, capsys):
     table = write(tmp_path / "t.csv", *rows, head="rank,label,annotator")
     assert run(["evaluate", str(study), "--labels", str(table), "--strict"]) == 2
     message = capsys.readouterr().err
-    assert "58 missing, 1 skipped, 1 doubled, 2 contradictory, 1 unreadable, 1 unknown" in message
+    assert "58 missing, 1 undecided, 1 skipped, 1 doubled, 2 contradictory, 1 unreadable, 1 unknown" in message
     assert not (study / "votes").exists()
     issues = {(i["kind"], i["row"]): i for i in pq.read_table(study / "refused_issues.parquet").to_pylist() if i["row"]}
     assert issues["unreadable", 2]["line"] == 3

@@ -289,7 +289,7 @@ def test_every_inconclusive_answer_says_what_may_decide_it(tmp_path, capsys, one
         assert all(one.decides in told for one in found)
         capsys.readouterr()
         assert run(["check", str(fresh), f"{whole} >= 0"]) == 0
-        assert "labels that may decide" not in capsys.readouterr().out
+        assert "what may decide" not in capsys.readouterr().out
 
 
 def test_a_bound_has_the_digits_that_tell_it_from_what_is_asked(tmp_path, capsys):

@@ -103,6 +103,20 @@ def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
     assert found.claim.coverage == "simultaneous"
 
 
+def test_two_exact_results_are_not_told_to_be_labelled(items, tmp_path, capsys):
+    """Also where items of equal score leave something between the bounds."""
+    table = pq.read_table(items[0])
+    tied = table.set_column(2, "noisy", pa.array(np.round(table.column("noisy").to_numpy(), 1)))
+    pq.write_table(tied, tmp_path / "tied.parquet")
+    for name in ("good", "noisy"):
+        streameval.exact(str(tmp_path / "tied.parquet"), label="label", out=tmp_path / name,
+                         options=streameval.RankingOptions(score=name))  # fmt: skip
+    assert run(["compare", str(tmp_path / "good"), str(tmp_path / "noisy")]) == 0
+    said = capsys.readouterr().out
+    assert "exact" in said
+    assert "draws them" not in said
+
+
 def test_exact_results_are_a_side(studies, tmp_path):
     good, noisy, truth = studies
     streameval.exact(

@@ -46,7 +46,7 @@ def check(
     outcome = checks.outcome
     forecast = any(one.decides for one in checks)
     cells = [_cells(one) for one in checks]
-    head = ["check", "lower", "upper", "outcome", "labels that may decide"]
+    head = ["check", "lower", "upper", "outcome", "what may decide"]
     shown = [row[: 5 if forecast else 4] for row in (head, *cells)]
     of_truth = "" if about is None else "This is a claim about the truth."
     sentence = checks.why or f"{checks.promise} {of_truth}".rstrip()

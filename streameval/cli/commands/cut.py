@@ -115,7 +115,7 @@ def _known(result: Cut, kept: str) -> list[str]:
         f"positive{whose}."
     )
     if result.promise:  # of this rank alone, of which nothing else is known
-        return [head, *filter(None, [result.promise, result.claim.caution])]
+        return [head, result.promise]
     return [
         head,
         "",

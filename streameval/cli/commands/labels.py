@@ -70,9 +70,10 @@ def _lines(study: Path, state: LabellingProgress) -> list[str]:
     if not account["planned"]:
         return ["There is nothing to label.", *(_sources(state) if state.sources else [])]
     share = account["labelled"] / account["planned"]
+    skipped = account["planned"] - account["labelled"] - account["undecided"] - account["open"]
+    torn = ": their answers tie or contradict each other" if account["undecided"] else ""
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
-             f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
-             f"{account['superseded']:,} superseded."]  # fmt: skip
+             f"{account['open']:,} open, {skipped:,} skipped, {account['undecided']:,} undecided{torn}."]  # fmt: skip
     half = state.half_width
     if half and not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")

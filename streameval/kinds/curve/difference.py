@@ -187,7 +187,7 @@ def _by_what_changed(found: Comparison) -> str:
         row for row in found.differences.to_pylist()
         if row["metric"] == "precision_at" and row["lower"] is not None and int(row["argument"]) < shortest
     ]  # fmt: skip
-    if found.lists == "the same list" or not rows:
+    if found.lists == "the same list" or found.claim.coverage == "exact" or not rows:
         return ""
     deepest = max(rows, key=lambda row: int(row["argument"]))
     half_width = (deepest["upper"] - deepest["lower"]) / 2

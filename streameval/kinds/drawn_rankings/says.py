@@ -9,7 +9,6 @@ from streameval.kinds.drawn_rankings.results import RankingsSample
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns
 from streameval.text import number_of
-from streameval.types import TRUTH
 
 _IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
 _IF_COMPLETE = f"{_IF_RIGHT} and complete"
@@ -61,7 +60,7 @@ def sample_sentence(found: RankingsSample) -> str:
         f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
     )
     counts += f"{found.summary['rankings']:,} rankings."
-    caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    caution = f" {found.caution}".rstrip()
     condition = "" if pool is None else _IF_COMPLETE if pool["complete"] else _IF_RIGHT
     if claim["confidence"] is None:
         return (

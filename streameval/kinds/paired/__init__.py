@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.kinds import Kind
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.kinds.paired.history import ComparisonHistory
     from streameval.labelling.tally import Tallied
     from streameval.questions import Question
-    from streameval.reporting.said import Told
+    from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
     from streameval.study import Study
     from streameval.study.progress import LabellingProgress
@@ -99,6 +100,15 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.says import told
 
         return told(found)
+
+    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """What `evaluate` says: the differences, and what to do about what is open."""
+        from streameval.kinds.paired.results import standing
+        from streameval.study import Study
+
+        facts, lines = super().says(study, found)
+        following = standing(str(study), "", Study(study).plan(), found).next
+        return facts | ({"next": following} if following else {}), lines
 
     def promised(self, found: Any) -> str:
         """What the bounds promise."""

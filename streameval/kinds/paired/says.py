@@ -30,10 +30,17 @@ def names_of(plan: Plan) -> dict[str, str]:
           for side, one in orders.items()}  # fmt: skip
     if "against" not in plan.location:
         return {side: f"the {order}" for side, order in by.items()}
-    copied = plan.location.get("against_copied", {})
-    places = {"b": plan.read_from, "a": copied.get("source") or plan.location["against"] or []}
+    places = places_of(plan)
     unnamed = {"b": "the list", "a": "the other list"}
     return {side: f"{_short(places[side]) or unnamed[side]} in {by[side]}" for side in by}
+
+
+def places_of(plan: Plan) -> dict[str, list[str]]:
+    """What the two rankings, "b" and "a", were read from; none of a table in memory."""
+    if "against" not in plan.location:
+        return dict.fromkeys("ba", plan.read_from)
+    copied = plan.location.get("against_copied", {})
+    return {"b": plan.read_from, "a": copied.get("source") or plan.location["against"] or []}
 
 
 def _short(source: Sequence[str]) -> str:
@@ -141,14 +148,15 @@ def promise(found: Result) -> str:
                 "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
-        return "Exact: every item that changed sides has a label." if exact else _CERTAIN
+        certain = "Exact: every item that changed sides has a label." if exact else _CERTAIN
+        return f"{certain} {found.caution}".rstrip()
     where = "at every rank" if found.summary.get("every") else "at all cutoffs"
     if found.tables["measures"].num_rows:
         where = "at all cutoffs and on all measures" if found.tables["differences"].num_rows else "on all measures"
     once = found.summary["parameters"]["look"] == "one"
     when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
     return (f"The bounds {where} hold together with probability {claim['confidence']:g}{' ' if once else ', '}{when}; "
-            f"assumed: {claim['assumes']}.")  # fmt: skip
+            f"assumed: {claim['assumes']}. {found.caution}").rstrip()  # fmt: skip
 
 
 def told(found: Result) -> Told:

@@ -61,7 +61,7 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         raise StudyError(f"{folder.folder} is {kind.about}, and a question is asked of one ranking",
                          "plan that ranking into a folder of its own")  # fmt: skip
     with folder.changing():
-        asked = _asked_before(folder)
+        asked = asked_before(folder)
         here = _tallied(folder, plan)
         known = _known_in(plan, here, asked)
         place, before = _the_same(asked, asking, judge, seed) or (_new_place(folder, asked), None)
@@ -129,7 +129,7 @@ def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> N
 
 def known_in(folder: Study, plan: Plan) -> KnownItems:
     """Items that a study has an answer of, its questions' items too; -1 where an answer made no label."""
-    return _known_in(plan, _tallied(folder, plan), _asked_before(folder))
+    return _known_in(plan, _tallied(folder, plan), asked_before(folder))
 
 
 def _known_in(plan: Plan, here: Tallied | None, asked: Iterable[tuple[Path, Plan]]) -> KnownItems:
@@ -172,7 +172,8 @@ def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
     return same and asked_judge(before) == judge and before.questions == tuple(map(str, asking.asked))
 
 
-def _asked_before(folder: Study) -> list[tuple[Path, Plan]]:
+def asked_before(folder: Study) -> list[tuple[Path, Plan]]:
+    """Questions that were asked of a study: folders within, and their plans."""
     places = (folder.folder / _FOLDER.format(number) for number in range(1, 10_000))
     there = []
     for place in places:
@@ -187,7 +188,7 @@ def _above(folder: Study) -> list[Plan]:
     parent = Study(folder.folder.parent)
     if not (re.fullmatch(_FOLDER.format(r"\d+"), folder.folder.name) and parent.exists):
         return []
-    return [parent.plan(), *(one for _, one in _asked_before(parent)), *_above(parent)]
+    return [parent.plan(), *(one for _, one in asked_before(parent)), *_above(parent)]
 
 
 def _beside(plan: Plan, place: Path) -> Plan:

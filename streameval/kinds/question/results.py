@@ -19,6 +19,7 @@ from streameval.kinds.question.says import (
     answer_sentence,
     forecast_sentence,
     is_condition,
+    is_cut,
     path_lines,
     promise,
     shown_values,
@@ -127,7 +128,8 @@ def decision_on(found: Result, question: Question) -> Decision | None:
             outcome = _OUTCOMES[row["outcome"]]
             if outcome != "inconclusive":
                 return Decision(outcome, None, "")
-            return Decision(outcome, found.summary["more"]["median"], forecast_sentence(found.summary).rstrip("."))
+            more = found.summary["more"]["median"] or None  # 0 labels decide nothing that is open
+            return Decision(outcome, more, forecast_sentence(found.summary).rstrip("."))
     return None
 
 
@@ -173,10 +175,12 @@ def _withdrawn(found: Result) -> list[str]:
 
 def _account(found: Result) -> list[str]:
     account = found.summary["account"]
-    skipped = account["planned"] - account["labelled"] - account["open"]
-    what = "was answered without a label, and counts" if skipped == 1 else "were answered without a label, and count"
+    torn, silent = account["undecided"], account["planned"] - account["labelled"] - account["open"]
+    kinds = ((silent - torn, "skipped"), (torn, "left open by answers that tie or contradict each other"))
+    what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
     costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
-    return [f"{number_of(skipped, 'item')} {what} as what is worst for each side.{costs}"] if skipped else []
+    counts = "it counts" if silent == 1 else "they count"
+    return [f"{', and '.join(what)}: {counts} as what is worst for each side.{costs}"] if silent else []
 
 
 def _cost(labels: int | None, without: int | None) -> str:
@@ -197,7 +201,8 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     following = following_round(study, plan, found)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (promise(found), *_withdrawn(found), *path_lines(found.tables["evidence"]), *[more] * bool(more))
+    values = (promise(found), *_withdrawn(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
+              *_account(found))  # fmt: skip
     return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
 
 
@@ -213,10 +218,14 @@ def _afterwards(found: Result) -> str:
 def following_round(study: str, plan: Plan, found: Result) -> NextCommand:
     """The command that hands out what is to be labelled next; nothing where the question is answered."""
     account = found.summary["account"]
-    if account.get("open", 0):
+    if account.get("open", 0) and found.summary["outcome"] == "open":
         return command("writes the tasks that are open", "select", study, "--export", "rest.csv")
     if found.summary["outcome"] != "open" or found.summary["ended"]:
-        conditions = any(isinstance(Question.of(one).demand, Condition) for one in plan.questions)
-        return command("says it by its exit status", "check", study) if conditions else NOTHING
+        asked = [Question.of(one) for one in plan.questions]
+        if any(isinstance(one.demand, Condition) for one in asked):
+            return command("says it by its exit status", "check", study)
+        if any(map(is_cut, asked)):
+            return NOTHING
+        return command("passes; put the measure and the number that you need", "check", study, _met(found))
     after = max(plan.table.column("batch").to_pylist()) + 1
     return command("writes the next round", "select", study, "--export", f"round{after}.csv")

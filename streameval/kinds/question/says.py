@@ -174,7 +174,7 @@ def promise(found: Result) -> str:
     if several := found.summary["parameters"].get("together"):
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
-    return f"{what} {seldom(found.summary['claim']['confidence'])}.{rest}"
+    return f"{what} {seldom(found.summary['claim']['confidence'])}.{rest} {found.caution}".rstrip()
 
 
 def seldom(confidence: float) -> str:

@@ -1,5 +1,9 @@
 """Labels that exist before a comparison: taken off exactly, or drawn again by the same hash."""
 
+import shlex
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +18,7 @@ from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.open_pair import open_pair
 from streameval.kinds.paired.plan import drawn_plan
 from streameval.kinds.paired.says import planned_lines
+from streameval.labelling.answers import ANNOTATORS
 from streameval.labelling.options import ReuseOptions
 from streameval.progress import silent
 from streameval.questions.comparing import Comparing
@@ -181,3 +186,49 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
         found = {int(one.cutoff.value): one.bounds for one in at_cutoffs(plan, label)}
         misses += any(not one.lower <= difference[k] <= one.upper for k, one in found.items())
     assert binomial_tail(runs, misses, 0.5) > 1e-6
+
+
+def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_to_be_of_two(home, people, capsys):
+    def labelled(study, source=None):
+        answers = people(streameval.select(study).table)
+        known = Study(study).plan().table.column("known").to_pylist() if study != "old" else []
+        answers = answers.filter(pa.array([not one for one in known])) if known else answers
+        named = answers if source is None else answers.append_column("source", pa.repeat(source, answers.num_rows))
+        return streameval.evaluate(study, labels=named)
+
+    for old, new, about in (("team", "team", "the truth"), ("team", "others", ANNOTATORS), (None, None, ANNOTATORS)):
+        for one in ("old", "s"):
+            shutil.rmtree(one, ignore_errors=True)
+        streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000], "within": 0.04}, seed=7)
+        labelled("old", old)
+        planned("s", reuse="old")
+        found = labelled("s", new)
+        assert found.summary["claim"]["about"] == about
+        for command in (["evaluate", "s"], ["show", "s"], ["check", "s", "gain@1000 > -1000"]):
+            assert run(command) == 0
+            assert ("no claim about the truth: labels are" in capsys.readouterr().out) == (about == ANNOTATORS)
+        assert ("no claim about the truth" in Path("s/report.html").read_text()) == (about == ANNOTATORS)
+        status = run(["monitor", "old", "s", "gain@1000"])
+        said = capsys.readouterr().err
+        assert status == (0 if about == "the truth" else 2)
+        assert about == "the truth" or f"s: is about {ANNOTATORS}, and the studies before about the truth" in said
+
+
+def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_runs(home, people, capsys):
+    both = pq.read_table("both.parquet")
+    twin = both.column("old").to_numpy() + np.random.default_rng(2).normal(0, 0.7, both.num_rows)
+    pq.write_table(both.set_column(4, "new", pa.array(twin)), "both.parquet")
+    streameval.plan("both.parquet", "wide", **{**HOW, "at": ["1000", "dcg@1000"], "within": 0.1}, seed=7)
+    found = evaluated("wide", people)
+    assert "open" in found.tables["differences"].column("better").to_pylist()
+    said = []
+    for verb in ("evaluate", "show"):
+        assert run([verb, "wide"]) == 0
+        said += [line.removeprefix("Next: ") for line in capsys.readouterr().out.splitlines() if "Next: " in line]
+    assert len(said) == 2
+    assert run(shlex.split(said[0])[1:]) == 0
+    closer = Study("wide-closer").plan()
+    assert closer.parameters["within"] == "0.05"
+    assert closer.notes["cutoffs"] == ["1000"]
+    assert [one["name"] for one in closer.notes["measures"]] == ["dcg@1000"]
+    assert Study("wide-closer").labelled > 0

@@ -2,14 +2,19 @@
 
 import re
 import shlex
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
 
 import streameval
 from streameval.cli import run
+from streameval.kinds.question import KIND
+from streameval.questions import Question
 
 
 def told(capsys, *command, status=0):
@@ -331,3 +336,53 @@ def test_a_cut_of_which_no_rank_is_proven_says_why_it_ends(home, people, capsys)
         assert "Nothing is left to ask: all items above the rank that came next were asked for, and it is" in said
         assert "streameval check" not in said
     assert "Hint: streameval show q" in refused(capsys, "check", "q")
+
+
+def test_what_annotators_who_differ_would_say_is_not_told_as_the_truth(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    answers = people(streameval.select("q").table)
+    torn = answers.set_column(1, "label", pc.subtract(pa.scalar(1, pa.int8()), answers.column("label")))
+    tables = [answers, answers, torn]
+    named = [one.append_column("annotator", pa.repeat(name, one.num_rows))
+             for one, name in zip(tables, ("ann", "ben", "cem"), strict=True)]  # fmt: skip
+    streameval.evaluate("q", labels=pa.concat_tables(named))
+    for command, status in (("evaluate", 0), ("show", 0), ("check", 5)):
+        said = told(capsys, command, "q", status=status)
+        assert said.count("This is no claim about the truth: answers are") == 1
+    assert Path("q/report.html").read_text().count("This is no claim about the truth: answers are") == 1
+
+
+def test_items_without_a_label_are_called_what_they_are_and_add_up(home, people, capsys):
+    """Of 50 items, 5 are answered both ways in one file, 3 skipped, 2 not answered."""
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    rows = people(streameval.select("q").table).to_pylist()[:48]
+    turned = [{**row, "label": 1 - row["label"]} for row in rows[:5]]
+    spoken = [{**row, "label": str(row["label"])} for row in [*rows[:45], *turned]]
+    skipped = [{**row, "label": "skip"} for row in rows[45:]]
+    pq.write_table(pa.Table.from_pylist([*spoken, *skipped]), "answers.parquet")
+    account = ("3 items were skipped, and 5 items were left open by answers that tie or contradict each other: they "
+               "count as what is worst for each side.")  # fmt: skip
+    for command in (["evaluate", "q", "--labels", "answers.parquet"], ["show", "q"]):
+        assert account in told(capsys, *command)
+    said = told(capsys, "labels", "q")
+    assert "40 of 50 planned items labelled (80.0%), 2 open, 3 skipped, 5 undecided: their" in said
+
+
+def test_a_width_that_is_reached_says_what_comes_next_and_a_study_names_its_questions(home, labelled, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 within 0.1", seed=3)
+    labelled("q")
+    for verb in ("evaluate", "show"):
+        (following,) = re.findall(r"^Next: (streameval check q '\S+ >= \S+')", told(capsys, verb, "q"), re.M)
+        assert run(shlex.split(following)[1:]) == 0
+    assert "question-1" not in told(capsys, "show", "q")
+    streameval.plan(None, "q", questions="precision@500 >= 0.6", seed=4)
+    said = told(capsys, "show", "q")
+    assert "question-1: Is the precision of the first 500 items at least 0.6? `streameval show q/question-1` s" in said
+
+
+def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(home, people, capsys):
+    """0 labels decide nothing that is open."""
+    streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
+    found = streameval.evaluate("q", labels=people(streameval.select("q").table))
+    none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
+    assert KIND.decided(none, Question.of("precision@5000 >= 0.65")).labels is None
