@@ -18,8 +18,6 @@ from streameval.methods.loguniform.design import look_share
 from streameval.study import Study
 from streameval.types import Labels
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 N = 600
 LISTS = {
     "flat": lambda rng: rng.random(N) < 0.6,
