@@ -13,7 +13,7 @@ import pytest
 from flags import made_once
 from hypothesis import settings
 from places import SHARED
-from small_studies import make_day
+from small_studies import make_day, tables_alone
 
 import streameval
 
@@ -51,6 +51,13 @@ def seeds_of_this_test(request, monkeypatch):
     What tests start as processes still takes its seeds from the system.
     """
     monkeypatch.setattr("secrets.randbits", random.Random(request.node.nodeid).getrandbits)
+
+
+@pytest.fixture
+def results_are_tables_alone():
+    """See `small_studies.tables_alone`."""
+    with tables_alone():
+        yield
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ as the mean of A over the mean of B, lies inside its sharp bounds (`streameval.c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,6 +48,16 @@ class YieldEstimate:
         width = np.maximum(self.rank[after] - self.rank[here], 1)
         rise = (self.found[after] - self.found[here]) * ((wanted - self.rank[here]) / width)
         return np.where(wanted > self.rank[-1], np.nan, self.found[here] + rise)
+
+    def at_rank(self, rank: float) -> float:
+        """`at` of one rank, to the bit, without the arrays."""
+        last = self.rank.size - 1
+        if not rank <= self.rank[last]:
+            return float("nan")
+        here = int(self.rank.searchsorted(math.floor(rank), side="right")) - 1
+        after = min(here + 1, last)
+        start, low, high = int(self.rank[here]), float(self.found[here]), float(self.found[after])
+        return low + (high - low) * ((float(rank) - start) / max(int(self.rank[after]) - start, 1))
 
     def clipped(self, envelope: Envelope) -> YieldEstimate:
         """The median of Yh and its two bounds, at every rank; knots are those of both."""

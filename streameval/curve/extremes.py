@@ -8,6 +8,7 @@ are runs of positives between breakpoints, so N never enters the work.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,16 @@ class Walk:
         """Negatives before the j-th positive; infinite beyond the last."""
         negatives: FloatArray = np.append(self.negatives, np.inf)[np.searchsorted(self.positives[1:], j)]
         return negatives
+
+    @cached_property
+    def _best_from(self) -> FloatArray:
+        """Highest precision at the end of each run or a later one; then 0."""
+        y, r = self.ends
+        return np.append(np.maximum.accumulate((y / r)[::-1])[::-1], 0.0)
+
+    def best_from(self, j: float) -> float:
+        """Highest precision at any end of a run that has j positives or more; 0 where there is none."""
+        return float(self._best_from[self.positives[1:].searchsorted(j)])
 
     def up_to(self, rank: float) -> Walk:
         """Only the positives among the first `rank` items."""

@@ -63,6 +63,11 @@ class PlugIn:
         """Slope of each segment."""
         return np.diff(self._y) / np.diff(self._r)
 
+    @cached_property
+    def _best_from(self) -> FloatArray:
+        """Highest precision at each knot or a later one, 0 left out."""
+        return np.maximum.accumulate((self._y[1:] / self._r[1:])[::-1])[::-1]
+
     @property
     def found(self) -> float:
         """F; NaN where the last ranks have no estimate."""
@@ -196,27 +201,26 @@ class PlugIn:
         slope = self._p[i - 1]
         steps = np.ceil((t * p - self._y[i - 1]) / slope) if slope > 0 else 1.0
         rank = float(np.clip(self._r[i - 1] + steps, self._r[i - 1] + 1, self._r[i]))
-        while rank - 1 > self._r[i - 1] and float(self.curve.at(rank - 1)) / p >= t:
+        while rank - 1 > self._r[i - 1] and self.curve.at_rank(rank - 1) / p >= t:
             rank -= 1
-        while rank < self._r[i] and float(self.curve.at(rank)) / p < t:
+        while rank < self._r[i] and self.curve.at_rank(rank) / p < t:
             rank += 1
         return rank
 
     def _precision(self, rank: float) -> float:
-        return float(self.curve.at(rank)) / rank
+        return self.curve.at_rank(rank) / rank
 
     def recall_at_precision(self, precision: Fraction) -> float:
         """Recall at the last rank with that precision; 0 where there is none."""
         rank = self.rank_at_precision(precision)
-        return _over(float(self.curve.at(rank)), self.positives)
+        return _over(self.curve.at_rank(rank), self.positives)
 
     def interpolated_precision(self, recall: Fraction) -> float:
         """Highest precision at or after the first rank with that recall; 0 where there is none."""
         rank = self.rank_at_recall(recall)
         if np.isnan(rank) or np.isinf(rank):
             return rank if np.isnan(rank) else 0.0
-        later = self._r >= rank
-        return max(self._precision(rank), float(np.max(self._y[later] / self._r[later])))
+        return max(self._precision(rank), float(self._best_from[self._r[1:].searchsorted(rank)]))
 
     def max_f(self, beta: float) -> tuple[float, float]:
         """Largest F_β over all cutoffs, and where it is."""
@@ -237,7 +241,7 @@ class PlugIn:
 
     def r_precision(self) -> float:
         """Yh(P)/P, straight between ranks; F/P where P > N."""
-        return _over(float(self.curve.at(min(self.positives, float(self.n_items)))), self.positives)
+        return _over(self.curve.at_rank(min(self.positives, float(self.n_items))), self.positives)
 
 
 def _over(above: float, below: float) -> float:

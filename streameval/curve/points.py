@@ -72,7 +72,7 @@ def crossing(falling: Callable[[float], float], rising: Callable[[float], float]
     """Return the least of max(falling, rising) over the whole numbers low..high."""
     first, last = low, high
     while first < last:
-        middle = np.floor((first + last) / 2)
+        middle = (first + last) // 2
         first, last = (first, middle) if rising(middle) >= falling(middle) else (middle + 1, last)
     return min(max(falling(found), rising(found)) for found in (max(low, first - 1), first))
 

@@ -87,16 +87,13 @@ def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
     reached = first_reaching(extremes, recall)
     if reached is None:
         return 0.0, 0.0
-    first, ends = float(wanted(recall, reached + extremes.misses)), extremes.early.positives
-    tried = np.concatenate([[first, most], ends[(ends > first) & (ends < most)]])
-    high = float(np.max(tried / (tried + extremes.early.before(tried))))
+    first = float(wanted(recall, reached + extremes.misses))
+    high = max(first / (first + float(extremes.early.before(first))), extremes.early.best_from(first))
     if reached > least:
         return 0.0, high
-    y, r = extremes.late.ends
-    best_after = np.append(np.maximum.accumulate((y / r)[::-1])[::-1], 0.0)
 
     def falling(found: float) -> float:
-        return float(best_after[np.searchsorted(y, wanted(recall, found + extremes.misses))])
+        return extremes.late.best_from(wanted(recall, found + extremes.misses))
 
     return crossing(falling, lambda found: found / extremes.n_items, least, most), high
 
@@ -165,6 +162,6 @@ def first_reaching(extremes: Extremes, recall: Fraction) -> float | None:
     if not reaches(last):
         return None
     while first < last:
-        middle = np.floor((first + last) / 2)
+        middle = (first + last) // 2
         first, last = (first, middle) if reaches(middle) else (middle + 1, last)
     return float(first)

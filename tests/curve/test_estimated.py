@@ -324,6 +324,15 @@ def test_knots_are_the_definition(missing):
     assert found.at(np.arange(1, n + 1)) == pytest.approx(dense(n, plan.ranks, label, odds), rel=1e-9)
 
 
+@pytest.mark.parametrize("last", [1, 7, 900])
+def test_one_rank_is_read_as_many_are(last):
+    rng = np.random.default_rng(last)
+    knots = np.unique(np.append(rng.integers(0, last + 1, 40), [0, last]))
+    found = YieldEstimate(knots, np.cumsum(np.append(0.0, np.diff(knots) * rng.random(knots.size - 1))))
+    ranks = np.concatenate([np.arange(last + 3), rng.random(200) * last, [np.nan]])
+    assert np.array([found.at_rank(one) for one in ranks]).tobytes() == found.at(ranks).tobytes()
+
+
 def test_identities_hold_at_every_rank_and_target():
     method = create("loguniform", {"budget": 300})
     plan = method.plan(N, 8)

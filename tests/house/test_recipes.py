@@ -85,6 +85,7 @@ def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
     for change, status in (((), 0), (("0.9", "0.999"), 4), (("0.9", "0.97"), 5), (("0.9", "0.97"), 0)):
         code = script.replace(*change) if change else script
         code += " || [ $? -eq 5 ]" if (change, status) == (("0.9", "0.97"), 0) else ""
+        code = code if not change else code.partition("\n")[2]  # the labels are in, and only the last line is another
         assert shell(code, GITHUB_STEP_SUMMARY=str(workplace / "summary.md")) == status
     assert (workplace / "summary.md").read_text().count("### my-study") == 4
 
@@ -156,10 +157,12 @@ def test_tasks_of_airflow_plan_select_evaluate_and_gate(lake, monkeypatch):
         for name, module in modules.items():
             monkeypatch.setitem(sys.modules, name, module)
         exec(code.replace("0.9'", f"{wanted}'"), {})
-        for name in ("plan", "select"):  # a day that is cleared runs again
-            tasks[name].run()
-        fill_in(lake / "data" / "studies" / NIGHT / "tasks.csv", lake / "data" / "answers" / f"{NIGHT}.csv")
-        assert [tasks[name].run() for name in ("evaluate", "gate")] == [0, status]
+        if not status:
+            for name in ("plan", "select", "plan", "select"):  # a day that is cleared runs again
+                tasks[name].run()
+            fill_in(lake / "data" / "studies" / NIGHT / "tasks.csv", lake / "data" / "answers" / f"{NIGHT}.csv")
+            assert tasks["evaluate"].run() == 0
+        assert tasks["gate"].run() == status
     assert tasks["gate"].how == {"skip_on_exit_code": 5}
     assert (tasks["select"].after, tasks["gate"].after) == (tasks["plan"], tasks["evaluate"])
 

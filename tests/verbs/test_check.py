@@ -70,24 +70,24 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
         assert count_at_score(order, typed) == count
         assert first <= count <= last
     asked = [*scores[:: max(1, scores.size // 12)].tolist(), float(scores[0]) - 1, float(scores[-1]) + 1, 0.705, 0.7]
-    for one in asked:
-        typed = repr(float(np.float32(one))) if score.dtype == np.float32 else repr(one)
-        value = score.dtype.type(one) if score.dtype.kind == "f" else one
-        count = int(np.sum(score <= value if ascending else score >= value))
-        assert count_at_score(order, typed) == count
-        first, last = curve.rank_at_score(typed)
-        assert first <= count <= last
-        if count:
-            known = curve.at([count]).to_pylist()[0]
-            for name, (low, _, high) in curve.between(first, last).items():
-                if f"{name}_lower" in known:
-                    assert low <= known[f"{name}_lower"]
-                    assert known[f"{name}_upper"] <= high
-        with duckdb.connect(str(study / "study.duckdb"), read_only=True) as db:
+    with duckdb.connect(str(study / "study.duckdb"), read_only=True) as db:
+        for one in asked:
+            typed = repr(float(np.float32(one))) if score.dtype == np.float32 else repr(one)
+            value = score.dtype.type(one) if score.dtype.kind == "f" else one
+            count = int(np.sum(score <= value if ascending else score >= value))
+            assert count_at_score(order, typed) == count
+            first, last = curve.rank_at_score(typed)
+            assert first <= count <= last
+            if count:
+                known = curve.at([count]).to_pylist()[0]
+                for name, (low, _, high) in curve.between(first, last).items():
+                    if f"{name}_lower" in known:
+                        assert low <= known[f"{name}_lower"]
+                        assert known[f"{name}_upper"] <= high
             ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
-        assert (rank["lower"], rank["upper"]) == (first, last)
-        low, _, high = curve.between(first, last)["precision"] if last else [None] * 3
-        assert (share["lower"], share["upper"]) == (low, high)
+            assert (rank["lower"], rank["upper"]) == (first, last)
+            low, _, high = curve.between(first, last)["precision"] if last else [None] * 3
+            assert (share["lower"], share["upper"]) == (low, high)
 
 
 @pytest.mark.slow

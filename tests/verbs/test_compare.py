@@ -19,17 +19,19 @@ from streameval.methods import create
 from streameval.reporting.comparison import verdict
 from streameval.verbs.compare import compare
 
+pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
+
 N = 8_000
 
 
-@pytest.fixture
-def items(tmp_path):
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
     """Items scored by two models, the first the better one, and their truth in either order."""
     rng = np.random.default_rng(11)
     good = rng.permutation(N) / N
     truth = (rng.random(N) < good**1.5).astype(np.int8)
     noisy = good + 1.5 * rng.random(N)
-    path = tmp_path / "items.parquet"
+    path = tmp_path_factory.mktemp("items") / "items.parquet"
     pq.write_table(pa.table({"item": np.arange(N), "good": good, "noisy": noisy, "label": truth}), path)
     return path, {name: truth[np.argsort(-score, kind="stable")] for name, score in (("good", good), ("noisy", noisy))}
 
@@ -43,12 +45,14 @@ def study_of(path, folder, score, truth, **parameters):
     return streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
 
-@pytest.fixture
-def studies(items, tmp_path):
+@pytest.fixture(scope="module")
+def studies(items):
+    """A study by either score, for tests that leave them as they are."""
     path, truth = items
+    home = path.parent
     for name in ("good", "noisy"):
-        study_of(path, tmp_path / name, name, truth[name])
-    return tmp_path / "good", tmp_path / "noisy", truth
+        study_of(path, home / name, name, truth[name])
+    return home / "good", home / "noisy", truth
 
 
 def test_the_truth_is_inside_every_difference(studies):

@@ -219,11 +219,11 @@ def test_tables_in_memory_and_scores_that_are_missing(tmp_path):
             assert sorted(pieces(ranking, rank, "storage", tmp_path)["v"].to_pylist()) == sorted(wanted)
 
 
-@pytest.fixture
-def study(ranking, tmp_path):
-    """An evaluated study by score, of the fixture's list."""
-    folder, labels, truth = ranking
-    path = tmp_path / "study"
+@pytest.fixture(scope="module")
+def study(one_ranking, tmp_path_factory):
+    """An evaluated study by score, of the fixture's list; tests leave it as it is."""
+    folder, labels, truth = one_ranking
+    path = tmp_path_factory.mktemp("cut") / "study"
     streameval.plan(str(folder), path, method="loguniform", alpha=0.15, options=RankingOptions(score="conf"), seed=0)
     streameval.select(path)
     streameval.evaluate(path, labels=labels)
@@ -274,16 +274,16 @@ def test_targets_are_met_at_their_rank_and_not_beyond(study):
     assert with_misses.holds["recall_lower"] >= 0.5
 
 
-def test_the_score_at_a_cut_is_that_of_its_rank(study, ranking):
+def test_the_score_at_a_cut_is_that_of_its_rank(study, one_ranking):
     """Kept for the curve's cutoffs, looked up for all others."""
-    scores = np.sort(pq.read_table(ranking[0], columns=["conf"]).column("conf").to_numpy())[::-1]
+    scores = np.sort(pq.read_table(one_ranking[0], columns=["conf"]).column("conf").to_numpy())[::-1]
     for rank in (1, 2, 1_001, 4_567, 10_000):
         assert streameval.cut(study[0], rank).score == scores[rank - 1]
 
 
-def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
+def test_bad_cuts_are_refused_in_one_line(study, one_ranking, tmp_path, capsys):
     path, _ = study
-    folder, labels, _ = ranking
+    folder, labels, _ = one_ranking
 
     def refused(*arguments, where=path):
         capsys.readouterr()
@@ -319,8 +319,12 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
     assert "no results yet" in refused(5, where=tmp_path / "paula")
     streameval.evaluate(tmp_path / "paula", labels=labels)
     assert "prove nothing" in refused(5, where=tmp_path / "paula")
-    pq.write_table(pa.table({"item": ["x"], "conf": [2.0], "label": pa.array([1], pa.int8())}), folder / "z.parquet")
-    assert "fingerprint" in refused(5, "--out", tmp_path / "out")
+    added = folder / "z.parquet"
+    pq.write_table(pa.table({"item": ["x"], "conf": [2.0], "label": pa.array([1], pa.int8())}), added)
+    try:
+        assert "fingerprint" in refused(5, "--out", tmp_path / "out")
+    finally:
+        added.unlink()
     assert not (tmp_path / "out").exists()
 
 
