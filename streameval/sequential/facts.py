@@ -20,7 +20,7 @@ import numpy as np
 from streameval.sequential import KnownItems
 from streameval.typing import Int8Array, Int64Array
 
-_Side = TypeVar("_Side", int, float)
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class LabelFacts:
         return [self.positives(rank)[1] < target * rank for rank in ranks]
 
 
-def cut_to(claimed: tuple[_Side, _Side], facts: tuple[_Side, _Side]) -> tuple[_Side, _Side]:
+def cut_to(claimed: tuple[_Number, _Number], facts: tuple[_Number, _Number]) -> tuple[_Number, _Number]:
     """Bounds that were claimed, as far as facts allow them; the facts alone where they refute them."""
     lower, upper = max(claimed[0], facts[0]), min(claimed[1], facts[1])
     return (lower, upper) if lower <= upper else facts

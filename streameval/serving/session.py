@@ -59,7 +59,7 @@ class LatestEvaluation:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _TasksShown:
     """What people see of the tasks, from one round to the next.
 
     Attributes:
@@ -126,7 +126,7 @@ class LabellingSession:
         ranks = dict(zip(numbers, table.column("rank").to_pylist(), strict=True))
         columns = unambiguous(table.select(["se_task", *(name for name in names if name not in self._left_out)]))
         seen = [name for name in columns.column_names if name != "se_task"]
-        shown = _Shown(columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.among(seen))
+        shown = _TasksShown(columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.among(seen))
         order = self._kind.in_order(plan, table.column("se_task").to_numpy()).tolist()
         twice = given_twice(order, self._share, plan.seed) if self._share else set()
         with self._changing:
