@@ -26,8 +26,8 @@ class Asking:
 
     questions: Asked = option(
         (),
-        "What to answer with as few labels as it takes, such as 'precision@1e6 >= 0.9'; conditions may be several, "
-        "each quoted by itself: --for 'precision@1e4 >= 0.9' 'precision@1e6 >= 0.8'.",
+        "What to answer with few labels; of several conditions each is quoted: 'precision@1e4 >= 0.9' "
+        "'recall@1e6 >= 0.8'.",
     )
     zone: str | float | None = option(
         None,

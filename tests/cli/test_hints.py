@@ -84,6 +84,7 @@ PRINTED_BY = {
     "queries/": "exact",
     "rankings/stored_order.py": "plan",
     "serving/": "label",
+    "verbs/monitor.py": "monitor",
     "reporting/label_lines.py": "evaluate",
     "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",

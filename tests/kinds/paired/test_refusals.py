@@ -322,6 +322,8 @@ def test_labels_that_are_none(lists, capsys):
         csv.writer(file).writerows([["se_task", "label"], *rows])
     found = streameval.evaluate("s", labels="answers.csv")
     issues = [one for one in found.tables["issues"].to_pylist() if one["kind"] != "missing"]
-    assert sorted(one["kind"] for one in issues) == ["contradictory", "contradictory", "unknown", "unreadable"]
+    assert sorted(one["kind"] for one in issues) == [
+        "contradictory", "contradictory", "undecided", "unknown", "unreadable",
+    ]  # fmt: skip
     labels = found.tables["labels"]
     assert labels.num_rows - labels.column("label").null_count == 1

@@ -70,7 +70,7 @@ def home(tmp_path, monkeypatch):
     """A list of rankings, and a study of some of them."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
-    table = pa.table({"query": np.repeat(np.arange(20), 4), "id": np.arange(80), "score": rng.random(80),
+    table = pa.table({"query": np.repeat(np.arange(20), 4), "id": rng.permutation(80), "score": rng.random(80),
                       "label": (rng.random(80) < 0.4).astype(int)})  # fmt: skip
     pq.write_table(table, "runs.parquet")
     pq.write_table(pa.table({"query": [1], "label": [1]}), "qrels.parquet")
