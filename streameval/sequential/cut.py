@@ -171,7 +171,7 @@ class DeepestCut(QuestionDesign):
         start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
         if start is not None:  # one that asks for nothing is not begun
             proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
-            rank = f", {start.ranks[proven]:,}"
+            rank = f", {start.ranks[proven]:,},"
             has = "has a lower precision" if stuck else has
         return (f"Nothing is left to ask: all items above the rank that came next{rank} were asked for, and it {has}; "
                 "what lies deeper is claimed only after it.")  # fmt: skip
