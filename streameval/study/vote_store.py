@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,6 +222,8 @@ class LabelStore:
             isinstance(names, list) and all(isinstance(name, str) for name in names) for names in listed.values()
         ):
             raise unusable(path, ValueError("it lists no names"), _RECOUNT)
+        if not all(re.fullmatch(r"\*[0-9]*", name) for name in listed.get(IDENTITY, ())):
+            raise unusable(path, ValueError("it does not say how many answers of the page"), _RECOUNT)
         return listed
 
 

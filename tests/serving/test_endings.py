@@ -9,7 +9,7 @@ from label_pages import said
 
 import streameval
 from streameval.cli import run
-from streameval.errors import OutsideError
+from streameval.errors import OutsideError, StudyError
 from streameval.kinds import kind_of
 from streameval.process import interrupts
 from streameval.serving import serve
@@ -142,6 +142,9 @@ def test_answers_after_those_that_were_forgotten_count(study, opened):
     again.session.close()
     assert Study(study).labels.forget("label page") == {"label page": 2}
     assert not [one for one in Study(study).labels.sources() if one.identity == "page"]
+    (study / "votes" / "forgotten.json").write_text('{"page": ["*two"]}')
+    with pytest.raises(StudyError, match="how many answers of the page"):
+        Study(study).labels.sources()
 
 
 def test_a_column_that_was_left_out_is_not_seen_in_a_later_round(question, opened, monkeypatch):
