@@ -147,11 +147,12 @@ class DeepestCut(QuestionDesign):
         """The deepest rank that is proven, and what twice the labels may prove, or those that a budget leaves."""
         known = self._known(drawn, labels)
         curves = fitted(known, self.n_items, np.random.default_rng(0))
-        front, most = self._facts(drawn, labels).deepest(self.precision)
+        facts = self._facts(drawn, labels)
+        front, most = facts.deepest(self.precision)
         start, reach, path, counted = Start.of(drawn.state), None, PATH.empty_table(), int((known.label >= 0).sum())
         if start is not None:
             sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
-            proven, stuck = self._proven(sequence, pool, drawn, labels)
+            proven, stuck = self._proven(sequence, pool, facts)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
             more = counted if self.most is None else min(counted, self.most)
@@ -170,7 +171,8 @@ class DeepestCut(QuestionDesign):
         """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
         start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
         if start is not None:  # one that asks for nothing is not begun
-            proven, stuck = self._proven(self._sequence(start, drawn), start.pool(drawn, labels), drawn, labels)
+            sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+            proven, stuck = self._proven(sequence, pool, self._facts(drawn, labels))
             rank = f", {start.ranks[proven]:,},"
             has = "has a lower precision" if stuck else has
         return (f"Nothing is left to ask: all items above the rank that came next{rank} were asked for, and it {has}; "
@@ -194,12 +196,10 @@ class DeepestCut(QuestionDesign):
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
         return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
-    def _proven(
-        self, sequence: FixedSequence, pool: DrawnOrder, drawn: DrawnItems, labels: Int8Array
-    ) -> tuple[int, bool]:
+    def _proven(self, sequence: FixedSequence, pool: DrawnOrder, facts: LabelFacts) -> tuple[int, bool]:
         """How many ranks of a sequence are claimed, and whether it ends there, at one that labels refute."""
         reached = sequence.proven(pool)
-        refuted = self._facts(drawn, labels).refute(sequence.ranks[: reached + 1].tolist(), self.precision)
+        refuted = facts.refute(sequence.ranks[: reached + 1].tolist(), self.precision)
         return (refuted.index(True), True) if True in refuted else (reached, False)
 
     def _first(self, drawn: DrawnItems, known: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
@@ -246,7 +246,7 @@ class DeepestCut(QuestionDesign):
         """Draw what the next ranks need, and ask for a round of it."""
         size, rng = how
         sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
-        proven, stuck = self._proven(sequence, pool, drawn, labels)
+        proven, stuck = self._proven(sequence, pool, self._facts(drawn, labels))
         if proven == start.ranks.size:
             return drawn
         density = _density(start, sequence)
