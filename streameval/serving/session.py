@@ -114,9 +114,8 @@ class LabellingSession:
         items = planned_items(self._folder, self._access)
         plan, table = items.plan, items.fetched.table
         names, left_out = items.shown(self._access.columns)
-        self._left_out |= {
-            *left_out
-        }  # few items may not show that a column follows the order; what did is not seen again
+        # other items may not show that a column follows the order, and what did is not seen again
+        self._left_out.update(left_out)
         stored = [one for one in self._folder.labels.sources() if one.identity != IDENTITY]
         elsewhere = tally_stored(self._folder, plan, last_judging(self._folder), stored).answered if stored else None
         numbers = table.column("se_task").to_pylist()
@@ -140,8 +139,8 @@ class LabellingSession:
 
     @property
     def answers(self) -> int:
-        """How many answers the page has taken, before and now."""
-        return len(self._lines)
+        """How many answers the page has taken, before and now, but those that were forgotten before."""
+        return len(self._journal.lines) - self._forgotten  # asked for after every answer: nothing is copied
 
     @property
     def _lines(self) -> list[dict[str, Any]]:
