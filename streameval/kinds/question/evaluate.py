@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds.question.plan import next_drawn, posed
+from streameval.kinds.question.says import is_condition
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
-from streameval.questions import CUT, Condition, Question
+from streameval.questions import CUT, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import Answer, DrawnItems, Line, QuestionDesign
 from streameval.study import Study
@@ -134,7 +135,7 @@ def answers_of(lines: Iterable[Line]) -> pa.Table:
 
 def coverage_of(lines: Sequence[Line], confidence: float) -> Coverage:
     """Whether all lines hold together with a confidence, or each by itself: an open condition may still be wrong."""
-    open_ = any(one.outcome == "open" and isinstance(Question.of(one.question).demand, Condition) for one in lines)
+    open_ = any(one.outcome == "open" and is_condition(vars(one)) for one in lines)
     together = not open_ and sum(one.claim for one in lines) <= 1 - confidence + 1e-9
     return "simultaneous" if together or len(lines) == 1 else "pointwise"
 

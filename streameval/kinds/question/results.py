@@ -155,7 +155,7 @@ def verdict(found: Result) -> str:
     rows = found.tables["answers"].to_pylist()
     several = len(rows) > 1
     of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
-    return of_all + " ".join(answer_sentence(row, zone, several) for row in rows)
+    return of_all + " ".join(answer_sentence(row, zone, row["question"] if several else "") for row in rows)
 
 
 def _withdrawn(found: Result) -> list[str]:

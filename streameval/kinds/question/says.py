@@ -76,11 +76,11 @@ def is_condition(row: Mapping[str, Any]) -> bool:
     return isinstance(Question.of(row["question"]).demand, Condition)
 
 
-def answer_sentence(row: Mapping[str, Any], zone: str | None, several: bool = False) -> str:
+def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") -> str:
     """What is known of one question: a row of the table of answers, and the zone that it was planned with.
 
     Args:
-        several: Whether others are told beside it.
+        name: What it is called in a sentence that does not tell it, where others are told beside it.
     """
     question = Question.of(row["question"])
     if is_cut(question):
@@ -89,7 +89,7 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None, several: bool = Fa
         return _width_sentence(question, row)
     labels = number_of(row["labels"], "label")
     if row["outcome"] == "open":
-        return f"Not decided yet{f', {question}' if several else ''}: {labels}, {row['positives']:,} positive."
+        return f"Not decided yet{name and f', {name}'}: {labels}, {row['positives']:,} positive."
     after = f"after {labels} ({row['positives']:,} positive)"
     passed, operator = row["outcome"] == "pass", question.demand.operator
     says = f"{(_IS if passed else _IS_NOT)[operator]} {_amount(question)}"
