@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.case import Case, Context, Runner
+from streameval.kernels.sorted_sets import unique
 
 _MOST_ITEMS = 10_000_000
 _SHAPES: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
@@ -39,7 +40,7 @@ def _list(context: Context, shape: str, kind: str) -> tuple[Path, np.ndarray]:
 
 def _ranks(n: int, seed: int) -> np.ndarray:
     """The first thousands, and others at random."""
-    return np.union1d(np.arange(1, min(n, 10_000) + 1), np.random.default_rng(seed).integers(1, n + 1, 30_000))
+    return unique(np.arange(1, min(n, 10_000) + 1), np.random.default_rng(seed).integers(1, n + 1, 30_000))
 
 
 def _runner(shape: str, kind: str, context: Context) -> Callable[[], tuple[str, str, pa.Table]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from streameval.cli.output import TerminalLine, columns
 from streameval.curve import Curve
+from streameval.kernels.sorted_sets import unique
 from streameval.reporting.said import Columns, Picture, Said
 
 _WIDTH, _HEIGHT = 64, 10
@@ -35,7 +36,7 @@ def draw(curve: Curve) -> list[str]:
 
     A column shows its last rank; a row shows a tenth of precision, so a band is never drawn narrower than it is.
     """
-    ranks = np.unique(np.rint(np.geomspace(1, curve.n_items, _WIDTH)).astype(np.int64))
+    ranks = unique(np.rint(np.geomspace(1, curve.n_items, _WIDTH)).astype(np.int64))
     names = ("precision_lower", "precision", "precision_upper")
     lower, estimate, upper = (curve.at(ranks).column(name).to_numpy() for name in names)
     lines = []

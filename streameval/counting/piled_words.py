@@ -18,6 +18,7 @@ from streameval.counting.counters import Cells
 from streameval.counting.label_counts import TiedGroups, room
 from streameval.kernels import label_counts as kernels
 from streameval.kernels.label_counts import PILE_BITS
+from streameval.kernels.sorted_sets import unique
 from streameval.stores.scratch import ScratchFile
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 
@@ -66,7 +67,7 @@ class Piles:
             return False
         low, shift = self.cells.place
         keys = sample()
-        held = np.unique((keys[keys >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
+        held = unique((keys[keys >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
     def split(self, keys: AnyArray, labels: UInt8Array, out: AnyArray | None = None) -> PiledRows:

@@ -25,6 +25,7 @@ from streameval.curve.plug_in import PlugIn
 from streameval.curve.ranks import ranks_within
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.types import Claim
 from streameval.typing import FloatArray, Int64Array
 
@@ -87,7 +88,7 @@ class Curve(notebook.Tabular):
         """The same curve with all knots as breakpoints of its bounds: what its files give back."""
         if self.plug_in is None:
             return self
-        ranks = np.union1d(self.envelope.rank, self.plug_in.curve.rank)
+        ranks = unique(self.envelope.rank, self.plug_in.curve.rank)
         return replace(self, envelope=Envelope(ranks, *self.envelope.at(ranks)), estimated=self.plug_in.curve)
 
     @property
@@ -203,7 +204,7 @@ class Curve(notebook.Tabular):
         """
         ends = self._inside([max(1, first), max(1, last)])
         kinks = self.envelope.kinks
-        ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
+        ranks = unique(ends, kinks[(kinks > ends[0]) & (kinks < ends[1])])
         known = self.known(ranks)
         bounds = {"yield": (known.lower, known.upper)} | {name: bounds_at(known, name) for name in METRICS}
         middle, plug_in = [ends.sum() / 2], self.plug_in
@@ -292,7 +293,7 @@ class Curve(notebook.Tabular):
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
         head = f"{claim.coverage}{chance}{claim.condition}. {claim.caution}"
-        few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
+        few = unique(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items)
         shown = [[f"{row['rank']:,}", *(row[side] for side in _PRECISION)] for row in self.at(few).to_pylist()]
         rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]
         table = notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows)
@@ -300,7 +301,7 @@ class Curve(notebook.Tabular):
 
     def picture(self) -> str:
         """Draw precision by rank with its bounds as SVG, without scripts."""
-        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
+        ranks = unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
         drawn = [self.at(ranks).column(name).to_numpy() for name in _PRECISION]
         return notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
 

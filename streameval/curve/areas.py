@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from streameval.curve.extremes import Extremes, Walk, whole_near
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray
 
 Interval = tuple[float, float]
@@ -91,7 +92,7 @@ def interpolated_area(extremes: Extremes) -> Interval:
         return UNDEFINED
     best_after, sums = _best_after(extremes.early)
     y = extremes.early.positives[1:]
-    tried = np.unique(np.concatenate([[least], y[y > least]]))
+    tried = unique([least], y[y > least])
     run = np.maximum(np.searchsorted(extremes.early.positives, tried) - 1, 0)
     area = sums[run] + np.append(best_after, 0.0)[run] * (tried - extremes.early.positives[run])
     high = np.max(area / np.maximum(tried + extremes.misses, 1.0))

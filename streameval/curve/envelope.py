@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 
@@ -66,7 +67,7 @@ class Envelope:
         high = self.rank[:-1] + (self.upper[1:] - self.upper[:-1])
         turns = np.concatenate([low, high])
         # floats are sorted, which takes a tenth of the time that numpy's table of whole numbers does
-        return np.unique(np.concatenate([self.rank, np.floor(turns), np.ceil(turns)])).astype(np.int64)
+        return unique(self.rank, np.floor(turns), np.ceil(turns)).astype(np.int64)
 
     @property
     def table(self) -> pa.Table:
@@ -132,7 +133,7 @@ def close(n_items: int, points: Points, rank: Int64Array, label: Int8Array) -> E
         Envelope: Where the bounds contradict each other or the labels, `consistent` is False: nothing is clipped.
     """
     known = label >= 0
-    breakpoints = np.unique(np.concatenate([[0, n_items], points.rank, rank[known], rank[known] - 1]))
+    breakpoints = unique([0, n_items], points.rank, rank[known], rank[known] - 1)
     labelled = _count_up_to(rank[known], breakpoints)
     positive = _count_up_to(rank[label == 1], breakpoints)
     unknown = breakpoints - labelled

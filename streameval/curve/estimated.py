@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve.envelope import Envelope
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -62,14 +63,14 @@ class YieldEstimate:
     def clipped(self, envelope: Envelope) -> YieldEstimate:
         """The median of Yh and its two bounds, at every rank; knots are those of both."""
         last = self.rank[-1]
-        knots = np.union1d(self.rank, envelope.rank[envelope.rank <= last])
-        ranks = np.union1d(knots, envelope.kinks[envelope.kinks <= last])
+        knots = unique(self.rank, envelope.rank[envelope.rank <= last])
+        ranks = unique(knots, envelope.kinks[envelope.kinks <= last])
         if np.array_equal(self.at(ranks), _median(self, envelope, ranks)):
             return YieldEstimate(knots, self.at(knots), self.weight)
         low, high = envelope.at(ranks)
         yields = self.at(ranks)
         turns = [_crossings(ranks, one - other) for one, other in ((yields, low), (yields, high), (low, high))]
-        ranks = np.unique(np.concatenate([ranks, *turns]))
+        ranks = unique(ranks, *turns)
         return YieldEstimate(ranks, _median(self, envelope, ranks), self.weight)
 
     @staticmethod
@@ -104,7 +105,7 @@ def joined(ends: Int64Array, rate: FloatArray, rank: Int64Array, label: npt.Arra
         rank (int64 array, shape (n,), strictly increasing): Labelled ranks.
         label (array-like of {0, 1}, shape (n,))
     """
-    knots = np.unique(np.concatenate([[0], ends, rank, rank - 1]))
+    knots = unique([0], ends, rank, rank - 1)
     last = knots[1:]
     rise = rate[np.searchsorted(ends, last)] * np.diff(knots)
     rise[np.searchsorted(last, rank)] = label

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.curve.envelope import Envelope
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray
 
 
@@ -120,4 +121,4 @@ def whole_near(values: FloatArray, least: float, most: float) -> FloatArray:
     """Whole numbers of least..most around real ones, both ends among them."""
     low = np.floor(values[np.isfinite(values)])
     around = np.concatenate([low - 1, low, low + 1, low + 2])
-    return np.unique(np.concatenate([[least, most], around[(around > least) & (around < most)]]))
+    return unique([least, most], around[(around > least) & (around < most)])

@@ -31,6 +31,7 @@ from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.first_k import discounts
 from streameval.curve.harmonic import harmonic_differences
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray, Int64Array
 
 _EXACT = 4_096  # positives up to which ⌈y⌉ is exact
@@ -96,14 +97,14 @@ class PlugIn:
         """Knots, and the ranks either side of where Yh passes each of the first 4,096 whole numbers."""
         whole = np.arange(1.0, min(np.floor(self._y[-1]), _EXACT) + 1)
         passed = self.ranks_of(whole).astype(np.int64)
-        ranks = np.unique(np.concatenate([self.curve.rank, passed, passed - 1]))
+        ranks = unique(self.curve.rank, passed, passed - 1)
         return ranks, self.curve.at(ranks)
 
     def precision_sums(self, ranks: npt.ArrayLike) -> FloatArray:
         """∫ ⌈y⌉/R(y) dy over 0..Yh(rank), float64."""
         wanted = np.asarray(ranks, np.int64)
         knots, _ = self._refined
-        knots = np.unique(np.append(knots, wanted[wanted <= knots[-1]]))
+        knots = unique(knots, wanted[wanted <= knots[-1]])
         y = self.curve.at(knots)
         a, b, low, high = knots[:-1].astype(np.float64), knots[1:].astype(np.float64), y[:-1], y[1:]
         slope, inverse = (high - low) / (b - a), harmonic_differences(a, b)
@@ -167,7 +168,7 @@ class PlugIn:
     def dcg_at(self, ranks: Int64Array) -> FloatArray:
         """Σ v_r/log2(r + 1) over the first so many items, of at most `streameval.curve.first_k.DEEPEST_DCG`."""
         inside = self.curve.rank[self.curve.rank <= ranks.max()]
-        knots = np.unique(np.append(inside, ranks[ranks <= self.curve.rank[-1]]))
+        knots = unique(inside, ranks[ranks <= self.curve.rank[-1]])
         return _sums_at(ranks, knots, np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(discounts()[knots]))
 
     def rank_at_precision(self, precision: Fraction) -> float:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.judges.values import Judge
+from streameval.kernels.sorted_sets import unique
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
 
@@ -156,7 +157,7 @@ def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
     same = (judge.prior[judge_class] >= 0.5) == (labels.label == 1)
     fold = np.floor(np.log10(plan.ranks)).astype(np.int64)
     by_rank = []
-    for decade in np.unique(fold):
+    for decade in unique(fold):
         here = both & (fold == decade)
         last = min(10 ** int(decade + 1) - 1, plan.n_items)
         by_rank.append({"first": 10 ** int(decade), "last": last, **_share(same[here], weight[here])})

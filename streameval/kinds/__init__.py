@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.kernels.sorted_sets import isin
 from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
@@ -179,7 +180,7 @@ class Kind(Reporting):
         """
         if not remaining:
             reused = folder.labels.reused()
-            return ~np.isin(plan.ranks, reused) if reused else None
+            return ~isin(plan.ranks, reused) if reused else None
         from streameval.study.judging import last_judging, tally_stored
 
         known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known

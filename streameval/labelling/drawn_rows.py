@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
@@ -210,7 +211,7 @@ class _DrawnReading:
             )
         ((total,),) = self.connection.execute("SELECT count(*) FROM se_wanted").fetchall()
         if total > rows.size:
-            missing = np.setdiff1d(np.arange(1, total + 1), rows)
+            missing = setdiff1d(np.arange(1, total + 1), rows)
             first = f" (first: row {int(missing[0]):,})" if missing.size else ""
             raise InputError(
                 f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",

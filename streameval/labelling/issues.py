@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.kernels.sorted_sets import isin
 from streameval.labelling.duckdb_session import tables_of_ours
 from streameval.types import Labels
 from streameval.typing import BoolArray
@@ -60,7 +61,7 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
 def undecided_at(labels: Labels, rows: pa.Table) -> BoolArray:
     """Which planned ranks have answers and no label of them."""
     torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank").to_numpy()
-    return ~labels.known & ((labels.votes > 0) | np.isin(labels.rank, torn))
+    return ~labels.known & ((labels.votes > 0) | isin(labels.rank, torn))
 
 
 def untimed(rows: pa.Table) -> pa.Table:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.kernels.sorted_sets import isin
 from streameval.labelling.agreement import Agreement, agreement
 from streameval.labelling.answers import whose
 from streameval.labelling.fates import fold
@@ -61,7 +62,7 @@ def tally(
     label = chosen.decide(counts)
     strangers = trouble_between_strangers(rows)
     silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
-    answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
+    answered = isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
     fates = {pair["values"]: pair["counts"] for pair in pc.value_counts(rows.column("fate")).to_pylist()}
     account = {
         "planned": int(label.size),

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.order.partials import SUM, Engine, Partial, Task, merged
 from streameval.order.run_threads import Scannable, Scanning, Threads
 from streameval.order.shards import ScanState, Shard, share_of
@@ -136,7 +137,7 @@ class Checkpoints:
         name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
         needed: Int64Array = task.units(scan)
         kept = self._kept(name)
-        left = np.setdiff1d(needed, _covered(kept))
+        left = setdiff1d(needed, _covered(kept))
         mine = self._mine(scan, task, needed, left)
         self.alone = self.alone and mine.size == needed.size
         parts = (one.load() for one in kept)
@@ -148,7 +149,7 @@ class Checkpoints:
             if self.shard is not None:
                 self.save()
                 kept = self._kept(name)
-                left = np.setdiff1d(needed, _covered(kept))
+                left = setdiff1d(needed, _covered(kept))
                 parts = (one.load() for one in kept)
             else:
                 parts, left = (part for part in [*map(_Saved.load, kept), made]), left[:0]
@@ -168,7 +169,7 @@ class Checkpoints:
 
     def _state(self, scan: R, task: CheckpointTask[R], needed: Int64Array, left: Int64Array) -> ScanState:
         count = max(self._shards, self.shard.count if self.shard is not None else 1)
-        missing = np.unique(_shard_of(scan, count)[left])
+        missing = unique(_shard_of(scan, count)[left])
         shards = tuple(Shard(index, count) for index in missing.tolist())
         return ScanState(task.name, needed.size - left.size, needed.size, shards)
 
@@ -217,7 +218,7 @@ class Checkpoints:
         self._shards = max([self._shards, *(one.shards for one in saved)])
         chosen: list[_Saved] = []
         for part in saved:
-            if not np.intersect1d(part.units, _covered(chosen)).size:
+            if not isin(part.units, _covered(chosen)).any():
                 chosen.append(part)
         return chosen
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted, open_rows
+from streameval.kernels.sorted_sets import unique
 from streameval.order.filter import BLOCK, bits, flags
 from streameval.order.finer_bins import Stage
 from streameval.order.first_bins import FirstStage
@@ -221,7 +222,7 @@ class EarlyCandidates:
 def _alike(sample: Int64Array, counts: Int64Array) -> bool:
     """Whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
     share = np.arange(1, _GROUPS) * (sample.sum() / _GROUPS)
-    edges = np.unique(np.append(0, np.searchsorted(np.cumsum(sample), share)))
+    edges = unique(0, np.searchsorted(np.cumsum(sample), share))
     a, b = (np.add.reduceat(one, edges) for one in (sample, counts))
     ratio = np.sqrt(b.sum() / a.sum())
     return bool(np.sum((a * ratio - b / ratio) ** 2 / np.maximum(1, a + b)) < _ALIKE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.kernels.bins import descend, end_stage
+from streameval.kernels.sorted_sets import unique
 from streameval.order.first_bins import FirstStage
 from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 
@@ -73,7 +74,7 @@ class Stage:
 
     def apply(self, bins: Int64Array, words: OrderWords) -> None:
         """Replace bins of the stage before by bins of this stage, in place; −1 where nothing is wanted."""
-        for kind in np.unique(self.kind).tolist():
+        for kind in unique(self.kind).tolist():
             descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
         end_stage(bins)
 

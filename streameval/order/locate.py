@@ -11,6 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernels.order_keys import LAST
+from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
@@ -173,7 +174,7 @@ def _find(search: Search, counts: Int64Array, before: Int64Array, skipped: Int64
     """Find the bins that hold wanted ranks, of those of the last stage; `before` is the items before each of them."""
     ends = before + counts
     # bins without items share their end with the bin before: the first bin that ends at or after a rank holds it
-    search.bins = np.unique(np.searchsorted(ends, search.wanted, side="left"))
+    search.bins = unique(np.searchsorted(ends, search.wanted, side="left"))
     search.counts, search.base, search.skipped_counts = counts[search.bins], before[search.bins], skipped[search.bins]
 
 

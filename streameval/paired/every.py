@@ -17,6 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.paired.looks import PairedLimits
 from streameval.typing import FloatArray, Int64Array
 
@@ -35,7 +36,7 @@ def grid(items: int, within: float) -> Int64Array:
     ranks = [1]
     while ranks[-1] < items:
         ranks.append(min(items, math.ceil((1 + _STEP * within) * ranks[-1])))
-    return np.union1d(ranks, [10**power for power in range(19) if 10**power <= items]).astype(np.int64)
+    return unique(ranks, [10**power for power in range(19) if 10**power <= items]).astype(np.int64)
 
 
 def probabilities(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws.kept import keys_of_table, repeated_keys, text_of
 from streameval.paired_draws.pair import Pair
@@ -52,13 +53,13 @@ def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
 
 def _keys_with(scan: TopScan, hashes: UInt64Array) -> pa.Array:
     """The first keys, in stored order, that have one of some tie hashes."""
-    reader, left, found = TopReader(scan), np.unique(hashes), list[pa.Table]()
+    reader, left, found = TopReader(scan), unique(hashes), list[pa.Table]()
     for unit in scan.units:
         rows = reader.read(unit)
         here, at = np.unique(rows.hash, return_index=True)
-        at = np.sort(at[np.isin(here, left)])[: _NAMED - sum(table.num_rows for table in found)]
+        at = np.sort(at[isin(here, left)])[: _NAMED - sum(table.num_rows for table in found)]
         found.append(rows.keys.take(pa.array(at)))
-        left = np.setdiff1d(left, rows.hash[at])
+        left = setdiff1d(left, rows.hash[at])
         if sum(table.num_rows for table in found) == _NAMED:
             break
     return keys_of_table(pa.concat_tables(found))
@@ -72,10 +73,10 @@ def _some_hashes(scan: TopScan) -> UInt64Array:
         count += found[-1].size
         if count >= _LOOKED_FOR:
             break
-    return np.unique(np.concatenate(found))[:_LOOKED_FOR]
+    return unique(*found)[:_LOOKED_FOR]
 
 
 def _any_of(hashes: UInt64Array, ranking: Ranking, key: Sequence[str]) -> bool:
     """Whether a table has a key with one of some hashes."""
     units = ranking.rows.units(key[0])
-    return any(bool(np.isin(key_hashes(unit.read(list(key)).select(list(key))), hashes).any()) for unit in units)
+    return any(bool(isin(key_hashes(unit.read(list(key)).select(list(key))), hashes).any()) for unit in units)

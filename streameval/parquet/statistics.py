@@ -14,13 +14,14 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import column_index
+from streameval.kernels.sorted_sets import isin
 from streameval.typing import AnyArray, BoolArray, Int64Array
 
 RESTORE = "the file was damaged after it was written, or its writer is at fault; restore it"
 # columns of `streameval.kernels.parquet.statistics` that are places
 _ENDS = np.array([kernels.LOW_AT, kernels.HIGH_AT])
 _SIZES = _ENDS + 1
-_IS_PLACE = np.isin(np.arange(kernels.N_STATED), _ENDS)
+_IS_PLACE = isin(np.arange(kernels.N_STATED), _ENDS)
 IN_INDEX = "the statistics in its column index"
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}

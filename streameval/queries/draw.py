@@ -13,6 +13,7 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
+from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import add_words, position_hashes
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
@@ -68,15 +69,15 @@ def draw_rankings(
         numbers, done = np.empty(0, np.uint64), 0
         waiting: list[UInt64Array] = []
         for unit_numbers, n in in_order(
-            pool, lambda unit: (np.unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
+            pool, lambda unit: (unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
         ):
             waiting.append(unit_numbers)
             if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
-                numbers, waiting = np.unique(np.concatenate([numbers, *waiting])), []
+                numbers, waiting = unique(numbers, *waiting), []
                 _refuse_many(numbers.nbytes, ranking.options.memory)
             done += n
             progress(done, total)
-        numbers = np.unique(np.concatenate([numbers, *waiting]))
+        numbers = unique(numbers, *waiting)
         if numbers.size < count:
             raise InputError(f"the list holds {number_of(numbers.size, 'ranking')}, and {count:,} were to be drawn",
                              f"--rankings={numbers.size} labels the first items of all")  # fmt: skip

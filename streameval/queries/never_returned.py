@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
+from streameval.kernels.sorted_sets import isin
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, plain_type, refuse_nameless
 from streameval.rankings import open_ranking
@@ -112,7 +113,7 @@ def left_out(batch: RowBatch, which: Int32Array) -> BoolArray:
     gone: BoolArray = np.zeros(batch.rows, np.bool_)
     if batch.items.size and never.any() and batch.items[never].any():
         pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
-        returned = np.isin(pair[never], pair[~never])
+        returned = isin(pair[never], pair[~never])
         again = np.ones(returned.size, np.bool_)
         again[np.unique(pair[never], return_index=True)[1]] = False
         gone[never] = returned | again

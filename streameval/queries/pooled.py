@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.discounts import discounts
+from streameval.kernels.sorted_sets import unique
 from streameval.queries.batches import grades, plain_type, refuse_nameless
 from streameval.queries.never_returned import (
     GRADED,
@@ -157,7 +158,7 @@ def _typed(values: Sequence[Any]) -> pa.Array:
 def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
     """Names of the rankings that were drawn, with their numbers, and the types of the names."""
     columns = {name: one.cast(plain_type(one.type)) for name, one in ranking_names(plan).items()}
-    number = pa.array(np.unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
+    number = pa.array(unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
     return [pa.field(name, one.type) for name, one in columns.items()], pa.table({**columns, _NUMBER: number})
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.kernels.sorted_sets import unique
 from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -117,7 +118,7 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     Keys of equal hash are taken for equal: of 10⁴ drawn of 2·10⁹, about one plan in a million is refused for nothing.
     """
     stored = Ranking(ranking.rows, ranking.options)
-    wanted = np.unique(drawn)
+    wanted = unique(drawn)
     count, place = np.zeros(wanted.size, np.int64), np.full(wanted.size, stored.n_items, np.int64)
     for first, keys in _runs(stored, key, run):
         hashes = _hashes(keys, seed)

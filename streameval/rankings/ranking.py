@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, Step, announce, silent
 from streameval.rows import Rows, Taken
@@ -131,7 +132,7 @@ class Ranking:
         from streameval.order.checkpoints import Scans
 
         ranks, cutoffs = wanted_of
-        wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
+        wanted = ranks if cutoffs is None else unique(ranks, cutoffs)
         checkpoints = order.checkpoints(wanted, scans or Scans())
         with checkpoints.saving():
             items = order.locate(wanted, progress, checkpoints)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StreamevalError
+from streameval.kernels.sorted_sets import unique
 from streameval.labelling.names import SCORES, says
 from streameval.rankings.ranking import Ranking
 from streameval.typing import Int64Array
@@ -46,7 +47,7 @@ def _queries_doubt(ranking: Ranking) -> str:
 
 def _some(ranking: Ranking) -> Int64Array:
     """Positions of some rows, evenly spaced."""
-    return np.unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
+    return unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
 
 
 def order_doubt(ranking: Ranking) -> str:

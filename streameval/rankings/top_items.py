@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import OrderWords
@@ -101,7 +102,7 @@ def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, li
 def _sample(n_rows: int) -> Int64Array:
     """Positions from all over the list, few pages of them: a page of long texts is large."""
     starts = np.linspace(0, n_rows - 1, _SAMPLE_PLACES).astype(np.int64)
-    positions = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
+    positions = unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
     return positions[positions < n_rows]
 
 

@@ -14,6 +14,7 @@ from streameval.curve.bounds import inside
 from streameval.curve.extremes import Walk
 from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import interpolated_precision
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray, Int64Array
 
 ChartRows = list[dict[str, Any]]
@@ -22,9 +23,9 @@ _RECALLS = 100
 
 def thinned(n_items: int, grid: Int64Array) -> Int64Array:
     """Ranks to draw: 700 along a log axis, and the grid beyond the head."""
-    even = np.unique(np.rint(np.geomspace(1, n_items, 700)).astype(np.int64))
+    even = unique(np.rint(np.geomspace(1, n_items, 700)).astype(np.int64))
     jumps = grid[1:][np.diff(grid) > 1] if grid.size > 1 else grid
-    return np.unique(np.concatenate([even, jumps[:2000]]))
+    return unique(even, jumps[:2000])
 
 
 def by_rank(curve: Curve) -> ChartRows:
@@ -34,7 +35,7 @@ def by_rank(curve: Curve) -> ChartRows:
 
 def by_rank_small(curve: Curve) -> ChartRows:
     """The same at fewer ranks: what a small chart of a slice shows."""
-    return _precision(curve, np.unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
+    return _precision(curve, unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
 
 
 def _precision(curve: Curve, ranks: Int64Array) -> ChartRows:
@@ -68,7 +69,7 @@ def by_false_positive_rate(curve: Curve) -> ChartRows:
     recalls, rates = bounds_at(samples, "recall"), bounds_at(samples, "false_positive_rate")
     if any(np.isnan(side).any() for side in (*recalls, *rates)):
         return []
-    rate = np.unique(np.concatenate([np.linspace(0, 1, 101), np.geomspace(1e-4, 1, 100)]))
+    rate = unique(np.linspace(0, 1, 101), np.geomspace(1e-4, 1, 100))
     late = np.minimum(
         np.searchsorted(rates[0], rate, side="right"), rates[0].size - 1
     )  # the next sample: never too low
@@ -96,7 +97,7 @@ def by_yield(curve: Curve) -> ChartRows:
     extremes = curve.extremes[0]
     if extremes.early.total < 1:
         return []
-    positives = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
+    positives = unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
     low, high = (_precision_of(walk, positives) for walk in (extremes.late, extremes.early))
     estimate = np.full(positives.size, np.nan)
     if curve.plug_in is not None:
@@ -112,7 +113,7 @@ def _precision_of(walk: Walk, positives: FloatArray) -> FloatArray:
 
 def labels_spent(ranks: Int64Array, n_items: int) -> ChartRows:
     """Labels per quarter of a decade of ranks: `rank`, `end`, `labels`."""
-    edges = np.unique(np.rint(10 ** np.arange(0, np.log10(n_items) + 0.25, 0.25)).astype(np.int64))
+    edges = unique(np.rint(10 ** np.arange(0, np.log10(n_items) + 0.25, 0.25)).astype(np.int64))
     edges = edges[edges <= n_items]
     ends = np.append(edges[1:], n_items + 1)
     counts, _ = np.histogram(ranks, bins=np.append(edges, n_items + 1))
@@ -123,7 +124,7 @@ def local_shares(labels: pa.Table, n_items: int) -> ChartRows:
     """Share of positives among the labels of each eighth of a decade of ranks: `rank`, `share`, `labels`."""
     labelled = labels.filter(labels.column("label").is_valid())
     ranks, label = labelled.column("rank").to_numpy(), labelled.column("label").to_numpy()
-    edges = np.unique(np.rint(10 ** np.arange(0, np.log10(max(n_items, 2)) + 0.125, 0.125)).astype(np.int64))
+    edges = unique(np.rint(10 ** np.arange(0, np.log10(max(n_items, 2)) + 0.125, 0.125)).astype(np.int64))
     at = np.searchsorted(edges, ranks, side="right") - 1
     count, positive = np.bincount(at, minlength=edges.size), np.bincount(at, weights=label, minlength=edges.size)
     middle = np.sqrt(edges * np.append(edges[1:], n_items + 1.0))

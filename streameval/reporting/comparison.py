@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.kernels.sorted_sets import unique
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.page import frame
@@ -189,9 +190,9 @@ def difference_number(value: float | None, nothing: str) -> str:
 def figure(found: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
     ranks = found.curves.column("rank").to_numpy()
-    wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
+    wanted = unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
     labels = side_labels(found.a.name, found.b.name)
-    rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
+    rows = found.curves.take(unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": named, "low": round(row[f"precision_{name}_lower"], 5),
          "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}

@@ -14,6 +14,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.curve.at_score import known_scores
 from streameval.curve.envelope import Envelope
+from streameval.kernels.sorted_sets import unique
 from streameval.typing import FloatArray, Int64Array
 
 _SIZE = 600_000  # characters of page
@@ -87,7 +88,7 @@ def thin(envelope: Envelope, most: int) -> Envelope:
     if envelope.rank.size <= most:
         return envelope
     wanted = np.geomspace(1, float(envelope.rank[-1]), most - 2)
-    kept = np.unique(np.concatenate([[0, envelope.rank.size - 1], np.searchsorted(envelope.rank, wanted)]))
+    kept = unique([0, envelope.rank.size - 1], np.searchsorted(envelope.rank, wanted))
     return Envelope(envelope.rank[kept], envelope.lower[kept], envelope.upper[kept])
 
 
@@ -112,7 +113,7 @@ def _scores(curve: Curve) -> dict[str, Any] | None:
     if not ranks.size:
         return None
     if ranks.size > _SCORES:
-        wanted = np.unique(np.searchsorted(ranks, np.geomspace(1, float(ranks[-1]), _SCORES)))
+        wanted = unique(np.searchsorted(ranks, np.geomspace(1, float(ranks[-1]), _SCORES)))
         ranks, scores = ranks[wanted], scores.take(wanted)
     values = [score if isinstance(score, int | float) else str(score) for score in scores.to_pylist()]
     return {"rank": ranks.tolist(), "score": values}

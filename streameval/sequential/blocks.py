@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streameval.kernels.sorted_sets import setdiff1d, unique
 from streameval.sequential import KnownItems
 from streameval.sequential.hash_order import free_ranks
 from streameval.typing import FloatArray, Int8Array, Int64Array
@@ -194,7 +195,7 @@ def draw(
     left = blocks.left(blocks.find(taken))
     drawn = _sequence(left, left, rates, size, rng)
     ranks = np.empty(drawn.size, np.int64)
-    for block in np.unique(drawn):
+    for block in unique(drawn):
         start, last = int(blocks.first[block]) - 1, int(blocks.last[block])
         inside = taken[np.searchsorted(taken, start, "right") : np.searchsorted(taken, last, "right")]
         where = drawn == block
@@ -222,7 +223,7 @@ def draw_in_order(
     turn = np.empty(drawn.size, np.int64)  # how many were drawn of its block before
     turn[by] = np.arange(drawn.size) - np.searchsorted(drawn[by], drawn[by])
     row = order[start + turn]
-    return reserve.take(row), reserve.take(np.setdiff1d(np.arange(block.size), row))
+    return reserve.take(row), reserve.take(setdiff1d(np.arange(block.size), row))
 
 
 def _sequence(

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import setdiff1d
 from streameval.questions import CUT, Question
 from streameval.sequential import (
     PATH,
@@ -209,7 +210,7 @@ class DeepestCut(QuestionDesign):
             items = pilot.draw(self.n_items, known, rng)
         last = min(FIRST, self.n_items)
         if not items.rank.size and (curves.deepest(self._target) < last).mean() > _HEAD:
-            items = unplaced(np.setdiff1d(np.arange(1, last + 1), known.rank))
+            items = unplaced(setdiff1d(np.arange(1, last + 1), known.rank))
         return ahead(drawn, items).ahead
 
     def _claims(self, ranks: Int64Array, known: KnownItems) -> FixedSequence:

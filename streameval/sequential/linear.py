@@ -30,6 +30,7 @@ import pyarrow as pa
 from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import evidence
+from streameval.kernels.sorted_sets import isin
 from streameval.questions import Condition, Question
 from streameval.sequential import (
     AS_LABELLED,
@@ -148,7 +149,7 @@ class Linear(QuestionDesign):
 
     def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
         """What is left of a judge's reserve."""
-        return kept(self.blocks, reserve.filter(pa.array(~np.isin(reserve.column("rank").to_numpy(), asked))))
+        return kept(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), asked))))
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
         """Draw one more round: at rates for the claims that are open, with stakes from all labels so far."""

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from streameval.kernels.sorted_sets import isin
 from streameval.sequential import KnownItems
 from streameval.sequential.hash_order import Placed
 from streameval.sequential.rounds import unplaced
@@ -38,7 +39,8 @@ def draw(n_items: int, known: KnownItems, rng: np.random.Generator) -> Placed:
         ranks = low + 1 + rng.choice(high - low, rng.binomial(high - low, chance), replace=False, shuffle=False)
         found.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
         low = high
-    return unplaced(np.setdiff1d(np.concatenate(found), known.rank, assume_unique=True))
+    ranks = np.concatenate(found)
+    return unplaced(ranks[~isin(ranks, known.rank)])
 
 
 def joined(known: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streameval.kernels.sorted_sets import unique
 from streameval.sequential import DrawnItems, KnownItems
 from streameval.sequential.hash_order import Levels, raised
 from streameval.typing import FloatArray, Int8Array, Int64Array
@@ -73,7 +74,7 @@ class DrawnOrder:
 
     def raised_to(self, wanted: FloatArray, known: KnownItems, rng: np.random.Generator) -> DrawnOrder:
         """Draw on up to levels, which never rise with rank."""
-        levels, placed = raised(self.levels, wanted, np.union1d(known.rank, self.rank), rng)
+        levels, placed = raised(self.levels, wanted, unique(known.rank, self.rank), rng)
         new = placed.rank.size
         return DrawnOrder(
             np.append(self.rank, placed.rank),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streameval.kernels.sorted_sets import unique
 from streameval.sequential import KnownItems
 from streameval.typing import FloatArray, Int64Array
 
@@ -48,7 +49,7 @@ def grid(first: int, n_items: int) -> Int64Array:
     """Ranks from `first` to N whose neighbours are 3 % apart, or 1."""
     steps = math.ceil(math.log(n_items / first) / math.log(RATIO)) if n_items > first else 0
     ranks = np.floor(first * RATIO ** np.arange(steps)).astype(np.int64)
-    return np.unique(np.append(ranks[ranks < n_items], n_items))
+    return unique(ranks[ranks < n_items], n_items)
 
 
 def fitted(known: KnownItems, n_items: int, rng: np.random.Generator) -> Curves:

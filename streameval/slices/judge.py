@@ -14,6 +14,7 @@ from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError, did_you_mean
 from streameval.judges.classes import with_judge
 from streameval.judges.values import Judge
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.stages import refuse_stages
 from streameval.progress import Progress, silent
@@ -44,7 +45,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     ends, ranks = method.reserve(plan)
     if ranking.order is None:
         return with_judge(plan, judge, ends, *_as_stored(ranking, judge, ends, ranks, progress))
-    cutoffs = np.unique(np.concatenate([ends, ranks, np.maximum(ranks - 1, 1)]))
+    cutoffs = unique(ends, ranks, np.maximum(ranks - 1, 1))
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)
         nothing = [np.empty(0, np.int64)] * judge.classes
@@ -87,7 +88,7 @@ def class_order(
     """
     _refuse_unknown_column(ranking, judge)
     most, seed = how
-    cutoffs = np.unique(np.concatenate([ends, known, np.maximum(known - 1, 1)]))
+    cutoffs = unique(ends, known, np.maximum(known - 1, 1))
     nothing = [np.empty(0, np.int64)] * judge.classes
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)
@@ -106,7 +107,7 @@ def class_order(
         "judge_class": np.repeat(np.arange(judge.classes, dtype=np.int8), [one.size for one in wanted]),
         "place": np.concatenate([np.arange(1, one.size + 1) for each in chosen for one in each]),
     })  # fmt: skip
-    return ClassOrder(items, of_known, table.filter(pa.array(~np.isin(table["rank"].to_numpy(), known))))
+    return ClassOrder(items, of_known, table.filter(pa.array(~isin(table["rank"].to_numpy(), known))))
 
 
 def nothing_inside(judge: Judge) -> Int64Array:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
+from streameval.kernels.sorted_sets import unique
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import OrderWords
@@ -112,7 +113,7 @@ def _by_score(
     at, by_code = places[0], dict(zip(searched, places[1:], strict=True))
     marks = [by_code.get(code, np.empty(0, np.int64)) for code in range(len(wanted))]
     ends = np.append(at, words.shape[1])  # the last is for items after all marks
-    edges = [np.union1d(ends, of_slice) for of_slice in marks]
+    edges = [unique(ends, of_slice) for of_slice in marks]
     rank, inside = _count(scan, slices, words, edges, progress)
     counted = [up_to[np.searchsorted(edge, mine)] for up_to, edge, mine in zip(inside, edges, marks, strict=True)]
     _check(counted, wanted, rank[at], cutoffs)

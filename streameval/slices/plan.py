@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import Method, changed, grid_of, own_parameters
 from streameval.methods.stages import refuse_stages
 from streameval.metrics.bounded import metrics
@@ -62,7 +63,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(plan.ranks, grid_of(plan)) if scored else plan.ranks for plan in plans]
+        wanted = [unique(plan.ranks, grid_of(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]

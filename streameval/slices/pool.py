@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close, lift
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import method_of
 from streameval.types import STRENGTH, Claim, Labels, Plan, SliceRecord
 from streameval.typing import Int64Array
@@ -81,7 +82,7 @@ def list_cutoffs(n_items: int) -> Int64Array:
     steps = int(np.ceil(np.log(max(n_items, 2)) / np.log(_RATIO)))
     grid = np.floor(_RATIO ** np.arange(steps)).astype(np.int64)
     powers = 10 ** np.arange(0, 16, dtype=np.int64)
-    cutoffs = np.unique(np.concatenate([np.arange(1, 101), grid, powers, [n_items]]))
+    cutoffs = unique(np.arange(1, 101), grid, powers, [n_items])
     return cutoffs[cutoffs <= n_items]
 
 
@@ -209,7 +210,7 @@ def counted(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
     marks = plan.marks.filter(pc.invert(plan.marks.column("is_item")))
     within = marks.column("slice_rank").to_numpy()
     inside = [within[rows] for rows in _rows(marks.column("slice"), names)]
-    return np.unique(marks.column("rank").to_numpy()), np.stack(inside, axis=1)
+    return unique(marks.column("rank").to_numpy()), np.stack(inside, axis=1)
 
 
 def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:

@@ -40,6 +40,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import isin
 from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
@@ -177,7 +178,7 @@ class Study:
     def grow_plan(self, plan: Plan) -> None:
         """Put a plan in place of the smaller one that it grew from, which is kept in plans/."""
         there = self.plan()
-        if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
+        if there.plan_id not in plan.study_ids or not np.all(isin(there.ranks, plan.ranks)):
             raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is not part of {plan.plan_id}")
         atomic.write_all(plan_files(self.folder / "plans", there, there.plan_id))
         atomic.write_all(plan_files(self.folder, plan, "plan"))

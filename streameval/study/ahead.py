@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.order.checkpoints import Scans
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
@@ -39,8 +40,8 @@ def fetch_in_rounds(
     names, progress, scans = how
     there = _there(folder, plan, names)
     ahead = np.empty(0, np.int64) if plan.ahead is None else plan.ahead.column("rank").to_numpy()
-    wanted = np.union1d(plan.ranks, ahead)
-    missing = wanted if there is None else np.setdiff1d(wanted, there.column("rank").to_numpy())
+    wanted = unique(plan.ranks, ahead)
+    missing = wanted if there is None else setdiff1d(wanted, there.column("rank").to_numpy())
     thresholds = _thresholds(folder, plan)
     read = Fetched(pa.table({}))
     if missing.size or there is None:
@@ -49,8 +50,8 @@ def fetch_in_rounds(
     there = there.sort_by("rank")
     ranks = there.column("rank").to_numpy()
     tags = {"plan_id": plan.plan_id, "columns": list(names)}
-    atomic.write_all({folder.folder / _AHEAD: atomic.parquet(there.filter(np.isin(ranks, ahead)), tags)})
-    table = there.filter(np.isin(ranks, plan.ranks))
+    atomic.write_all({folder.folder / _AHEAD: atomic.parquet(there.filter(isin(ranks, ahead)), tags)})
+    table = there.filter(isin(ranks, plan.ranks))
     ties = read.tied_ranks if not ahead.size else 0  # whether of those shown is not told
     return replace(read, table=table, tied_ranks=ties, thresholds=read.thresholds if thresholds is None else thresholds)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.at_score import known_scores
 from streameval.curve.bounds import Bounds
+from streameval.kernels.sorted_sets import isin
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.notebook import Tabular
@@ -142,7 +143,7 @@ def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
         return []  # no threshold means the same to both
     thresholds: set[float] = set()
     for side, (rank, score) in zip((a, b), numbers, strict=True):  # type: ignore[misc]
-        at = np.isin(rank, cutoffs(side.curve.n_items)[:-1])
+        at = isin(rank, cutoffs(side.curve.n_items)[:-1])
         thresholds |= set(score[at].tolist())
     rows = []
     for threshold in sorted(thresholds, reverse=a.descending):

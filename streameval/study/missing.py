@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from streameval.curve import Basis
+from streameval.kernels.sorted_sets import unique
 from streameval.labelling.tally import Tallied
 from streameval.methods import method_of
 from streameval.study.tasks import task_numbers
@@ -31,7 +32,7 @@ def basis_of(plan: Plan, tallied: Tallied) -> Basis:
     labels, answered = tallied.labels, tallied.answered
     if answered.all():
         return "labels" if labels.known.mean() >= _DECIDED else "none"
-    both = np.unique(labels.label[labels.known]).size == 2  # one kind alone is no random part
+    both = unique(labels.label[labels.known]).size == 2  # one kind alone is no random part
     shuffled = method_of(plan).planned  # of labels that were drawn elsewhere, nobody shuffled the tasks
     return "labels at hand" if both and shuffled and _random_part(task_numbers(plan), answered) else "none"
 

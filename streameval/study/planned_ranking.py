@@ -9,6 +9,7 @@ import numpy as np
 
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import grid_of
 from streameval.order.checkpoints import Scans
 from streameval.rankings import open_planned
@@ -39,7 +40,7 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     if plan.ranking.get("score") is None:
         return None
     if plan.marks is not None:
-        return np.unique(plan.marks.column("rank").to_numpy())
+        return unique(plan.marks.column("rank").to_numpy())
     return grid_of(plan)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.kernels.sorted_sets import unique
 from streameval.labelling.options import Judging
 from streameval.labelling.pace import duration, pace_of_rows
 from streameval.labelling.tally import Tallied
@@ -106,7 +107,7 @@ def strata_of(plan: Plan, known: BoolArray) -> pa.Table:
         by_slice = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
         return by_slice.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
     stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
-    if not 1 < np.unique(stratum).size <= _SHOWN:
+    if not 1 < unique(stratum).size <= _SHOWN:
         stratum = np.floor(np.log10(rank) + 1e-12).astype(np.int32)
     numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
     labelled = np.add.reduceat(known.astype(np.int64), start)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
@@ -170,8 +171,8 @@ def label_history(folder: Path, plan: Plan, stored: Sequence[Given]) -> list[dic
     history = []
     for source in stored:
         ranks = source.table.column("rank").drop_null().unique().to_numpy()
-        planned = ranks[np.isin(ranks, plan.ranks)]
-        stages = np.unique(stage[np.searchsorted(plan.ranks, planned)]).tolist()
+        planned = ranks[isin(ranks, plan.ranks)]
+        stages = unique(stage[np.searchsorted(plan.ranks, planned)]).tolist()
         columns = source.facts["columns"]
         history.append({"place": source.facts["place"], "flags": flags_of(columns), "given": source.facts["given"],
                         "stages": stages, "forgotten": list(source.facts["forgotten"])})  # fmt: skip
@@ -190,5 +191,5 @@ def _stages(folder: Path, plan: Plan) -> Int64Array:
     stage = np.full(plan.ranks.size, grown, dtype=np.int64)
     for at, name in zip(reversed(range(grown)), plan.notes.get("grown_from", ()), strict=False):
         former = read_table(folder / "plans" / f"{name}.parquet", _RESTORE).table.column("rank").to_numpy()
-        stage[np.isin(plan.ranks, former)] = at
+        stage[isin(plan.ranks, former)] = at
     return stage

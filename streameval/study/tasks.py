@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.labelling.options import TaskOptions
 from streameval.study import Study
 from streameval.types import Plan
@@ -69,7 +70,7 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     grown = "batch" in plan.table.column_names
     batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
     within = np.empty(count, dtype=np.uint64)
-    for batch_number in np.unique(batch):
+    for batch_number in unique(batch):
         within[batch == batch_number] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == batch_number)))
     order = np.lexsort((within, batch))
     numbers = np.empty(count, dtype=np.int64)
@@ -121,7 +122,7 @@ def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
         return ()
     at = np.searchsorted(plan.ranks, shown.column("rank").to_numpy())
     last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])
-    row = np.flatnonzero(np.isin(tasks.column("se_task").to_numpy(), shown.column("se_task").to_numpy())) + 1
+    row = np.flatnonzero(isin(tasks.column("se_task").to_numpy(), shown.column("se_task").to_numpy())) + 1
     return tuple(int(row[n - 1]) if n else 0 for n in last.tolist())
 
 

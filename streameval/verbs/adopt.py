@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
@@ -285,7 +286,7 @@ def _least_listed(ranking: Ranking, column: str, memory: float) -> Floor:
     """Smallest probability of each of some ranges of ranks, and classes of all: one pass over a column."""
     n_items = ranking.n_items
     folds = max(1, round(_PER_FOLD * np.log(n_items)))
-    last = np.unique(np.append(np.ceil(np.geomspace(1, n_items, folds + 1)), n_items)).astype(np.int64)
+    last = unique(np.ceil(np.geomspace(1, n_items, folds + 1)), n_items).astype(np.int64)
     last = last[last <= n_items]
     least, items, total = np.full(last.size, np.inf), np.zeros(_MOST_CLASSES), np.zeros(_MOST_CLASSES)
     for first, batch in keys_in_order(ranking, [column], memory):

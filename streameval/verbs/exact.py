@@ -21,6 +21,7 @@ from streameval.counting.labelled_rows import LabelledRows, labelled_rows
 from streameval.counting.scans import LabelledScans
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
+from streameval.kernels.sorted_sets import unique
 from streameval.kinds.labelled_list import KIND as LABELLED_LIST
 from streameval.kinds.labelled_list.results import curve_of, evaluation_of
 from streameval.kinds.rankings import KIND as RANKINGS
@@ -244,7 +245,7 @@ def curve_cutoffs(n_items: int) -> Int64Array:
     """Ranks 1..10,000, then a grid of ratio 1.001, powers of ten, and N."""
     steps = max(0, int(np.ceil(np.log(max(1, n_items / _EVERY_RANK)) / np.log(_RATIO))))
     grid = np.ceil(_EVERY_RANK * _RATIO ** np.arange(steps + 1)).astype(np.int64)
-    ranks = np.unique(np.concatenate([np.arange(1, _EVERY_RANK + 1), grid, cutoffs(n_items)]))
+    ranks = unique(np.arange(1, _EVERY_RANK + 1), grid, cutoffs(n_items))
     return ranks[ranks <= n_items]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
-
 from streameval.engines import Engine
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import unique
 from streameval.kinds import kind_of
 from streameval.order.shards import ScanState, Shard
 from streameval.progress import Progress, silent
@@ -50,5 +49,5 @@ def scan(
     if folder.selection(plan) is not None:
         return ScanState("selection", 0, 0)
     cutoffs = kind_of(folder.folder).cutoffs(plan)
-    wanted = plan.ranks if cutoffs is None else np.union1d(plan.ranks, cutoffs)
+    wanted = plan.ranks if cutoffs is None else unique(plan.ranks, cutoffs)
     return opened.order.scan(wanted, scans, share, progress)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import create
 from streameval.questions.printed import measure_of
 from streameval.reporting.comparison import claim_sentence, difference_number, main_rows, sides, verdict
@@ -134,7 +135,7 @@ def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
 
 def _curves(a: Curve, b: Curve) -> pa.Table:
     """Precision of both at every rank that either curve shows, as far as both reach."""
-    ranks = np.unique(np.concatenate([a.grid, b.grid]))
+    ranks = unique(a.grid, b.grid)
     ranks = ranks[ranks <= min(a.n_items, b.n_items)]
     left, right = a.at(ranks), b.at(ranks)
     columns: dict[str, Any] = {"rank": ranks}

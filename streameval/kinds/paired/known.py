@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.labelling.labelled_keys import labelled_keys
 from streameval.labelling.options import ReuseOptions
 from streameval.labelling.votes import Votes
@@ -60,7 +61,7 @@ class ReusedLabels:
         """Hashes that draw, of the items that are taken off (uint64 array, rising)."""
         if self.taken_off is None:
             return np.empty(0, np.uint64)
-        return np.unique(draws_of(key_hashes(self.taken_off), seed))
+        return unique(draws_of(key_hashes(self.taken_off), seed))
 
     @property
     def notes(self) -> dict[str, bool]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from streameval.engines import engine_of
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import isin
 from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
@@ -95,7 +96,7 @@ def drawn_plan(
         at, kept = with_bins(sizes, kept, weighted)
     draw = PairedDraw(at, kept, seed, reused.hashes(seed))
     everything = _draw(pair, draw, scans, progress)
-    had = np.isin(everything.table.column("u").to_numpy(), draw.known)
+    had = isin(everything.table.column("u").to_numpy(), draw.known)
     drawn = everything if weighted is None else at_cutoffs(everything, weighted.ends, sizes)
     gains, losses = _without(drawn, had)
     rates, bounded = _rates(comparing, (gains, losses, sizes), how)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streameval.kernels.sorted_sets import unique
 from streameval.paired import discounts
 from streameval.paired.linear import LinearCells, limits, rates_within
 from streameval.paired_draws.rates import below
@@ -75,13 +76,13 @@ class WeightedMeasure:
 
     def bins(self, most: int) -> Int64Array:
         """Last rank of each bin, rising, all about as far from what their ranks count."""
-        steps = np.unique(np.geomspace(1, self.last, most * _PARTS).astype(np.int64))
+        steps = unique(np.geomspace(1, self.last, most * _PARTS).astype(np.int64))
         falls = np.maximum(self.discount(steps[:-1]) - self.discount(steps[1:]), 0.0)
         sums = np.cumsum(np.sqrt(falls * np.diff(steps)))  # a bin is off by its length times the fall within it
         if not sums.size or sums[-1] <= 0:
             return np.array([self.last], np.int64)
         at = np.searchsorted(sums, np.linspace(0, sums[-1], most))
-        return np.unique(np.append(steps[at], self.last))
+        return unique(steps[at], self.last)
 
 
 class WeightedNeeds(NamedTuple):
@@ -109,7 +110,7 @@ class WeightedDraw:
         """For two lists, the longer of which has so many items; `sizes` are the cutoffs."""
         measures = [WeightedMeasure.of(name, items) for name in names]
         bins = [one.bins(_BINS // len(measures)) for one in measures]
-        return WeightedDraw(measures, np.unique(np.concatenate([sizes, *bins])), needs)
+        return WeightedDraw(measures, unique(sizes, *bins), needs)
 
     @cached_property
     def _levels(self) -> dict[str, tuple[FloatArray, FloatArray]]:

@@ -21,6 +21,7 @@ import numpy as np
 from streameval.errors import InputError, StudyError
 from streameval.judges.classes import asked_judge
 from streameval.judges.values import Judge
+from streameval.kernels.sorted_sets import isin
 from streameval.kinds import Kind, kind_of
 from streameval.kinds.question.earlier import evidence_of
 from streameval.kinds.question.plan import Beside, drawn_plan, known_of
@@ -102,7 +103,7 @@ def _is_known_to(before: Plan, known: KnownItems) -> bool:
 def unlabelled_lines(folder: Study, made: Plan) -> Iterator[str]:
     """Say that labels which come to the study later do not count for a question that was asked of it."""
     plan = folder.plan()
-    if open_ := int((~np.isin(plan.ranks, known_of(made).rank)).sum()):
+    if open_ := int((~isin(plan.ranks, known_of(made).rank)).sum()):
         has, they = ("have", "labels that they get") if open_ > 1 else ("has", "a label that it gets")
         yield (f"{number_of(open_, 'task')} of {folder.folder} {has} no label yet; {they} later will not count here. "
                "If that is to count, label first, then repeat this command.")  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.judges.classes import classes_sentence
+from streameval.kernels.sorted_sets import unique
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import value_text
@@ -189,7 +190,7 @@ def path_lines(evidence: pa.Table) -> Iterator[str]:
         rows = [row for row in evidence.to_pylist() if row["question"] == name]
         ends = {side: [row for row in rows if row["side"] == side] for side in ("pass", "fail")}
         counts = [row["labels"] for row in ends["pass"] or ends["fail"]]
-        places: Any = np.unique(np.linspace(1, len(counts) - 1, _ROWS).astype(int)) if len(counts) > 1 else []
+        places: Any = unique(np.linspace(1, len(counts) - 1, _ROWS).astype(int)) if len(counts) > 1 else []
         bars = [(counts[at], *(_bar(ends[side], at) for side in ("fail", "pass"))) for at in places]
         if any(no or yes for _, no, yes in bars):
             yield f"{name}:"

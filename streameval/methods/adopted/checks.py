@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streameval.kernels.sorted_sets import isin
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.typing import FloatArray, Int64Array
 
@@ -66,7 +67,7 @@ def of_ends(strata: Strata, taken: Int64Array) -> float:
 
     Strata that were cut from a sample end at what it took. One that was taken whole does so whatever the draw.
     """
-    if not np.all(np.isin(strata.last[:-1], taken)):
+    if not np.all(isin(strata.last[:-1], taken)):
         return 1.0
     return float(np.prod(strata.drawn[:-1] / strata.width[:-1]))
 

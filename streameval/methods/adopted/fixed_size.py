@@ -21,6 +21,7 @@ import numpy as np
 
 from streameval.curve.envelope import Points
 from streameval.kernels.mixture import mixture_root
+from streameval.kernels.sorted_sets import unique
 from streameval.methods.adopted.steps import Floor
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
@@ -49,7 +50,7 @@ class FixedSize:
             low, high (bool arrays, shape (n,)): Whether each is positive, a missing label as no and as yes.
         """
         n_items = int(self.floor.last[-1])
-        cutoffs = np.unique(np.rint(np.geomspace(1, n_items, _CUTOFFS)).astype(np.int64))
+        cutoffs = unique(np.rint(np.geomspace(1, n_items, _CUTOFFS)).astype(np.int64))
         threshold = math.log(4 * cutoffs.size / delta)
         least = np.minimum.accumulate(self.floor.least)[np.searchsorted(self.floor.last, cutoffs)]
         mus = self._mus(cutoffs, threshold)

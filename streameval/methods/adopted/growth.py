@@ -15,6 +15,7 @@ import pyarrow as pa
 from streameval.curve.envelope import Points
 from streameval.kernels.band import fill_ends
 from streameval.kernels.draw import draw_strata
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods.adopted.band import mixture, points
 from streameval.methods.adopted.steps import Strata, joined_steps
 from streameval.methods.loguniform.design import OFFSET, look_density
@@ -30,7 +31,7 @@ _MAX_FOLD_STRATA = 4000  # at most so many strata an e-fold
 def strata_of(first: Strata, plan: Plan, look: int) -> Strata:
     """Strata of the second draw at a look, with as many ranks as the density there asks for; nested in the look."""
     c = _density(first, plan.n_items)
-    ends = np.union1d(_stratum_ends(plan.n_items, c), first.last)
+    ends = unique(_stratum_ends(plan.n_items, c), first.last)
     width = np.diff(ends, prepend=0)
     if look == 1:
         return Strata(ends, np.zeros(ends.size, np.int64))
@@ -59,7 +60,7 @@ def joined_rates(first: Strata, second: Strata) -> tuple[Int64Array, FloatArray]
 def half_width(first: Strata, second: Strata, delta: float) -> float:
     """Relative half-width, at its widest beyond the first ten labels, of a list of precision one half: a forecast."""
     ranks = [draw_strata(strata.last, strata.drawn, np.uint64(1)) for strata in (first, second)]
-    both = np.union1d(*ranks)
+    both = unique(*ranks)
     label = (np.arange(both.size) % 2).astype(np.int8)
     last, rate = joined_rates(first, second)
     steps = joined_steps([(first, ranks[0]), (second, ranks[1])], both, label)
@@ -76,11 +77,11 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     came = np.ones(sample.size, np.int32)
     for index in range(2, look + 1):
         _, taken = drawn(first, plan, index)
-        new = np.setdiff1d(taken, rank, assume_unique=True)
+        new = taken[~isin(taken, rank)]
         rank, came = np.concatenate([rank, new]), np.concatenate([came, np.full(new.size, index, np.int32)])
     order = np.argsort(rank)
     rank, came = rank[order], came[order]
-    old = np.isin(rank, plan.ranks)
+    old = isin(rank, plan.ranks)
     batch = np.full(rank.size, _last_batch(plan) + 1, np.int32)
     batch[old] = np.asarray(plan.table.column("batch")) if plan.look > 1 else 1
     stratum = np.searchsorted(first.last, rank).astype(np.int32)
@@ -91,7 +92,7 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
 
 def intersected(found: list[Points]) -> Points:
     """Bounds at the ranks of all of some bounds, each with its own."""
-    ranks = np.unique(np.concatenate([bounds.rank for bounds in found]))
+    ranks = unique(*(bounds.rank for bounds in found))
     lower, upper = np.zeros(ranks.size), ranks.astype(np.float64)
     for bounds in found:
         at = np.searchsorted(ranks, bounds.rank)
@@ -122,7 +123,7 @@ def _density(first: Strata, n_items: int) -> float:
     low, high = 1.0, 4.0 * n_items
     for _ in range(40):
         c = float(np.sqrt(low * high))
-        ends = np.union1d(_stratum_ends(n_items, c), first.last)
+        ends = unique(_stratum_ends(n_items, c), first.last)
         more = float(_wanted(first, ends, np.diff(ends, prepend=0), c).sum())
         low, high = (c, high) if more < goal else (low, c)
         if high < low * 1.01:

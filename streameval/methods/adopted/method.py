@@ -18,6 +18,7 @@ from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import PooledLabels, odds_of, pooled
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods import Look, Method, check_confidence, check_items, check_stages
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
@@ -132,7 +133,7 @@ class Adopted(Method):
         begins = _begins(envelope, alone)
         last, _ = self._rates(plan)
         diagnostics = {"consistent": envelope.consistent, "begins": begins, "draw": [vars(one) for one in against]}
-        grid = np.unique(np.concatenate([plan.ranks, last, [begins]]))
+        grid = unique(plan.ranks, last, [begins])
         curve = Curve(plan.n_items, envelope, grid, claim, diagnostics, estimated=self.estimate(plan, labels))
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
 
@@ -176,14 +177,14 @@ class Adopted(Method):
         if self.design.weighted:
             return self._weighted(plan, labels, delta)
         first, sample = _sample(plan)
-        inside = np.isin(plan.ranks, sample)
+        inside = isin(plan.ranks, sample)
         share = look_share(delta, 1, self.looks)
         steps = strata_steps(first, sample, labels.label[inside])
         bounds = [points(steps, mixture(first.last, first.drawn / first.width), share)]
         for look in range(2, plan.look + 1):
             share = look_share(delta, look, self.looks)
             second, taken = growth.drawn(first, plan, look)
-            both = np.isin(plan.ranks, np.union1d(sample, taken))
+            both = isin(plan.ranks, unique(sample, taken))
             steps = joined_steps([(first, sample), (second, taken)], plan.ranks[both], labels.label[both])
             bounds.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
         return growth.intersected(bounds)
@@ -242,7 +243,7 @@ class Adopted(Method):
             sentences.append(
                 f"Before rank {begins:,} the bounds say no more than the labels there do: too few items were drawn."
             )
-        distinct = np.unique(labels.label[labels.known])
+        distinct = unique(labels.label[labels.known])
         if distinct.size == 1 and np.count_nonzero(labels.known) >= 20:
             one, other = ("positive", "negatives") if distinct[0] else ("negative", "positives")
             sentences.append(f"Every label is {one}: check that the table has not lost its {other}.")
@@ -254,7 +255,7 @@ def _begins(envelope: Envelope, alone: Envelope) -> int:
 
     Bounds run straight between kinks, so they part right after the last kink at which they are one.
     """
-    ranks = np.union1d(envelope.kinks, alone.kinks)
+    ranks = unique(envelope.kinks, alone.kinks)
     (low, high), (least, most) = envelope.at(ranks), alone.at(ranks)
     more = np.flatnonzero((low > least) | (high < most))
     return int(ranks[more[0] - 1]) + 1 if more.size and more[0] else int(ranks[-1])

@@ -25,6 +25,7 @@ from streameval.kernels.sequential_band import (
     UNTAKEN,
     WIDTH,
 )
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
 FEW = 30  # draws below which a stratum is one step
@@ -92,7 +93,7 @@ def strata_steps(first: Strata, taken: Int64Array, label: Int8Array) -> FloatArr
     single = few[np.searchsorted(first.last, taken)]
     steps = _sequence(taken[~single], label[~single], first.last)
     _fill_rates(steps, [(first, taken)])
-    steps[np.isin(steps[:, RANK], first.last[few])] = _cells(first, taken, label, few)
+    steps[isin(steps[:, RANK], first.last[few])] = _cells(first, taken, label, few)
     return steps
 
 
@@ -103,7 +104,7 @@ def joined_steps(draws: list[tuple[Strata, Int64Array]], taken: Int64Array, labe
         draws: The strata of each, and the ranks that it took.
         taken, label: The ranks that any of them took, and their labels.
     """
-    steps = _sequence(taken, label, np.unique(np.concatenate([strata.last for strata, _ in draws])))
+    steps = _sequence(taken, label, unique(*(strata.last for strata, _ in draws)))
     _fill_rates(steps, draws)
     return steps
 
@@ -127,7 +128,7 @@ def poisson_steps(taken: Int64Array, label: Int8Array, probability: FloatArray, 
 
 def _sequence(taken: Int64Array, label: Int8Array, ends: Int64Array) -> FloatArray:
     """Steps that end at taken ranks and at ends, without probabilities but for a 1 where a rank was taken."""
-    rank = np.union1d(taken, ends)
+    rank = unique(taken, ends)
     steps = np.zeros((rank.size, _COLUMNS))
     at = np.searchsorted(rank, taken)
     steps[:, RANK] = rank

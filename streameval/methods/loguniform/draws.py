@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from streameval.kernels.sorted_sets import isin
 from streameval.methods.loguniform.design import Blocks
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array
 
@@ -75,6 +76,6 @@ def grown_table(before: pa.Table, design: Blocks, came: Mapping[int, int]) -> pa
     """The table of a plan that has grown: `came` has the look with which each of its ranks came."""
     rank, earlier = np.array(sorted(came), np.int64), before.column("batch").to_numpy()
     batch = np.full(rank.size, 1 + earlier.max(), np.int32)
-    batch[np.isin(rank, before.column("rank").to_numpy())] = earlier
+    batch[isin(rank, before.column("rank").to_numpy())] = earlier
     look = np.array([came[one] for one in rank.tolist()], np.int32)
     return table(design, rank).append_column("look", pa.array(look)).append_column("batch", pa.array(batch))

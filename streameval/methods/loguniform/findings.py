@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from streameval.curve import Curve
+from streameval.kernels.sorted_sets import unique
 from streameval.methods.checks.monotonicity import warnings
 from streameval.methods.sampled import Sampled
 from streameval.types import Promise
@@ -50,7 +51,7 @@ def widths_without(curve: Curve) -> dict[str, float]:
 
 def _mean_half_width(curve: Curve) -> float:
     """Mean over ranks 1, e, e², …: a mean over all ranks would be one of the deepest."""
-    ranks = np.unique(np.rint(np.exp(np.arange(np.log(curve.n_items) + 1e-9))).astype(np.int64))
+    ranks = unique(np.rint(np.exp(np.arange(np.log(curve.n_items) + 1e-9))).astype(np.int64))
     lower, upper = curve.envelope.at(ranks)
     return float(np.mean((upper - lower) / np.maximum(upper + lower, 1)))
 

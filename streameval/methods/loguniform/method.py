@@ -20,6 +20,7 @@ from streameval.curve.pooling import odds_of
 from streameval.errors import StudyError
 from streameval.judges.classes import agreement, judge_of, with_classes, without_judge
 from streameval.judges.estimate import judged_estimate
+from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods import Look, check_items
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.loguniform import LogUniformParameters, adaptive, draws
@@ -138,7 +139,7 @@ class LogUniform(LogUniformParameters):
         plan = plan.with_notes(densities=adaptive.runs(design.ends, adaptive.densities(design.ends, most, n, k, of)))
         rank, now = self.reserve(plan)[1], self._at_look(plan, 1)
         rank = rank[draws.kept(rank, plan.seed, design, now)]
-        batch = np.where(np.isin(rank, plan.ranks), 1, 2).astype(np.int32)
+        batch = np.where(isin(rank, plan.ranks), 1, 2).astype(np.int32)
         return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
@@ -210,7 +211,7 @@ class LogUniform(LogUniformParameters):
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
-            grid=np.unique(np.concatenate([np.arange(1, head + 1), grid])),
+            grid=unique(np.arange(1, head + 1), grid),
             claim=claim,
             diagnostics={
                 "consistent": envelope.consistent,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods.epsilon import least_head
 from streameval.methods.grid import geometric_grid
 from streameval.typing import Int64Array
@@ -81,7 +82,7 @@ class Layout:
     def cutoffs(self) -> Int64Array:
         """Every rank of the head, every grid point, and N."""
         head = np.arange(1, min(self.head_end, self.n_items) + 1, dtype=np.int64)
-        return np.unique(np.concatenate([head, self.grid, [self.n_items]])).astype(np.int64)
+        return unique(head, self.grid, [self.n_items]).astype(np.int64)
 
 
 def layout_of(epsilon: Fraction, window: int, head: int, tail: str, n_items: int) -> Layout:

@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.epsilon import DEFAULT_EPSILON
@@ -74,7 +75,7 @@ class Stratified(StratifiedParameters):
     def _recorded(self, design: StratifiedDesign, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
         order = np.lexsort((until, held))
         held, until = held[order], design.points[until[order]] if held.size else until
-        rank = np.union1d(np.arange(1, design.head_end + 1, dtype=np.int64), held)
+        rank = unique(np.arange(1, design.head_end + 1, dtype=np.int64), held)
         starts = np.append(np.searchsorted(held, rank), held.size).astype(np.int32)
         table = pa.table(
             {
@@ -135,7 +136,7 @@ class Stratified(StratifiedParameters):
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
-            grid=np.unique(np.concatenate([head, design.points, [plan.n_items]])).astype(np.int64),
+            grid=unique(head, design.points, [plan.n_items]).astype(np.int64),
             claim=claim,
             diagnostics={
                 "consistent": envelope.consistent,

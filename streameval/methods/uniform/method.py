@@ -24,6 +24,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
+from streameval.kernels.sorted_sets import unique
 from streameval.methods import check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform import INTERVALS, UniformParameters
@@ -91,7 +92,7 @@ class Uniform(UniformParameters):
         sample = _Labelled.of(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
-        cutoffs = np.unique(np.append(sample.cutoffs(), plan.n_items))
+        cutoffs = unique(sample.cutoffs(), plan.n_items)
         diagnostics = {
             "consistent": envelope.consistent,
             "labelled_head": sample.head,
@@ -243,7 +244,7 @@ class _Labelled:
     def steps(self) -> Int64Array:
         """Each drawn rank, and the rank before the next: between them an interval is a straight line."""
         ranks = np.concatenate([self.rank, self.rank - 1, [self.last]])
-        return np.unique(ranks[ranks > self.head])
+        return unique(ranks[ranks > self.head])
 
     def cutoffs(self) -> Int64Array:
         """Ranks that the table shows: the head as far as it is short, a geometric grid, and the last."""
@@ -251,7 +252,7 @@ class _Labelled:
         start = max(self.head, 1) if self.head <= _HEAD_SHOWN else _HEAD_SHOWN
         powers = math.log(self.last / start) / math.log(_CUTOFF_RATIO) if self.last > start else 0
         grid = np.ceil(start * _CUTOFF_RATIO ** np.arange(math.floor(powers) + 1)).astype(np.int64)
-        return np.unique(np.concatenate([first, grid[grid <= self.last], [max(self.head, 1), self.last]]))
+        return unique(first, grid[grid <= self.last], [max(self.head, 1), self.last])
 
 
 def _balanced_head(last: int, budget: int) -> int:
