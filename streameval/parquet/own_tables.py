@@ -6,6 +6,7 @@ statistics, because the file's checksum covers both. How these files are written
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from streameval.stores.ranges import Range
 _MOST_BYTES = 1 << 28
 _MOST_RATIO = 1000
 _BATCH_ROWS = 1 << 16
+_MOST_KEPT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
     """
     content = read_bytes(path, hint, root)
     try:
-        table = _decoded(str(path), content)
+        table = (_decoded if len(content) > _MOST_KEPT else _kept)(str(path), content)
         facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))
         if not isinstance(facts, dict):
             raise ValueError("its metadata are not an object")
@@ -93,6 +95,11 @@ def _decoded(path: str, content: bytes) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(body)) as decoder:
         batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
         return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
+
+
+@functools.lru_cache(maxsize=16)  # one command reads its plan and its votes several times
+def _kept(path: str, content: bytes) -> pa.Table:
+    return _decoded(path, content)
 
 
 def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:

@@ -15,6 +15,7 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.errors import StudyError
+from streameval.parquet import own_tables
 from streameval.stores import atomic
 from streameval.study import Study
 
@@ -239,3 +240,19 @@ def test_small_tables_are_read_without_compiled_code(study):
     code = f"import sys, streameval.cli as cli; print([cli.run(one) for one in {commands}], 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[0, 0] False\n"), done.stderr
+
+
+def test_a_file_that_did_not_change_is_decoded_once_and_one_that_did_again(study, monkeypatch):
+    decoded, decode = [], own_tables._decoded
+    monkeypatch.setattr(own_tables, "_decoded", lambda path, content: decoded.append(path) or decode(path, content))
+    own_tables._kept.cache_clear()
+    first, again = Study(study).plan(), Study(study).plan()
+    assert first.table.equals(again.table)
+    assert len(decoded) == len(set(decoded))
+    path = study / "plan.parquet"
+    body = bytearray(path.read_bytes())
+    body[len(body) // 2] ^= 1
+    path.write_bytes(body)
+    for _ in range(2):  # what is refused is not kept
+        with pytest.raises(StudyError, match=r"plan\.parquet"):
+            Study(study).plan()
