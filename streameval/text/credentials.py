@@ -66,11 +66,14 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
 
     >>> without_secrets('invalid port "secr" of postgresql', ["postgresql://me:secr@et@host/db"])
     'invalid port "***" of postgresql'
+    >>> without_secrets("postgresql://postgres@host/db: role postgres is not there", ["postgresql://postgres@host/db"])
+    'postgresql://***@host/db: role *** is not there'
     """
     for source in sources:
         text = text.replace(source, masked_source(source))
+        scheme = rf"(\b{re.escape(source.partition(':')[0])}\b)"  # no part of it is secret
         for secret in sorted(_secrets(source), key=len, reverse=True):
-            text = text.replace(secret, _HIDDEN)
+            text = re.sub(f"{scheme}|{re.escape(secret)}", lambda found: found[1] or _HIDDEN, text)
     return masked(text)
 
 
