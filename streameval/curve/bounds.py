@@ -54,9 +54,8 @@ def widest(ranks: Int64Array, lower: FloatArray, upper: FloatArray) -> HalfWidth
 def inside(estimate: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> FloatArray:
     """Cut estimates to their bounds, which may contradict each other; a bound that is NaN cuts nothing.
 
-    >>> inside([0.2, 0.5, np.nan], [0.3, 0.9, 0.0], [0.6, np.nan, 1.0])
-    array([0.3, 0.9, nan])
+    >>> inside([0.2, 0.5, 0.95, np.nan], [0.3, 0.9, 0.9, 0.0], [0.6, np.nan, np.nan, 1.0])
+    array([0.3 , 0.9 , 0.95,  nan])
     """
-    value, low, high = (np.asarray(one, np.float64) for one in (estimate, lower, upper))
-    cut = np.fmax(np.fmin(value, np.fmax(low, high)), np.fmin(low, high))
-    return np.where(np.isnan(value), value, cut)
+    low, high = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
+    return np.asarray(np.clip(estimate, np.minimum(low, high), np.maximum(low, high)), np.float64)
