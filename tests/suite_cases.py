@@ -1,6 +1,10 @@
-"""Which cases of a test the suite runs; the others take long, and scripts/long runs them."""
+"""What the suite runs of tests that take long; scripts/long runs the rest (LONG: where no mark tells it)."""
+
+import os
 
 import pytest
+
+LONG = os.environ.get("STREAMEVAL_TESTS") == "long"
 
 
 def cases(every, *suite):
@@ -12,3 +16,8 @@ def cases(every, *suite):
 def slow(*every):
     """Cases of several arguments that are slow."""
     return [pytest.param(*one, marks=pytest.mark.slow) for one in every]
+
+
+def examples(suite, whole):
+    """How many examples Hypothesis makes up: fewer in the suite than in all."""
+    return whole if LONG else suite
