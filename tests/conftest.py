@@ -120,10 +120,18 @@ def real():
     return find
 
 
+@pytest.fixture(scope="session")
+def written_ranking(tmp_path_factory):
+    """What `ranking` copies."""
+    return write_ranking(tmp_path_factory.mktemp("written"))
+
+
 @pytest.fixture
-def ranking(tmp_path):
+def ranking(written_ranking, tmp_path):
     """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
-    return write_ranking(tmp_path)
+    folder, labels, truth = written_ranking
+    shutil.copytree(folder.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / folder.name, tmp_path / labels.name, truth.copy()
 
 
 @pytest.fixture(scope="module")
