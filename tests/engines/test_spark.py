@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from places import HOME
 from score_lists import SCORES
 from spark_cluster import Cluster
+from suite_cases import examples
 
 import streameval
 from streameval import engines
@@ -45,7 +46,7 @@ def small_shares(monkeypatch):
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5, 8), deadline=None)
 @given(seed=st.integers(0, 2**32), key=st.booleans(), ascending=st.booleans(), tight=st.booleans())
 def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascending, tight, tmp_path_factory):
     """With the least memory as well, so that bins are split by key and by tie hash."""
