@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from binomial import binomial_tail
 from pivotal import pivotal
-from suite_cases import slow
+from suite_cases import cases, slow
 
 from streameval.kernels.sequential_band import sequential_sums
 from streameval.methods.adopted import checks
@@ -213,7 +213,7 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
         assert curve.findings[0].endswith(" as stated looks like that.")
 
 
-@pytest.mark.parametrize("level", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("level", cases([0.5, 0.1, 0.01], 0.1))
 @pytest.mark.parametrize(("n", "drawn"), [(300, 20), (200, 60), (200, 150), (5_000, 200)])
 def test_honest_samples_are_doubted_no_more_often_than_is_said(monkeypatch, level, n, drawn):
     """At levels that draws can count; the level in use is 1e-4."""

@@ -80,7 +80,7 @@ def test_one_table_and_two_have_the_same_items_and_bounds(home, people):
     assert first.tables["differences"].equals(second.tables["differences"])
 
 
-@pytest.mark.parametrize("end", ["csv", "jsonl"])
+@pytest.mark.parametrize("end", cases(["csv", "jsonl"], "csv"))
 def test_lists_that_are_no_parquet(home, people, end):
     for name in ("both", "new", "old"):
         frame = pl.read_parquet(f"{name}.parquet")
