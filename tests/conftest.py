@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from flags import made_once
 from hypothesis import settings
 from places import SHARED
 from small_studies import make_day, tables_alone
+from suite_cases import LONG
 
 import streameval
 
@@ -30,6 +32,14 @@ def interrupts_are_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def disks_are_not_waited_for():
+    """What is written is there for every process; whether the disk has it, only a power failure would show."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,10 +63,11 @@ def seeds_of_this_test(request, monkeypatch):
     monkeypatch.setattr("secrets.randbits", random.Random(request.node.nodeid).getrandbits)
 
 
-@pytest.fixture
-def results_are_tables_alone():
-    """See `small_studies.tables_alone`."""
-    with tables_alone():
+@pytest.fixture(autouse=True)
+def results_are_tables_alone(request):
+    """See `small_studies.tables_alone`: whoever opens more is marked, and studies of a whole module have everything."""
+    whole = LONG or request.node.get_closest_marker("whole_results")
+    with nullcontext() if whole else tables_alone():
         yield
 
 
@@ -109,10 +120,18 @@ def real():
     return find
 
 
+@pytest.fixture(scope="session")
+def written_ranking(tmp_path_factory):
+    """What `ranking` copies."""
+    return write_ranking(tmp_path_factory.mktemp("written"))
+
+
 @pytest.fixture
-def ranking(tmp_path):
+def ranking(written_ranking, tmp_path):
     """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
-    return write_ranking(tmp_path)
+    folder, labels, truth = written_ranking
+    shutil.copytree(folder.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / folder.name, tmp_path / labels.name, truth.copy()
 
 
 @pytest.fixture(scope="module")

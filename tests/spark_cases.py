@@ -1,6 +1,6 @@
 """Lists fetched by Spark and by the local engine, in a process of their own: prints what came of each case as JSON.
 
-`python spark_cases.py classic|connect|sail FOLDER`.
+`python spark_cases.py classic|connect|sail FOLDER CASE...`.
 """
 
 import contextlib
@@ -61,6 +61,7 @@ CASES = {
     "NaN refused": ("missing", {}),
     "damaged": ("ties", {}),
 }
+FEW = ("ties by key", "exact, 64 bits", "interrupted")  # what every kind of task needs
 
 
 def session(engine):
@@ -122,9 +123,10 @@ def engine_of(settings):
     return f"spark:{settings['remote']}" if settings["remote"] else "spark"
 
 
-def study(folder, root, settings):
+def study(root, settings):
     """The journey of the command line: half of it scanned by Spark, the selection by Spark as well."""
-    selections = []
+    folder, selections = root / "of study", []
+    write(folder, SCORES["ties"])
     for name in ("here", "there"):
         kept = root / name
         streameval.plan(str(folder), kept, method="loguniform", budget=400, options=RankingOptions(score="s"), seed=0)
@@ -192,29 +194,34 @@ def tight(order, n_wanted):
     return float(least_memory(n_wanted))
 
 
-def main(name, root):
+def main(name, root, asked):
     settings = session(name)
     engine = create("spark", settings)
     found, plenty = {}, ByScore.budget
     for case, (scores, options) in CASES.items():
-        folder = root / case
-        write(folder, SCORES[scores])
+        if case not in asked:
+            continue
+        write(root / case, SCORES[scores])
         if case == "damaged":
-            damage(folder)
+            damage(root / case)
         try:
-            found[case] = compare(folder, options, engine, tight if "split" in case else plenty)
+            found[case] = compare(root / case, options, engine, tight if "split" in case else plenty)
         except StreamevalError as error:
             found[case] = {"error": type(error).__name__, "text": str(error)}
     scans.BLOCK = 1 << 12  # many blocks
     for case in LABELLED:
-        found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
-    found["many"] = many(root / "runs", settings)
-    found["interrupted"] = interrupted(settings)
-    found["study"] = study(root / "ties", root, settings)
+        if f"exact, {case}" in asked:
+            found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
+    if "many" in asked:
+        found["many"] = many(root / "runs", settings)
+    if "interrupted" in asked:
+        found["interrupted"] = interrupted(settings)
+    if "study" in asked:
+        found["study"] = study(root, settings)
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     cli._notice = lambda *said: None  # a new checkout compiles kernels in whichever engine comes first
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

@@ -193,6 +193,7 @@ def test_no_study_has_an_id_that_other_programs_take_for_a_number(digits, tmp_pa
     assert identity("7e094226428785a1" + digits) == "7e094226428785a1"
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize("program", ["as it is", "pandas", "excel", "duckdb"])
 def test_an_honest_round_trip_is_taken(program, tmp_path, capsys):
     study = made(tmp_path, "a", 0)
@@ -248,6 +249,7 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
     assert not list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.whole_results
 def test_results_replace_no_file_of_somebody_else(tmp_path, capsys, monkeypatch):
     """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out.
 

@@ -95,6 +95,7 @@ def answered(folder, export):
     return None
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize(
     "export", ["tasks.csv", "my tasks.csv", "tasks.html", "tasks.jsonl", "tasks.label-studio.json"]
 )

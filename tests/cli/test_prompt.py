@@ -64,6 +64,7 @@ def study(tmp_path_factory):
     return str(folder)
 
 
+@pytest.mark.whole_results
 def test_the_prompt_answers_as_a_person_types(study):
     screen = Terminal("sql", study)
     assert "Ctrl-D" in screen.until(PROMPT)
@@ -86,6 +87,7 @@ def test_the_prompt_answers_as_a_person_types(study):
     assert screen.status() == 0
 
 
+@pytest.mark.whole_results
 def test_ctrl_c_abandons_a_statement_or_stops_its_query(study):
     screen = Terminal("sql", study)
     screen.until(PROMPT)
@@ -101,6 +103,7 @@ def test_ctrl_c_abandons_a_statement_or_stops_its_query(study):
     assert screen.status() == 0
 
 
+@pytest.mark.whole_results
 def test_the_prompt_prints_tables_only(study, capsys, monkeypatch):
     from streameval.cli import run
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -38,7 +39,8 @@ def write(path, rows=ROWS, head=HEAD):
     return path
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.whole_results
+@pytest.mark.parametrize("name", cases(KINDS, "csv.gz", "json", "odd name"))
 def test_a_list_in_a_text_file_goes_the_whole_journey(name, tmp_path, capsys):
     source = write(tmp_path / (name if name == "odd name" else f"preds.{name}"))
     study = tmp_path / "study"

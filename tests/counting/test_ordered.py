@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
+from suite_cases import examples
 
 import streameval
 from streameval.counting import block_sums as sums
@@ -118,7 +119,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
             piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25, 60), deadline=None)
 @given(
     data=st.data(),
     most=st.sampled_from([1, 50, 10_000]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS, Cutoffs
@@ -117,7 +118,7 @@ def lists_of(envelope):
     return every[np.all((y >= low) & (y <= high), axis=1)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_these(case, misses):
     envelope, raw, label = case
@@ -150,7 +151,7 @@ def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_
             assert np.isnan(found[name]), name
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(80, 200), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
     envelope, raw, _ = case

@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from places import HOME
 from score_lists import SCORES
 from spark_cluster import Cluster
+from suite_cases import examples
 
 import streameval
 from streameval import engines
@@ -44,7 +46,7 @@ def small_shares(monkeypatch):
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(5, 8), deadline=None)
 @given(seed=st.integers(0, 2**32), key=st.booleans(), ascending=st.booleans(), tight=st.booleans())
 def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascending, tight, tmp_path_factory):
     """With the least memory as well, so that bins are split by key and by tie hash."""
@@ -230,27 +232,49 @@ def test_a_spark_that_cannot_be_reached_is_one_line(listed, tmp_path, capsys, re
     assert "secret" not in error
 
 
-@pytest.fixture(
-    scope="module", params=["classic", "sail", pytest.param("connect", marks=pytest.mark.slow)], ids=lambda name: name
-)
-def answers(request, tmp_path_factory):
-    """What a real Spark (or Sail) finds in every case."""
+@pytest.fixture(scope="module")
+def answers_of(request, tmp_path_factory):
+    """What a real Spark (or Sail) finds in all cases that it is asked for: each starts once."""
+    told = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+
+    @cache
+    def found(engine):
+        folder = tmp_path_factory.mktemp(engine)
+        cases = [one["case"] for one in told if one.get("engine") == engine]
+        command = [sys.executable, spark_cases.__file__, engine, str(folder), *cases]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HOME)
+        shutil.rmtree(folder)
+        return done
+
+    return found
+
+
+@pytest.fixture
+def answers(answers_of, engine):
     pytest.importorskip("pyspark", reason="pip install 'streameval[spark]'")
-    if request.param == "sail":
+    if engine == "sail":
         pytest.importorskip("pysail", reason="Sail comes with the package pysail")
     elif shutil.which("java") is None:
         pytest.skip("Spark needs Java 17")
-    folder = tmp_path_factory.mktemp(request.param)
-    command = [sys.executable, spark_cases.__file__, request.param, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HOME)
-    shutil.rmtree(folder)
-    if request.param == "sail" and "unsupported PySpark version" in done.stderr:
+    done = answers_of(engine)
+    if engine == "sail" and "unsupported PySpark version" in done.stderr:
         pytest.skip("this Sail speaks to older clients of Spark only")
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("case", [*spark_cases.CASES, "study"])
+def over(*cases):
+    """Every case by each engine: the suite asks Sail for all and Spark itself for a few, scripts/spark for the rest."""
+
+    def marks(engine, case):
+        return () if engine == "sail" or (engine == "classic" and case in spark_cases.FEW) else pytest.mark.slow
+
+    engines = ("classic", "sail", "connect")
+    asked = [pytest.param(one, case, marks=marks(one, case)) for one in engines for case in cases]
+    return pytest.mark.parametrize(("engine", "case"), asked)
+
+
+@over(*spark_cases.CASES, "study")
 def test_spark_finds_the_ranks_of_the_local_engine(answers, case):
     found = answers[case]
     if case == "NaN refused":
@@ -264,28 +288,30 @@ def test_spark_finds_the_ranks_of_the_local_engine(answers, case):
         assert found.get("scans", 2) >= (3 if "split" in case else 2)
 
 
-@pytest.mark.parametrize("case", spark_cases.LABELLED)
+@over(*(f"exact, {case}" for case in spark_cases.LABELLED))
 def test_spark_evaluates_exactly_as_the_local_engine_does(answers, case):
     """To the byte, many blocks and shares; that files are the same then, test_spark_exact shows."""
-    here, there = answers[f"exact, {case}"]
+    here, there = answers[case]
     assert there == here
     code, said, error = here
-    if case == "label missing":
+    if case == "exact, label missing":
         assert (code, said) == (2, "")
         assert "row group 4, row 0: 1 label missing" in error
     else:
         assert (code, error) == (0, "")
-        assert spark_cases.LABELLED[case][1] in json.loads(said)["how"]
+        assert spark_cases.LABELLED[case.removeprefix("exact, ")][1] in json.loads(said)["how"]
 
 
-def test_spark_measures_many_rankings_as_the_local_engine_does(answers):
+@over("many")
+def test_spark_measures_many_rankings_as_the_local_engine_does(answers, case):
     """To the bit, every ranking and every mean."""
-    assert answers["many"] == {"same": True, "how": ["parted by ranking", "parted by ranking on workers"]}
+    assert answers[case] == {"same": True, "how": ["parted by ranking", "parted by ranking on workers"]}
 
 
-def test_a_job_that_is_interrupted_is_stopped_at_the_workers(answers):
+@over("interrupted")
+def test_a_job_that_is_interrupted_is_stopped_at_the_workers(answers, case):
     """By a limit of time: its own error comes out, and nothing of the job is left to wait for."""
-    assert answers["interrupted"] == {"same": True, "waiting": []}
+    assert answers[case] == {"same": True, "waiting": []}
 
 
 class Session:

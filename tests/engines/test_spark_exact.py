@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_cluster import Cluster
+from suite_cases import examples
 
 import streameval
 from streameval.counting import block_sums as sums
@@ -87,7 +88,7 @@ def evaluated(folder, way, engine, out=None, **more):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(4, 6), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(1, 2000),

@@ -6,6 +6,8 @@ import pytest
 
 import streameval
 
+pytestmark = pytest.mark.whole_results
+
 METHOD = """
 from __future__ import annotations
 

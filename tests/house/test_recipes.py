@@ -18,6 +18,8 @@ from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
 
 import streameval
 
+pytestmark = pytest.mark.whole_results
+
 
 def shell(code, **environment):
     """Exit status of a script that finds the command `streameval`."""

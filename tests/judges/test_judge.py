@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -100,6 +101,7 @@ def test_a_judge_may_answer_in_words(files):
     assert "llm" not in csv.read_csv("tasks.csv").column_names
 
 
+@pytest.mark.whole_results
 def test_the_journey_with_a_judge(files, capsys):
     assert planned("--judge-accuracy", "0.9") == 0
     out = capsys.readouterr().out
@@ -165,7 +167,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("shape", LISTS)
+@pytest.mark.parametrize("shape", cases(LISTS, "falling", "blocks"))
 @pytest.mark.parametrize("kind", JUDGES)
 def test_the_truth_is_held_at_every_rank_whatever_the_judge(shape, kind):
     """60 draws of ranks, 1 of 20 positive labels missing; binomial, p = 1e-4 with 32 pairs in mind."""

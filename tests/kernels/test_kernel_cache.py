@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 
 import streameval
 from streameval import cli
@@ -119,7 +120,7 @@ def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
         subprocess.Popen(
             [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        for _ in range(4)
+        for _ in range(3)
     ]
     said = {(*one.communicate(), one.returncode) for one in started}
     assert len(said) == 1
@@ -210,8 +211,8 @@ llvm.get_host_cpu_features = lambda: llvm.FeatureMap({"sse4.2": True, "avx2": Fa
 
 @pytest.mark.parametrize(
     ("processor", "compiled"),
-    [({}, True), ({"NUMBA_CPU_NAME": "generic"}, False), ({"NUMBA_CPU_NAME": "nehalem"}, True),
-     ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False)],
+    [({}, True), ({"NUMBA_CPU_NAME": "generic"}, False),
+     *slow(({"NUMBA_CPU_NAME": "nehalem"}, True), ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
 )  # fmt: skip
 def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, monkeypatch):
     for name, value in processor.items():

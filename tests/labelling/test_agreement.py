@@ -20,8 +20,6 @@ from streameval.labelling.fates import fold
 from streameval.labelling.rules import vote_rule
 from streameval.study import Study
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 
 def library_alpha(item, value, level):
     library = pytest.importorskip("krippendorff", reason="alpha is compared with the package krippendorff")

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from label_tables import small_study
 from places import TESTS
 from refusals import refused
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -91,6 +92,7 @@ KINDS = ["parquet", "csv", "tsv", "semicolons", "excel", "jsonl", "json", "duckd
          "pandas"]  # fmt: skip
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_source_says_the_same(kind, study, plan, tmp_path):
     selection = Study(study).selection(plan)
@@ -133,6 +135,7 @@ def test_postgresql_by_query(plan, postgresql):
         read_votes(f"{postgresql}#SELECT rank, label, {ends} FROM votes", whole)
 
 
+@pytest.mark.whole_results
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
     with connected(str(tmp_path), "1GB") as connection:
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
@@ -199,6 +202,7 @@ def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
         assert Counter(votes.table.column("state").to_pylist()) == {"answer": 1, "unknown": 3}
 
 
+@pytest.mark.whole_results
 def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (tmp_path / "text.csv").write_text("no labels here")
@@ -242,7 +246,7 @@ CELL = st.one_of(
     st.binary(max_size=4).map(lambda raw: raw.decode("latin-1")),
 )
 LINES = st.lists(st.lists(CELL, min_size=0, max_size=4), max_size=8)
-SEARCH = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+SEARCH = settings(max_examples=examples(12, 30), suppress_health_check=list(HealthCheck))
 
 
 def read_or_refuse(path, plan):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from label_tables import stored
+from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.labelling.fates import fold
@@ -168,7 +169,7 @@ def naive(rows, rule):
     return votes
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(25, 60))
 @given(ROWS, st.sampled_from(["majority", "latest"]))
 def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     rows = sorted(rows, key=lambda row: row["given"])
@@ -185,7 +186,7 @@ def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     assert Counter(counted) == Counter(expected)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(5, 12))
 @given(ROWS)
 def test_a_table_given_twice_changes_no_label(rows):
     named = [{**row, "annotator": row["annotator"] or "c", "time": moment(row["time"])} for row in rows]

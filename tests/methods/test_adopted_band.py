@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from binomial import binomial_tail
 from pivotal import pivotal
+from suite_cases import cases, slow
 
 from streameval.kernels.sequential_band import sequential_sums
 from streameval.methods.adopted import checks
@@ -41,7 +42,7 @@ def means(n, samples, steps_of):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("n", "drawn"), [(4, 2), (5, 1), (6, 3), (7, 3), (7, 7)])
+@pytest.mark.parametrize(("n", "drawn"), [(4, 2), (5, 1), (5, 5), (6, 3), *slow((7, 3), (7, 7))])
 def test_no_list_of_a_uniform_sample_is_above_one(n, drawn):
     """The mean over all samples is at most 1, and 1 where every item is positive."""
     all_samples = subsets(range(1, n + 1), drawn)
@@ -212,7 +213,7 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
         assert curve.findings[0].endswith(" as stated looks like that.")
 
 
-@pytest.mark.parametrize("level", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("level", cases([0.5, 0.1, 0.01], 0.1))
 @pytest.mark.parametrize(("n", "drawn"), [(300, 20), (200, 60), (200, 150), (5_000, 200)])
 def test_honest_samples_are_doubted_no_more_often_than_is_said(monkeypatch, level, n, drawn):
     """At levels that draws can count; the level in use is 1e-4."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import cases
 
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
@@ -180,8 +181,8 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
+@pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail", "alternating"))
+@pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.95], 0.5, 0.95))
 def test_loguniform_holds_the_whole_curve(shape, confidence):
     """Misses of 200 seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
     n = 3_000

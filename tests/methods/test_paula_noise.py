@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from suite_cases import cases
 
 import streameval
 from streameval.errors import InputError
@@ -60,7 +61,7 @@ def test_the_kernel_agrees_with_its_naive_twin():
         assert found_bounds[j] == pytest.approx(min(low_end, unseen[: j + 1].sum()), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", INDEPENDENT)
+@pytest.mark.parametrize("shape", cases(INDEPENDENT, "flat, .5", "declining"))
 @pytest.mark.parametrize("delta", [0.05, 0.5])
 def test_it_holds_for_independent_labels_that_never_rise(shape, delta):
     """Misses of 1,000 lists are no more than chance allows (binomial, p = 1e-4)."""
@@ -173,6 +174,7 @@ def test_skin_is_refuted(real):
     assert curve.findings[0].startswith("The assumption fails")
 
 
+@pytest.mark.whole_results
 def test_the_same_study_either_way(ranking, tmp_path):
     folder, labels, truth = ranking
     plain = streameval.plan(str(folder), tmp_path / "a", method="paula", seed=0)

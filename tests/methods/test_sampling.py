@@ -7,6 +7,7 @@ import pytest
 from binomial import binomial_tail
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import cases
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
@@ -93,7 +94,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("shape", LISTS)
+@pytest.mark.parametrize("shape", cases(LISTS, "falling", "rising tail"))
 @pytest.mark.parametrize("interval", ["hoeffding", "hypergeometric", "dkwm"])
 @pytest.mark.parametrize("at", [None, 700])
 def test_uniform_holds_at_every_rank(shape, interval, at):

@@ -10,6 +10,7 @@ import sklearn.metrics as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lingpipe_page import LABELS, RULES, SCORES, evaluation
+from suite_cases import examples
 
 import streameval
 from streameval.kernels.exact import BLOCK
@@ -111,7 +112,7 @@ def area(rows, x, y):
 CASES = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 2.0, math.inf])))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(cases=CASES, misses=st.integers(0, 3), beta=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
 @pytest.mark.parametrize("rules", RULES)
 def test_the_naive_twin_agrees(rules, cases, misses, beta):

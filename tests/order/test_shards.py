@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import HOME
 from score_lists import SCORES, scan_of
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -61,7 +62,7 @@ def selected(study):
     return [pq.read_table(study / f"{name}.parquet") for name in ("selection", "thresholds")]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(14, 40), deadline=None)
 @given(
     name=st.sampled_from(["quantised", "half tied", "float64 beta", "all equal", "correlated"]),
     seed=st.integers(0, 2**32),

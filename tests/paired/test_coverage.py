@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from binomial import binomial_tail
 from populations import BEYOND, CUTOFFS, POPULATIONS, N, population
+from suite_cases import cases
 
 from streameval.kernels import paired_count
 from streameval.kernels.hypergeometric import intervals
@@ -136,7 +137,7 @@ def pseudo_of(error):
 
 @each_number
 @each_confidence
-@each_population
+@pytest.mark.parametrize("name", cases(POPULATIONS, "small noise", "only the top", "independent", "missing"))
 def test_every_rank(name, confidence, draws):
     """The true point, rejected at any rank of the grid: whenever a computed bound misses, it is."""
     width = 0.03 if name == "small noise" else 0.15  # so little changes there that nothing would be drawn

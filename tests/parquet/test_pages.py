@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from parquet_tables import pages_of, tables, types, write_options
+from suite_cases import examples
 
 from streameval.cli import run
 from streameval.errors import InputError
@@ -22,7 +23,7 @@ from streameval.parquet.schema import wide_type
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 
-RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=examples(60, 150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def truth(path, ranks):
@@ -69,7 +70,7 @@ def test_pages_give_what_whole_files_give(data, table, options):
             assert found.fallbacks == ()
 
 
-@settings(RELAXED, max_examples=50)
+@settings(RELAXED, max_examples=examples(30, 50))
 @given(st.data(), st.sampled_from(["polars", "duckdb v1", "duckdb v2"]))
 def test_other_writers(data, writer):
     table = data.draw(tables().filter(lambda t: not any("decimal256" in str(f.type) for f in t.schema)))
@@ -89,7 +90,7 @@ def test_other_writers(data, writer):
         check(path, pick(data, table.num_rows), threads=1)
 
 
-@settings(RELAXED, max_examples=60)
+@settings(RELAXED, max_examples=examples(30, 60))
 @given(st.data(), st.lists(st.tuples(tables(n_rows=(0, 0)) | st.none(), write_options()), min_size=2, max_size=5))
 def test_files_written_in_different_ways_make_one_ranking(data, ways):
     kind, values = data.draw(types())

@@ -173,6 +173,7 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_where_takes_nulls_as_sql_does(made, condition):
     import duckdb

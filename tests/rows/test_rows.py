@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 from test_lake_tables import Delta, Iceberg
 
 import streameval
@@ -124,8 +125,14 @@ def check_alike(lists, kind, case, outcome):
         assert repr(found[what]) == repr(value), what  # repr: NaN is itself
 
 
-@pytest.mark.parametrize(("kind", "order"), CASES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "kind", "order"),
+    [
+        *(("whole", *one) for one in CASES),
+        *(("by slice", kind, "by score") for kind in ("memory", "delta")),
+        *slow(*(("by slice", *one) for one in CASES if one not in (("memory", "by score"), ("delta", "by score")))),
+    ],
+)
 def test_every_kind_of_storage_has_every_verb(lists, kind, order, method, tmp_path):
     def outcome(source, name):
         return journey(source, tmp_path / name, OPTIONS[order], METHODS[method])
@@ -166,6 +173,7 @@ def test_every_kind_of_storage_is_a_lazy_frame(lists, kind, order):
     )
 
 
+@pytest.mark.whole_results
 def test_opening_a_list_imports_no_other_kind_of_storage(lists):
     code = f"import sys, streameval; streameval.open_ranking({lists['parquet']!r}); print(sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from binomial import binomial_tail
 from list_shapes import LISTS
+from suite_cases import cases
 
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import evidence, factors, least_refused
@@ -450,7 +451,7 @@ def false_sides(truth, rank, runs, confidences):
     return [int((np.array(best) >= -math.log1p(-confidence)).sum()) for confidence in confidences]
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("kind", cases(LISTS, "alternating", "falling", "ten at the end"))
 def test_a_false_side_is_seldom_reached_whatever_the_list_and_whenever_one_looks(kind):
     runs = 60
     for count, delta in zip(false_sides(LISTS[kind](1_000), 300, runs, (0.95, 0.5)), (0.05, 0.5), strict=True):

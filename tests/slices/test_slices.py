@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -253,7 +254,7 @@ def test_slices_that_are_labelled_whole_make_the_whole_exact(method):
     assert curve.claim.coverage == "exact"
 
 
-@pytest.mark.parametrize("method", ["loguniform", "uniform", "stratified"])
+@pytest.mark.parametrize("method", cases(["loguniform", "uniform", "stratified"], "loguniform"))
 def test_slices_and_the_whole_hold_together(method):
     """All slices at all ranks, and the whole list, with one probability: seeded draws, a binomial test."""
     runs, confidence = 70, 0.8
@@ -406,6 +407,7 @@ def test_the_command_line_says_it_too(study, copied, capsys):
     assert "All 5 slices are complete." in capsys.readouterr().out
 
 
+@pytest.mark.whole_results
 def test_the_report_shows_every_slice_and_no_markup_of_theirs(study):
     folder, _, found = study
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -534,6 +536,7 @@ def test_slices_are_not_enlarged(copied, capsys):
     assert "a plan by slices cannot grow" in capsys.readouterr().err
 
 
+@pytest.mark.whole_results
 def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
     table = pa.table({"by": ["x" * 300, "", "b"] * 50, "label": [1, 0, 1] * 50})
     pq.write_table(table, tmp_path / "list.parquet")

@@ -15,6 +15,7 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 from lake import ENVIRONMENT, Gate, client, forget, reach, refused, serve, upload
+from suite_cases import cases, slow
 
 from streameval import stores
 from streameval.cli import run
@@ -356,8 +357,14 @@ def twice(fault):
     return trouble
 
 
-@pytest.mark.parametrize("fault", ["503", "500", "drop", "cut", "slow"])
-@pytest.mark.parametrize("score", [None, "noise"])
+@pytest.mark.parametrize(
+    ("score", "fault"),
+    [
+        *((None, fault) for fault in ("503", "drop", "slow")),
+        *(("noise", fault) for fault in ("500", "cut")),
+        *slow(*((None, fault) for fault in ("500", "cut")), *(("noise", fault) for fault in ("503", "drop", "slow"))),
+    ],
+)
 def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
     upload(client(lake), big, "lake/flaky")
     options = RankingOptions(score=score, memory=0.5)
@@ -368,7 +375,7 @@ def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
     assert open_ranking("s3://lake/flaky", options).fetch(ranks, ["id", "conf"]).table.equals(expected)
 
 
-@pytest.mark.parametrize("fault", ["503", "500", "drop", "cut"])
+@pytest.mark.parametrize("fault", cases(["503", "500", "drop", "cut"], "503", "cut"))
 def test_trouble_that_stays_is_status_three_and_leaves_nothing_behind(lake, big, fault, tmp_path, capsys):
     upload(client(lake), big, "lake/dead")
     study = tmp_path / "study"
@@ -529,6 +536,7 @@ def test_results_at_an_address_are_said_to_be_read_here(verb, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.whole_results
 def test_what_was_published_is_read_from_a_copy(ranking, tmp_path, capsys):
     study, copy = tmp_path / "study", tmp_path / "copy"
     assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "300"]) == 0

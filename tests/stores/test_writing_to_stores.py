@@ -15,6 +15,7 @@ import pytest
 from lake import ENVIRONMENT, client, forget, reach, refused, upload
 from lake_apart import serve_apart
 from places import HOME
+from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
@@ -175,8 +176,15 @@ def test_trouble_that_passes_changes_nothing(lake, study, tmp_path, fault):
     assert {name: body for name, body in remote.items() if name != "_manifest.json"} == local
 
 
-@pytest.mark.parametrize("fault", ["503", "drop"])
-@pytest.mark.parametrize("path", [f"{STAGED_PART}00003", "best/part-00002", "best/_manifest"])
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        (f"{STAGED_PART}00003", "drop"),
+        ("best/part-00002", "503"),
+        ("best/_manifest", "drop"),
+        *slow((f"{STAGED_PART}00003", "503"), ("best/part-00002", "drop"), ("best/_manifest", "503")),
+    ],
+)
 def test_trouble_that_stays_is_status_three_and_leaves_nothing(lake, study, capsys, fault, path):
     lake.reset({"path": path, "method": "PUT", "fault": fault})
     message = refused(capsys, 3, "cut", study, "3000", "--out", "s3://lake/best")
@@ -242,7 +250,7 @@ def process_of(lake, code, *arguments):
                             stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest"])
+@pytest.mark.parametrize("path", cases([f"{STAGED_PART}00002", "best/part-00002", "best/_manifest"], "best/part-00002"))
 def test_an_interrupted_cut_leaves_nothing(lake, study, path):
     with process_of(lake, COMMAND, "cut", study, "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": path, "method": "PUT", "signal": signal.SIGINT, "pid": process.pid, "last": 1})
@@ -253,7 +261,14 @@ def test_an_interrupted_cut_leaves_nothing(lake, study, path):
     assert lake.open_uploads == []
 
 
-@pytest.mark.parametrize("path", [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest", f"{UNFINISHED}/begun"])
+@pytest.mark.parametrize(
+    "path",
+    cases(
+        [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest", f"{UNFINISHED}/begun"],
+        "best/part-00002",
+        f"{UNFINISHED}/begun",
+    ),
+)
 def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, path):
     """Killed while files are sent, while they get their names, and while what was sent is removed."""
     method = "DELETE" if path.endswith("begun") else "PUT"
@@ -287,7 +302,7 @@ def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):
 
 @pytest.mark.parametrize(
     ("name", "signalled"),
-    [("plan.parquet", signal.SIGKILL), ("metrics.parquet", signal.SIGINT), ("manifest.json", signal.SIGKILL)],
+    [("metrics.parquet", signal.SIGINT), ("manifest.json", signal.SIGKILL), *slow(("plan.parquet", signal.SIGKILL))],
 )
 def test_a_published_set_is_whole_however_often_its_job_is_stopped(lake, study, name, signalled):
     place = "s3://lake/shelf"

@@ -21,8 +21,6 @@ from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.study import Study
 from streameval.verbs.labels import forget
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 
 def write(path, *rows, head="se_study,se_task,label"):
     path.write_text("\n".join([head, *rows]) + "\n")

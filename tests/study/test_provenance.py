@@ -83,6 +83,7 @@ def made_again(capsys, tmp_path, monkeypatch, study="study"):
     return row["command"].splitlines()
 
 
+@pytest.mark.whole_results
 def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "600", "--score", "conf", "--confidence", "0.9")
     do("select", "study")
@@ -103,6 +104,7 @@ def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_
     assert said[3].endswith("--annotator by --time when --misses 7 --vote latest --label-error 0.01")
 
 
+@pytest.mark.whole_results
 def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
     do("select", "study")
@@ -122,6 +124,7 @@ def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "labels", "evaluate"]
 
 
+@pytest.mark.whole_results
 def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "400")
     do("select", "study")
@@ -144,6 +147,7 @@ def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch)
     made_again(capsys, tmp_path, monkeypatch)
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize(
     "options",
     [
@@ -163,6 +167,7 @@ def test_plan_flags_come_again(options, home, tmp_path, capsys, monkeypatch):
     made_again(capsys, tmp_path, monkeypatch)
 
 
+@pytest.mark.whole_results
 def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--stages", "6", "--growing", "--budget", "200", "--seed", "1")
     do("select", "study")
@@ -175,6 +180,7 @@ def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
     assert "--half-width 0.27" in said[-3]
 
 
+@pytest.mark.whole_results
 def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--adaptive", "--budget", "400")
     do("select", "study")
@@ -185,6 +191,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]
 
 
+@pytest.mark.whole_results
 def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--judge-sample", "900", "--judge-accuracy", "0.9",
        "--budget", "300", "--score", "conf")  # fmt: skip
@@ -198,6 +205,7 @@ def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     assert f"judge STUDY '{home}/answers.csv' --label says" in said[2]
 
 
+@pytest.mark.whole_results
 def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
     known = pq.read_table("ranking.parquet").slice(0, 1_500)
     csv.write_csv(pa.table({"item": known.column("item"), "verdict": truth_of(known)}), "v1.csv")
@@ -209,6 +217,7 @@ def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
     assert f"--reuse '{home}/v1.csv' --on item --label verdict --labels-unseen-by-model yes" in said[0]
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize("design", ["uniform", "strata", "poisson"])
 def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     ranking, rng = pq.read_table("ranking.parquet"), np.random.default_rng(4)
@@ -228,6 +237,7 @@ def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     assert said[0].startswith("streameval adopt ")
 
 
+@pytest.mark.whole_results
 def test_misses_that_another_study_bounds(home, tmp_path, capsys, monkeypatch):
     rest = pa.table({"other": range(2_000)})
     pq.write_table(rest, "rest.parquet")

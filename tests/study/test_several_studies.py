@@ -7,10 +7,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
 from streameval.study import Study
+
+pytestmark = pytest.mark.whole_results
 
 N = 3_000
 QUESTIONS = (
@@ -94,7 +97,10 @@ USING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(USING)), ids=lambda number: " and ".join(USING[number]))
+FEW = (*range(6), len(USING) - 2, len(USING) - 1)  # of the six tables of one statement, two
+
+
+@pytest.mark.parametrize("number", cases(range(len(USING)), *FEW), ids=lambda number: " and ".join(USING[number]))
 def test_no_macro_answers_about_another_study(number, both, nights):
     for statement in USING[number]:
         both.execute(statement)

@@ -42,6 +42,7 @@ def inside(study, truth):
     return bool(np.all((low <= y) & (y <= high)))
 
 
+@pytest.mark.whole_results
 def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     folder, truth = listed
     sample = table(truth, uniform()).drop_columns(["rank"])
@@ -169,6 +170,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
 
 
+@pytest.mark.whole_results
 def test_both_samples_together_miss_no_more_than_they_may(listed):
     """Uniform samples and draws of ours, over seeds, at a confidence of .8 shared by three looks."""
     from binomial import binomial_tail
@@ -411,6 +413,7 @@ def samples(frame):
     yield "blocks of rows", frame.iloc[rows], {"drawn": "uniform", "against": "side by side"}
 
 
+@pytest.mark.whole_results
 def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
     frame = pq.read_table(real("ppdb_human")).to_pandas()[["item_id", "label"]]
     truth = frame["label"].to_numpy()

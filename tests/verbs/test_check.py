@@ -53,6 +53,7 @@ def study_of(folder, score, **options):
     return study, streameval.evaluate(study, labels=labels), how
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("kind", "ascending"),
     [("float32, quantised", False), ("float64", True), ("half tied", False), ("half tied", True), ("int16", False)],

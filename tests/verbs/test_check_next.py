@@ -12,8 +12,6 @@ import streameval
 from streameval.cli import run
 from streameval.questions import Question
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 
 def next_step(capsys, study, *checks):
     """The command of the line "Next:", as the shell would read it."""

@@ -19,8 +19,6 @@ from streameval.methods import create
 from streameval.reporting.comparison import verdict
 from streameval.verbs.compare import compare
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 N = 8_000
 
 

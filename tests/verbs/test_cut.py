@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from parquet_tables import tables, write_options
+from suite_cases import cases, examples
 
 import streameval
 from streameval.cli import run
@@ -138,7 +139,7 @@ def pieces(ranking, rank, order, folder, memory=1e9):
     return pa.concat_tables(tables)
 
 
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", cases(ORDERS, "stored", "score", "key", "two words"))
 def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, name):
     """With memory for a few rows at a time as well, so that intervals are many and each takes several pieces."""
     folder, n = lake
@@ -160,7 +161,7 @@ def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, 
             assert stored.column("id").to_pylist() == in_files
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 40), deadline=None)
 @given(table=tables(), options=write_options(), picks=st.integers(0, 2**32), density=st.sampled_from([0.1, 0.5, 1.0]))
 def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, picks, density):
     """Any type that Arrow writes, rows scattered or dense, in batches that end anywhere."""

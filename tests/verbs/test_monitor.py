@@ -23,8 +23,6 @@ from streameval.methods.loguniform.design import Blocks
 from streameval.methods.loguniform.method import LogUniform
 from streameval.types import Labels
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 
 @pytest.mark.parametrize("rank", [1, 3, 5, 6])
 def test_the_evidence_of_a_day_is_one_in_expectation_at_any_rank(rank, monkeypatch):

@@ -23,7 +23,6 @@ from streameval.study.day import SCHEMA, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.types import Labels
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
 N, CUTOFF = 3_000, 1_500
 
 

@@ -21,8 +21,6 @@ from streameval.rankings.draw_by_key import below, draw_by_key
 from streameval.study.reuse import Reuse
 from streameval.types import Labels
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 N = 6_000
 
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parquet_tables import pages_of
+from suite_cases import examples
 from test_cut import ORDERS, lake  # noqa: F401  (a fixture)
 
 import streameval
@@ -97,7 +98,7 @@ COLUMNS = st.lists(st.sampled_from(["rank", "id", "text", "rank_item", "day"]), 
 
 
 @pytest.mark.filterwarnings("ignore:Comparisons with None:UserWarning")  # what Polars says of it, here on purpose
-@settings(max_examples=100)
+@settings(max_examples=examples(40, 100))
 @given(
     st.sampled_from(["stored", "stored", "key"]),
     st.lists(STEPS, max_size=3),

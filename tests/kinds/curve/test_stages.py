@@ -17,8 +17,6 @@ from streameval.labelling.reading import read_votes
 from streameval.methods import method_of
 from streameval.study import Study
 
-pytestmark = pytest.mark.usefixtures("results_are_tables_alone")
-
 N = 6_000
 RNG = np.random.default_rng(21)
 TRUTH = (RNG.random(N) < np.linspace(0.98, 0.6, N)).astype(np.int8)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import cases
 
 from benchmarks.coverage import binomial_tail
 from benchmarks.judges import PAIRS, adversarial
@@ -180,7 +181,7 @@ def truths():
     }
 
 
-@pytest.mark.parametrize("shape", ["flat", "falling", "blocks"])
+@pytest.mark.parametrize("shape", cases(["flat", "falling", "blocks"], "blocks"))
 @pytest.mark.parametrize(
     "how", [{"stages": 3}, {"judge_sample": 2_000}, {"judge_sample": 2_000, "stages": 2}, {"adaptive": True},
             {"adaptive": True, "judge_sample": 2_000}]

@@ -1,5 +1,7 @@
 """Two rankings of the same items with truth, in one table and in two, and people who answer what they are asked."""
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,13 +14,10 @@ N = 20_000
 AT = [100, 1_000, 5_000]
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A folder with `both.parquet` (scores old and new) and, of the same items, `old.parquet` and `new.parquet`.
-
-    The new score is better: it orders the items that the old one put close together.
-    """
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    """The lists of `home`."""
+    folder = tmp_path_factory.mktemp("pairs")
     rng = np.random.default_rng(8)
     worth = rng.normal(size=N)
     right = (rng.random(N) < 1 / (1 + np.exp(1 - 2 * worth))).astype(np.int8)
@@ -26,10 +25,21 @@ def home(tmp_path, monkeypatch):
     ids = rng.permutation(10 * N)[:N]
     items = {"id": ids, "text": [f"item {one}" for one in ids], "right": right}
     both = pa.table({**items, "old": old, "new": new})
-    pq.write_table(both, "both.parquet", row_group_size=3_000)
+    pq.write_table(both, folder / "both.parquet", row_group_size=3_000)
     for name in ("old", "new"):
         table = both.select(["id", "text", "right"]).append_column("score", both.column(name))
-        pq.write_table(table.take(pa.array(rng.permutation(N))), f"{name}.parquet", row_group_size=4_000)
+        pq.write_table(table.take(pa.array(rng.permutation(N))), folder / f"{name}.parquet", row_group_size=4_000)
+    return folder
+
+
+@pytest.fixture
+def home(written, tmp_path, monkeypatch):
+    """A folder with `both.parquet` (scores old and new) and, of the same items, `old.parquet` and `new.parquet`.
+
+    The new score is better: it orders the items that the old one put close together.
+    """
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

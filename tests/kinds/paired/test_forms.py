@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_cluster import Cluster
+from suite_cases import examples, slow
 
 import streameval
 from streameval.cli import run
@@ -84,7 +85,7 @@ def test_both_forms_from_python_and_the_command_line(home, at):
     assert found[0][2].equals(found[1][2])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(6, 15), deadline=None)
 @given(
     n=st.integers(2, 400), levels=st.integers(1, 12), seed=st.integers(0, 2**32),
     cutoffs=st.lists(st.integers(1, 400), min_size=1, max_size=4, unique=True),
@@ -111,8 +112,9 @@ def test_items_of_one_score_are_ordered_by_the_hash_of_their_key(tmp_path_factor
     assert found[0][2].equals(found[1][2])
 
 
-@pytest.mark.parametrize("at", AT)
-@pytest.mark.parametrize("form", ["one", "two"])
+@pytest.mark.parametrize(
+    ("form", "at"), [*(("one", at) for at in AT), ("two", next(iter(AT))), *slow(*(("two", at) for at in list(AT)[1:]))]
+)
 def test_the_same_bytes_over_threads_row_groups_and_engines(home, form, at, monkeypatch):
     monkeypatch.setattr("streameval.remote.worker._LEAST_ROWS", 1_000)
     monkeypatch.setattr(two_tables, "_MOST_ROWS", 2_000)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -170,7 +171,7 @@ def test_bad_input(home, given, says):
     assert not (home / "s").exists()
 
 
-@pytest.mark.parametrize("look", ["one", "any", "both"])
+@pytest.mark.parametrize("look", cases(["one", "any", "both"], "both"))
 def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once):
     """A draw is fresh; the labels that were known are only positives of the head, half of them of what is compared."""
     pq.write_table(biased(0.1), "gold.parquet")
@@ -188,6 +189,7 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
     assert binomial_tail(runs, misses, 0.5) > 1e-6
 
 
+@pytest.mark.whole_results
 def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_to_be_of_two(home, people, capsys):
     def labelled(study, source=None):
         answers = people(streameval.select(study).table)

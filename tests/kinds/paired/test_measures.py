@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.errors import InputError
@@ -51,6 +52,7 @@ def evaluated(study, people):
     return streameval.evaluate(study, labels=people(streameval.select(study).table))
 
 
+@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("source", "how"), [("both.parquet", ONE), ("new.parquet", TWO)], ids=["one table", "two tables"]
 )
@@ -137,7 +139,7 @@ def test_lists_that_are_the_same_where_it_counts(home, people):
     assert row["better"] == "neither"  # bounds lie within what was asked for
 
 
-@pytest.mark.parametrize("reuse", [None, "gold.parquet"])
+@pytest.mark.parametrize("reuse", cases([None, "gold.parquet"], "gold.parquet"))
 def test_coverage(home, truth, reuse, tops_found_once):
     """At a confidence of one half for both together, of draws that are fresh; with labels that were known, or not."""
     both = pq.read_table("both.parquet")

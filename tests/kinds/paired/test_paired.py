@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -54,7 +55,7 @@ def test_the_journey(home, people, difference, source, how):
     assert streameval.check("s", "gain@5000 <= 0").outcome == "fail"
 
 
-@pytest.mark.parametrize("share", [0.3, 1.0])
+@pytest.mark.parametrize("share", cases([0.3, 1.0], 0.3))
 def test_estimates_are_right_on_average_however_far_labelling_came(home, share):
     """Items that another cutoff draws more often come first; here the positive ones, which would count twice."""
     both = pq.read_table("both.parquet", columns=["old", "new"])
@@ -79,7 +80,7 @@ def test_one_table_and_two_have_the_same_items_and_bounds(home, people):
     assert first.tables["differences"].equals(second.tables["differences"])
 
 
-@pytest.mark.parametrize("end", ["csv", "jsonl"])
+@pytest.mark.parametrize("end", cases(["csv", "jsonl"], "csv"))
 def test_lists_that_are_no_parquet(home, people, end):
     for name in ("both", "new", "old"):
         frame = pl.read_parquet(f"{name}.parquet")
@@ -211,6 +212,7 @@ def test_people_see_neither_score_nor_list(home):
     assert {"id", "text"} <= {*head}
 
 
+@pytest.mark.whole_results
 def test_the_command_line(home, people, capsys):
     command = (
         "plan both.parquet --score new --against both.parquet --against-score old --key id --study s --at 100,1000"

@@ -1,5 +1,7 @@
 """A list with truth, and people who answer what they are asked."""
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,17 +12,25 @@ import streameval
 N = 20_000
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """The folder of `list.parquet`: 20,000 items by a score, nine of ten positive at the top and fewer below."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    """The list of `home`."""
+    path = tmp_path_factory.mktemp("asked") / "list.parquet"
     rng = np.random.default_rng(8)
     right = (rng.random(N) < 0.9 / (1 + np.arange(N) / 10_000)).astype(np.int8)
     score = np.sort(rng.random(N))[::-1]
     stored = rng.permutation(N)
     table = pa.table({"id": stored, "text": [f"item {one}" for one in stored], "score": score[stored],
                       "right": right[stored]})  # fmt: skip
-    pq.write_table(table, "list.parquet", row_group_size=3_000)
+    pq.write_table(table, path, row_group_size=3_000)
+    return path
+
+
+@pytest.fixture
+def home(written, tmp_path, monkeypatch):
+    """The folder of `list.parquet`: 20,000 items by a score, nine of ten positive at the top and fewer below."""
+    shutil.copy(written, tmp_path)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
