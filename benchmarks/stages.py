@@ -37,7 +37,7 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     "decompress and decode labels": (("label_chunks",), ()),
     "decompress and decode scores": (("chunk_numbers",), ()),
     "order keys, ties": (
-        ("float32_words", "float32_keys", "group_rows"),
+        ("float32_words", "float32_keys", "leading_ties", "every_group"),
         (("counting.bit_rows", "set_repeats"), ("counting.bit_rows", "copy_bits")),
     ),
     "part": (("part_piles", "part_words", "even_bins", "segment_bins", "open_rows", "append_rows", "keep_open"), ()),

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from streameval.counting.kept_bits import KeptBits
-from streameval.counting.lookups import ReadGroups
+from streameval.counting.lookups import Kept, ReadGroups
 from streameval.counting.totals import Totals
 
 
@@ -28,7 +27,7 @@ class Summed:
         stored: Whether its stored order is that of the ranks.
         scores: `rank`, `score` at the cutoffs, where the order has scores.
         score_at (callable(rank) -> float, or None): Score at a rank; None where the order has no scores.
-        kept: Labels, where the rows came in order; None where they were counted.
+        kept: What look-ups in many blocks read.
         threads: Readers at work at once.
     """
 
@@ -38,5 +37,5 @@ class Summed:
     stored: bool
     scores: pa.Table | None = field(default=None, repr=False)
     score_at: Callable[[int], float] | None = None
-    kept: KeptBits | None = field(default=None, repr=False)
+    kept: Kept | None = field(default=None, repr=False)
     threads: int = 1

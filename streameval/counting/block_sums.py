@@ -7,7 +7,6 @@ a block and then block by block, so chunks and threads change no byte of a resul
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -16,10 +15,12 @@ import numpy as np
 
 from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
-from streameval.kernels import exact
+from streameval.kernels import exact, groups
 from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at, counts_before
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
+from streameval.kernels.group_sums import add_groups
+from streameval.kernels.groups import GroupSource
 from streameval.kernels.hull import founds_of, hull_of_labels
 from streameval.kernels.jit import interpreted
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
@@ -82,10 +83,11 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
     labels, repeats = bits
     if repeats is None:
         return _untied(before, labels, size, cutoffs)
-    n = exact.leading_ties(repeats, size)
+    n = groups.leading_ties(repeats, size)
     lead = n, count_bits(labels, 0, n)
+    tied = groups.of_bits(labels, repeats)
     if n == size:
-        return _part(before + n, lead, np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
+        return replace(_part(before + n, (tied, (n, n), 0), (0, 0), cutoffs), lead=lead)
     if not count_bits(repeats, n, size):  # nothing ties: all but the last, which may go on
         words = labels
         if n:
@@ -93,10 +95,9 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
             copy_bits(labels, n, size - n - 1, words, 0)
         last = count_bits(labels, size - 1, size)
         return replace(_untied(before + n, words, size - n - 1, cutoffs), lead=lead, rest=(1, last))
-    starts, founds = own_groups(size - n + 1)
-    groups = exact.group_rows(labels, repeats, n, size, starts, founds)
-    rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
-    return _part(before + n, lead, starts[:groups], founds[:groups], rest, cutoffs)
+    last = groups.last_group(repeats, size)
+    rest = size - last, count_bits(labels, last, size)
+    return replace(_part(before + n, (tied, (n, last), last - n), rest, cutoffs), lead=lead)
 
 
 def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> BlockSums:
@@ -153,14 +154,14 @@ def _packed(before: int, labels: UInt8Array) -> UInt64Array:
     return packed(labels)
 
 
-def block_edges(before: int, starts: Int64Array) -> list[int]:
+def block_edges(before: int, starts: AnyArray) -> list[int]:
     """Which groups are the first of those that begin in a block, and the number of all; none may begin in some.
 
-    `starts` (int64 array, ascending) says how many ranks come before each group, after those `before` all.
+    `starts` (array of whole numbers, ascending) says how many ranks come before each group, after those `before` all.
     """
     last = int(starts[-1]) if starts.size else 0
     ranks = np.arange(before // BLOCK + 1, (before + last) // BLOCK + 1) * BLOCK - before
-    return [0, *np.searchsorted(starts, ranks).tolist(), starts.size]
+    return [0, *np.searchsorted(starts, ranks.astype(starts.dtype)).tolist(), starts.size]
 
 
 def before_each(counts: AnyArray) -> Int64Array:
@@ -179,45 +180,28 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
         sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
-    starts, founds = before_each(sizes), before_each(positives)
+    starts = before_each(sizes)
     for a, b in pairwise(block_edges(before, starts[:-1])):
         if a < b:
-            own, mine = (one[a : b + 1] - one[a] for one in (starts, founds))
-            yield sum_groups_of_block(before + int(starts[a]), own, mine, cutoffs)
+            yield sum_groups_of_block(before + int(starts[a]), np.stack([sizes[a:b], positives[a:b]]), cutoffs)
 
 
-def sum_groups_of_block(before: int, starts: Int64Array, founds: Int64Array, cutoffs: Int64Array) -> BlockSums:
-    """Sum whole groups that all begin in one block, given the items, and the positives, before each and in all."""
-    rest = int(starts[-1] - starts[-2]), int(founds[-1] - founds[-2])
-    return _part(before, (0, 0), starts[:-1], founds[:-1], rest, cutoffs)
+def sum_groups_of_block(before: int, numbers: AnyArray, cutoffs: Int64Array) -> BlockSums:
+    """Sum whole groups that all begin in one block: sizes and positives, whole numbers, shape (2, groups)."""
+    rest, items = (int(numbers[0, -1]), int(numbers[1, -1])), int(numbers[0, :-1].sum(dtype=np.int64))
+    return _part(before, (groups.of_numbers(numbers), (0, numbers.shape[1] - 1), items), rest, cutoffs)
 
 
 def _part(
-    start: int,
-    lead: tuple[int, int],
-    starts: Int64Array,
-    founds: Int64Array,
-    rest: tuple[int, int],
-    cutoffs: Int64Array,
+    start: int, ended: tuple[GroupSource, tuple[int, int], int], rest: tuple[int, int], cutoffs: Int64Array
 ) -> BlockSums:
-    """Sum groups that have ended, `starts` and `founds` of them, before one that may go on."""
+    """Sum groups that have ended, before one that may go on: where they are read, which, and their items."""
     whole, real, corner = _room()
-    exact.add_groups(starts, founds, start, whole, real, corner)
-    local = _inside(cutoffs, start, int(starts[-1]))
-    at = np.searchsorted(starts, local, side="left")
-    before = np.maximum(at - 1, 0)
-    cut = np.stack([starts[before], founds[before], starts[at] - starts[before], founds[at] - founds[before]], axis=1)
-    return BlockSums(lead, start, rest, whole, real, _hulls(whole, corner), cut)
-
-
-_OWN = threading.local()
-
-
-def own_groups(size: int) -> tuple[Int64Array, Int64Array]:
-    """Arrays for groups, a thread's own: fresh memory of this size costs more than the sums made in it."""
-    if getattr(_OWN, "room", np.empty((2, 0))).shape[1] < size:
-        _OWN.room = np.empty((2, max(size, BLOCK + 1)), np.int64)
-    return _OWN.room[0, :size], _OWN.room[1, :size]
+    source, rows, items = ended
+    local = _inside(cutoffs, start, items)
+    cut = np.empty((local.size, 4), np.int64)
+    add_groups(source, rows, start, local, whole, real, corner, cut)
+    return BlockSums((0, 0), start, rest, whole, real, _hulls(whole, corner), cut)
 
 
 def _room() -> tuple[Int64Array, FloatArray, Int64Array]:

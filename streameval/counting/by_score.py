@@ -16,8 +16,8 @@ from streameval.counting.block_sums import BlockSums, block_edges, sum_groups_of
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.kept_bits import KeptBits
-from streameval.counting.kept_groups import KeptGroups, packed_groups
-from streameval.counting.label_counts import LabelCounts, TiedGroups, joined
+from streameval.counting.kept_groups import KeptGroups
+from streameval.counting.label_counts import LabelCounts
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
 from streameval.counting.parted_words import KeyRanges, Parted, word_type
@@ -114,10 +114,9 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
     kept, seen = KeptGroups(limits.file), [np.empty(0, np.uint64)]
 
     def sums(pool: Executor) -> Iterator[BlockSums]:
-        pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads + 1)
-        for part, keys, groups in in_order(pool, partial(_sum, cutoffs), _blocks(pieces), threads + 1):
-            seen.append(keys)
-            kept.keep(groups)
+        pieces = in_order(pool, partial(_piece, counts, cutoffs), range(counts.n_pieces), threads + 1)
+        for part, numbers in in_order(pool, partial(_sum, cutoffs), _blocks(pieces, seen), threads + 1):
+            kept.keep(numbers)
             yield part
 
     with ThreadPoolExecutor(threads) as pool:
@@ -129,30 +128,49 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
     def score_at(rank: int) -> float:
         return as_number(scores(as_keys(np.array([counts.key_at(rank)], np.uint64))))
 
-    return Summed(totals, kept.groups, how, False, table, score_at, threads=threads)
+    return Summed(totals, kept.groups, how, False, table, score_at, kept, threads)
 
 
-def _blocks(pieces: Iterable[TiedGroups]) -> Iterator[tuple[int, list[TiedGroups]]]:
-    """Groups that begin in one block, in the pieces in which they came, and the ranks before them."""
-    before, begin, held = 0, 0, list[TiedGroups]()
+@dataclass(frozen=True)
+class _CountedRun:
+    """Consecutive groups.
+
+    Attributes:
+        numbers: Their sizes and positives, shape (2, groups).
+        begins: Of the groups that begin in each block: the first, the one after the last, and the ranks before.
+        keys (uint64 array): At the cutoffs among them.
+    """
+
+    numbers: AnyArray
+    begins: list[tuple[int, int, int]]
+    keys: UInt64Array
+
+
+def _piece(counts: LabelCounts, cutoffs: Int64Array, index: int) -> _CountedRun:
+    groups, before = counts.piece(index), counts.before(index)
+    starts = np.append(groups.ends.dtype.type(0), groups.ends[:-1])
+    edges = pairwise(block_edges(before, starts))
+    begins = [(a, b, before + int(starts[a])) for a, b in edges if a < b]
+    low, high = np.searchsorted(cutoffs, [before, before + int(groups.ends[-1])], side="right")
+    return _CountedRun(groups.numbers, begins, groups.keys_at(cutoffs[low:high] - before))
+
+
+def _blocks(pieces: Iterable[_CountedRun], seen: list[UInt64Array]) -> Iterator[tuple[int, list[AnyArray]]]:
+    """Groups that begin in one block, in the pieces in which they came, and the ranks before; keys go to `seen`."""
+    begin, held = 0, list[AnyArray]()
     for piece in pieces:
-        for a, b in pairwise(block_edges(before, piece.starts[:-1])):
-            if a == b:
-                continue
-            rank = before + int(piece.starts[a])
+        seen.append(piece.keys)
+        for a, b, rank in piece.begins:
             if held and rank // BLOCK > begin // BLOCK:
                 yield begin, held
                 held = []
             begin = begin if held else rank
-            held.append(piece.cut(a, b))
-        before += piece.items
+            held.append(piece.numbers[:, a:b])
     if held:
         yield begin, held
 
 
-def _sum(cutoffs: Int64Array, block: tuple[int, list[TiedGroups]]) -> tuple[BlockSums, UInt64Array, AnyArray]:
-    """Sum the groups of a block; with the keys at the cutoffs in it, and what is kept of the groups."""
-    before, groups = block[0], joined(block[1])
-    low, high = np.searchsorted(cutoffs, [before, before + groups.items], side="right")
-    keys = groups.key[np.searchsorted(groups.starts[1:], cutoffs[low:high] - before, side="left")]
-    return sum_groups_of_block(before, groups.starts, groups.founds, cutoffs), keys, packed_groups(groups)
+def _sum(cutoffs: Int64Array, block: tuple[int, list[AnyArray]]) -> tuple[BlockSums, AnyArray]:
+    """Sum the groups of a block; and these."""
+    numbers = np.concatenate(block[1], axis=1)
+    return sum_groups_of_block(block[0], numbers, cutoffs), numbers

@@ -12,8 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from streameval.counting.kept_bits import LookUp
 from streameval.counting.lookups import Places
+from streameval.kernels.groups import of_numbers
 from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
 
 
@@ -54,6 +57,7 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
 
 def _look(places: Places, block: int, ranks: tuple[int, int]) -> LookUp:
     if places.kept is not None:
-        return places.kept.look(*ranks)
-    groups = places.read_groups(block)
-    return partial(best_of_groups, *groups.between(0, groups.size))
+        return places.kept.look(block, *ranks)
+    starts, founds = (groups := places.read_groups(block)).between(0, groups.size)
+    numbers = of_numbers(np.diff(np.stack([starts, founds])))
+    return partial(best_of_groups, numbers, (0, groups.size), (int(starts[-1]), int(founds[-1])))

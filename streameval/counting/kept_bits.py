@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, TiedRows, UntiedRows
-from streameval.counting.block_sums import BlockSums, own_groups
-from streameval.kernels import exact
+from streameval.counting.block_sums import BlockSums
 from streameval.kernels.bits import WORD, count_bits
+from streameval.kernels.groups import of_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.kernels.jit import interpreted
 from streameval.stores.scratch import ScratchFile, Spill
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
@@ -47,14 +47,14 @@ class KeptBits:
         """
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
-            return TiedRows(*_grouped(labels, repeats, rows))
+            return TiedRows.of(of_bits(labels, repeats), rows, last - first)
         return UntiedRows(labels, rows[0], last - first)
 
-    def look(self, first: int, last: int) -> LookUp:
+    def look(self, _: int, first: int, last: int) -> LookUp:
         """The same rows, to be summed; before this thread looks at others."""
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
-            return partial(best_of_groups, *_grouped(labels, repeats, rows))
+            return partial(best_of_groups, of_bits(labels, repeats), rows, (last - first, count_bits(labels, *rows)))
         return partial(_best_of_labels, labels, rows)
 
     def _read(self, first: int, last: int) -> tuple[UInt64Array, UInt64Array | None, tuple[int, int]]:
@@ -72,10 +72,3 @@ def _best_of_labels(
 ) -> tuple[int, int]:
     with interpreted(rows[1] - rows[0], best_of_labels):
         return best_of_labels(labels, rows, before, best, np.empty((2, WORD // 2)))
-
-
-def _grouped(labels: UInt64Array, repeats: UInt64Array, rows: tuple[int, int]) -> tuple[Int64Array, Int64Array]:
-    """Items, and positives, before each group, and in all."""
-    starts, founds = own_groups(rows[1] - rows[0] + 1)
-    groups = exact.group_rows(labels, repeats, *rows, starts, founds) + 1
-    return starts[:groups], founds[:groups]

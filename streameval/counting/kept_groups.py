@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, TiedRows
-from streameval.counting.block_sums import before_each
-from streameval.counting.label_counts import TiedGroups
+from streameval.counting.kept_bits import LookUp
+from streameval.kernels.groups import of_numbers
+from streameval.kernels.interpolated import best_of_groups
 from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import AnyArray
 
@@ -21,21 +23,23 @@ class KeptGroups:
     def __init__(self, file: ScratchFile) -> None:
         self._spill, self._kept = Spill(file, _HELD), list[tuple[int, int, np.dtype[Any]]]()
 
-    def keep(self, packed: AnyArray) -> None:
-        """Keep those of the next block, of `packed_groups`."""
-        self._kept.append((self._spill.keep(packed.data), packed.nbytes, packed.dtype))
+    def keep(self, numbers: AnyArray) -> None:
+        """Keep those of the next block: sizes and positives, shape (2, groups)."""
+        self._kept.append((self._spill.keep(numbers.data), numbers.nbytes, numbers.dtype))
 
     def groups(self, block: int) -> BlockGroups:
         """Groups of a block."""
+        numbers = self._read(block)
+        return TiedRows.of(of_numbers(numbers), (0, numbers.shape[1]), numbers.shape[1])
+
+    def look(self, block: int, first: int, last: int) -> LookUp:
+        """See `streameval.counting.lookups.Kept`."""
+        numbers = self._read(block)
+        positives = int(numbers[1, :-1].sum(dtype=np.int64))
+        return partial(best_of_groups, of_numbers(numbers), (0, numbers.shape[1] - 1), (last - first, positives))
+
+    def _read(self, block: int) -> AnyArray:
         number, size, kind = self._kept[block]
-        sizes, positives = np.frombuffer(self._spill.read(number, 0, size), kind).reshape(2, -1)
-        return TiedRows(before_each(sizes), before_each(positives))
-
-
-def packed_groups(groups: TiedGroups) -> AnyArray:
-    """Sizes and positives of groups, shape (2, groups), in as few bytes as they fit in."""
-    sizes = np.diff(groups.starts)
-    packed = np.empty((2, sizes.size), np.min_scalar_type(int(sizes.max(initial=0))))
-    packed[0] = sizes
-    np.subtract(groups.founds[1:], groups.founds[:-1], out=packed[1], casting="unsafe")
-    return packed
+        numbers: AnyArray = np.empty(size, np.uint8)  # writable, as compiled code expects arrays to be
+        numbers[:] = np.frombuffer(self._spill.read(number, 0, size), np.uint8)
+        return numbers.view(kind).reshape(2, -1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from streameval.counting.block_sums import before_each
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -17,46 +16,32 @@ class TiedGroups:
     """Groups of tied items, best first.
 
     Attributes:
-        key (uint64 array, shape (n,)): Their order key.
-        starts, founds (int64 arrays, shape (n + 1,)): Items, and positives, before each and in all, counted from some
-            place before the first.
+        cells (unsigned array, shape (n,)): Where their keys lie: `low` + (cell << `shift`).
+        sizes, positives (arrays of whole numbers, shape (n,)): Items, and positives, of each.
     """
 
-    key: UInt64Array
-    starts: Int64Array
-    founds: Int64Array
+    low: int
+    shift: int
+    cells: AnyArray = field(repr=False)
+    sizes: AnyArray = field(repr=False)
+    positives: AnyArray = field(repr=False)
 
-    def cut(self, first: int, last: int) -> TiedGroups:
-        """Some of the groups."""
-        return TiedGroups(self.key[first:last], self.starts[first : last + 1], self.founds[first : last + 1])
+    @cached_property
+    def ends(self) -> AnyArray:
+        """Items up to the end of each, as numbers of the type of sizes: another one would take five times as long."""
+        return np.cumsum(self.sizes, dtype=self.sizes.dtype)
+
+    def keys_at(self, places: Int64Array) -> UInt64Array:
+        """Keys of items, counted from 1 and from the first group."""
+        cells = self.cells[np.searchsorted(self.ends, places.astype(self.ends.dtype))].astype(np.uint64)
+        return np.uint64(self.low) + (cells << np.uint64(self.shift))
 
     @property
-    def items(self) -> int:
-        """Items in all."""
-        return int(self.starts[-1] - self.starts[0])
-
-    def key_at(self, place: int) -> int:
-        """Key of the group that holds an item, 1-based."""
-        return int(self.key[np.searchsorted(self.starts[1:] - self.starts[0], place)])
-
-
-def joined(pieces: Sequence[TiedGroups]) -> TiedGroups:
-    """Groups one after another, their items counted from the first."""
-    groups = TiedGroups(*room(sum(piece.key.size for piece in pieces)))
-    groups.starts[0], groups.founds[0] = 0, 0
-    at = 0
-    for piece in pieces:
-        end = at + piece.key.size
-        groups.key[at:end] = piece.key
-        np.add(piece.starts[1:], groups.starts[at] - piece.starts[0], out=groups.starts[at + 1 : end + 1])
-        np.add(piece.founds[1:], groups.founds[at] - piece.founds[0], out=groups.founds[at + 1 : end + 1])
-        at = end
-    return groups
-
-
-def room(count: int) -> tuple[UInt64Array, Int64Array, Int64Array]:
-    """Room for so many groups."""
-    return np.empty(count, np.uint64), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    def numbers(self) -> AnyArray:
+        """Sizes and positives, shape (2, n), in as few bytes as they fit in."""
+        packed = np.empty((2, self.sizes.size), np.min_scalar_type(int(self.sizes.max(initial=0))))
+        packed[0], packed[1] = self.sizes, self.positives
+        return packed
 
 
 class LabelCounts(Protocol):
@@ -66,8 +51,11 @@ class LabelCounts(Protocol):
     def n_pieces(self) -> int:
         """How many pieces there are."""
 
+    def before(self, index: int) -> int:
+        """Items before a piece."""
+
     def piece(self, index: int) -> TiedGroups:
-        """Groups of one piece, counted from its first; all pieces, one after another, are the list."""
+        """Groups of one piece, until this thread asks for another; all pieces, one after another, are the list."""
 
     def key_at(self, rank: int) -> int:
         """Key of the item at a rank."""
@@ -92,13 +80,16 @@ class KeyCounts:
         """All cells at once: there are few."""
         return 1
 
+    def before(self, index: int) -> int:
+        """See `LabelCounts.before`."""
+        return 0
+
     def piece(self, index: int) -> TiedGroups:
         """Those of the cells that hold items."""
         counts = self.counts.reshape(-1, 2)
-        cells = np.flatnonzero(counts.any(axis=1))
-        key = np.uint64(self.low) + (cells.astype(np.uint64) << np.uint64(self.shift))
-        return TiedGroups(key, before_each(counts[cells].sum(axis=1)), before_each(counts[cells, 1]))
+        cells = np.flatnonzero(counts.any(axis=1)).astype(np.uint64)
+        return TiedGroups(self.low, self.shift, cells, counts[cells].sum(axis=1), counts[cells, 1])
 
     def key_at(self, rank: int) -> int:
         """See `LabelCounts.key_at`."""
-        return self.piece(0).key_at(rank)
+        return int(self.piece(0).keys_at(np.array([rank]))[0])

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, Ends, UntiedRows
-from streameval.counting.kept_bits import KeptBits
+from streameval.counting.kept_bits import LookUp
 from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
+from streameval.kernels.group_sums import add_groups
+from streameval.kernels.groups import of_numbers
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # the groups that begin in a block
@@ -22,13 +25,20 @@ _STRETCH = 1 << 11  # groups that are looked at together, where their ends leave
 SIDES = {"late": "ends", "early": "early"}
 
 
+class Kept(Protocol):
+    """What was kept of a list while its blocks were summed."""
+
+    def look(self, block: int, first: int, last: int) -> LookUp:
+        """Groups of a block, the rows after rank `first`, up to `last`: all but its last group."""
+
+
 @dataclass
 class Places:
     """Look-ups in a list of groups of tied items that was summed; `read_groups` and `kept` as in `Summed`."""
 
     totals: Totals
     read_groups: ReadGroups
-    kept: KeptBits | None = None
+    kept: Kept | None = None
     _seen: dict[int, BlockGroups] = field(default_factory=dict, repr=False)
 
     def block(self, block: int) -> BlockGroups:
@@ -137,7 +147,9 @@ class Places:
             if starts[-1] == starts.size - 1:  # nothing ties so far
                 sums[:2] = exact.rank_sums(np.flatnonzero(np.diff(founds)) + 1, before)
             else:
-                exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, exact.corners())
+                source, whole = of_numbers(np.diff(np.stack([starts, founds]))), np.zeros(exact.WHOLES, np.int64)
+                nothing = np.empty((0, 4), np.int64)
+                add_groups(source, (0, starts.size - 1), before, nothing[:, 0], whole, sums, exact.corners(), nothing)
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)

@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from streameval.counting.counters import Cells
-from streameval.counting.label_counts import TiedGroups, room
+from streameval.counting.label_counts import TiedGroups
+from streameval.counting.labelled_rows import own_room
 from streameval.kernels import label_counts as kernels
 from streameval.kernels.label_counts import PILE_BITS
 from streameval.kernels.sorted_sets import unique
@@ -167,25 +168,36 @@ class PileCounts:
         """Runs of piles that are read at once."""
         return len(self._runs) - 1
 
+    @cached_property
+    def _ends(self) -> Int64Array:
+        """Items up to the end of each pile."""
+        return np.cumsum(self.sizes)
+
+    def before(self, index: int) -> int:
+        """See `LabelCounts.before`."""
+        return int(self._ends[self._runs[index]] - self.sizes[self._runs[index]])
+
     def piece(self, index: int) -> TiedGroups:
         """Groups of one run."""
         return self._groups(self._runs[index], self._runs[index + 1])
 
     def key_at(self, rank: int) -> int:
         """See `LabelCounts.key_at`."""
-        ends = np.cumsum(self.sizes)
-        pile = int(np.searchsorted(ends, rank))
-        return self._groups(pile, pile + 1).key_at(rank - int(ends[pile] - self.sizes[pile]))
+        pile = int(np.searchsorted(self._ends, rank))
+        place = rank - int(self._ends[pile] - self.sizes[pile])
+        return int(self._groups(pile, pile + 1).keys_at(np.array([place]))[0])
 
     def _groups(self, first: int, last: int) -> TiedGroups:
         """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""
         sizes, piles = self.sizes[first:last], self.piles[first:last]
-        counts: AnyArray = np.zeros(2 << PILE_BITS, np.int64 if sizes.max(initial=0) >= 1 << 32 else np.uint32)
-        counters = counts, np.zeros((1 << PILE_BITS) // 64, np.uint64)
-        groups = room(int(np.minimum(sizes, 1 << PILE_BITS).sum()))
+        kind = np.int64 if sizes.max(initial=0) >= 1 << 32 else np.uint32
+        counters = np.zeros(2 << PILE_BITS, kind), np.zeros((1 << PILE_BITS) // 64, np.uint64)
+        most = int(np.minimum(sizes, 1 << PILE_BITS).sum())
+        cells, room = own_room(most // 2 + 1, "cells").view(np.uint32), most * np.dtype(kind).itemsize // 8 + 1
+        groups = cells, own_room(room, "sizes").view(kind), own_room(room, "positives").view(kind)
 
         def count(source: WordsOfPiles, other: WordsOfPiles, collect: bool) -> int:
-            return int(kernels.count_piles((source, other), piles, self.cells.place, counters, groups, collect))
+            return int(kernels.count_piles((source, other), piles, counters, groups, collect))
 
         if piles.size > 1:
             held, others = self._words(first, last)
@@ -195,7 +207,7 @@ class PileCounts:
             for source in self._words(first, last):
                 count(source, nothing, False)
             n = count(nothing, nothing, True)
-        return TiedGroups(*groups).cut(0, n)
+        return TiedGroups(self.cells.low, self.cells.shift, *(one[:n] for one in groups))
 
     def _words(self, first: int, last: int) -> Iterator[WordsOfPiles]:
         """Words of some piles, and where each of these begins in each part of them: (last − first + 1, parts).

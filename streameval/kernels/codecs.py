@@ -65,10 +65,15 @@ def lz4(raw: Bytes, size: int, out: Bytes) -> int:
             if at > end or n > end - at or n > top - to:
                 return -1
             done = np.uint64(0)
-            if end - at >= n + _BYTE:
+            if end - at >= n + _FOUR:
                 while done < n:
-                    store(out, to + done, load(raw, at + done))
-                    done += _BYTE
+                    a, b = load(raw, at + done), load(raw, at + done + _BYTE)
+                    c, d = load(raw, at + done + _TWO), load(raw, at + done + _THREE)
+                    store(out, to + done, a)
+                    store(out, to + done + _BYTE, b)
+                    store(out, to + done + _TWO, c)
+                    store(out, to + done + _THREE, d)
+                    done += _FOUR
             while done < n:
                 out[to + done] = raw[at + done]
                 done += np.uint64(1)

@@ -1,17 +1,11 @@
-"""Sums over labels in rank order, one fixed block of ranks at a time, for every order of tied items at once.
-
-Items with the same score are a group of n, p of them positive. It is summed four times: early (positives first), late
-(negatives first), expected (over all orders), grouped (every positive at the rank of the group's end, as scikit-learn
-counts). A group all of one kind is the same in every order, and one of a single item the same all four times.
-"""
+"""Sums over labels in rank order, one fixed block of ranks at a time; of tied items: see `group_sums`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.bits import WORD, count, lowest
-from streameval.kernels.harmonic import harmonic_difference, precision_sum
-from streameval.kernels.hull import STRETCH, hull_of_groups
+from streameval.kernels.bits import WORD, lowest
+from streameval.kernels.groups import STRETCH
 from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -28,9 +22,7 @@ REALS = 10
 # from here on the series of `add_far_labels` is exact to the last bit
 FAR_RANKS = 1 << 22
 _ONE = np.uint64(1)
-_FEW = 16
 _PIECE = 1 << 14  # summed together by numpy: what the nearest cache holds
-_FAR = 1000.0
 
 
 def add_labels(words: UInt64Array, rows: int, before: int, whole: Int64Array, real: FloatArray) -> None:
@@ -153,152 +145,3 @@ def add_far_labels(
         weighted, inverse = more, more1
     whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, np.int64(found), np.int64(ranks)
     real[COMMON], real[COMMON + 1] = weighted, inverse
-
-
-@kernel
-def near_sums(start: float, count: float) -> tuple[float, float]:
-    """Sum over consecutive places start + 1 .. start + count that are few against `start`.
-
-    Returns:
-        harmonic, spread: Σ 1/(c + d) and −Σ d/(c + d), with c the middle of the places and d their distances from it.
-
-    The series of 1/(c + d) in d/c, whose odd terms cancel; with count < c/1000 its fourth power is the last that
-    counts. One division, however many places.
-    """
-    inverse = 1.0 / (start + 0.5 * (count + 1.0))
-    square, n2 = inverse * inverse, count * count
-    relative = square * ((n2 - 1.0) / 12.0 + square * (n2 * (3.0 * n2 - 10.0) + 7.0) / 240.0)
-    return count * inverse * (1.0 + relative), count * relative
-
-
-@kernel
-def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, float, float, float, float, float]:
-    """Σ j/r and Σ 1/r over a group's positives: early, late, expected.
-
-    Place i of the group is positive with probability p/n, with (p − 1)(i − 1)/(n − 1) positives expected before it.
-    """
-    if n * _FAR < before:
-        first, last = 0.5 * (p + 1.0), 0.5 * (n - 1.0)
-        early1, early = near_sums(before, p)
-        late1, late = near_sums(before + n - p, p)
-        places, spread = near_sums(before, n)
-        slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
-        expected = (found + 1.0) * places + slope * (last * places - spread)
-        return (
-            (found + first) * early1 - early,
-            early1,
-            (found + first) * late1 - late,
-            late1,
-            p / n * expected,
-            p / n * places,
-        )
-    if n > _FEW:
-        places = harmonic_difference(before, n)
-        spread = (p - 1.0) / (n - 1.0) * (n - (before + 1.0) * places)
-        return (
-            precision_sum(found + 1.0, found + p, before - found),
-            harmonic_difference(before, p),
-            precision_sum(found + 1.0, found + p, before + n - p - found),
-            harmonic_difference(before + n - p, p),
-            p / n * ((found + 1.0) * places + spread),
-            p / n * places,
-        )
-    early, early1, late, late1, expected, expected1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
-    for i in range(1, np.int64(n) + 1):
-        share = 1.0 / (before + i)
-        expected += (found + 1.0 + slope * (i - 1.0)) * share
-        expected1 += share
-        if i <= p:
-            early += (found + i) * share
-            early1 += share
-        if i > n - p:
-            late += (found + i - (n - p)) * share
-            late1 += share
-    return early, early1, late, late1, p / n * expected, p / n * expected1
-
-
-@kernel
-def add_groups(
-    starts: Int64Array, founds: Int64Array, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
-) -> None:
-    """Sum groups of tied items.
-
-    Args:
-        starts, founds (int64 arrays, shape (groups + 1,)): Items, and positives, before each group, and in all:
-            ascending from 0.
-        before: Ranks before the first group.
-        whole: int64 array, shape (WHOLES,), zero.
-        real: float64 array, shape (REALS,), zero.
-        corner (int64 array): See `corners`. Hulls of (ranks, positives) with mixed groups early, and at groups' ends.
-    """
-    common, common1, ranks, early_ranks, late_ranks = 0.0, 0.0, np.int64(0), np.int64(0), np.int64(0)
-    e0, e1, l0, l1, x0, x1, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    mixed = 0
-    for g in range(starts.size - 1):
-        s, f = starts[g], founds[g]
-        n, p = starts[g + 1] - s, founds[g + 1] - f
-        if n == 1:
-            share = np.float64(p) / np.float64(before + s + 1)
-            common += np.float64(f + p) * share
-            common1 += share
-            ranks += p * (s + 1)
-        elif p > 0:
-            a, a1, b, b1, c, c1 = group_sums(np.float64(before + s), np.float64(f), np.float64(n), np.float64(p))
-            e0, e1, l0, l1, x0, x1 = e0 + a, e1 + a1, l0 + b, l1 + b1, x0 + c, x1 + c1
-            share = np.float64(p) / np.float64(before + s + n)
-            g0, g1 = g0 + np.float64(f + p) * share, g1 + share
-            first = p * (p + 1) // 2
-            early_ranks += p * s + first
-            late_ranks += p * (s + n - p) + first
-            if p < n:
-                mixed = 1
-    whole[SEEN], whole[POSITIVES], whole[RANKS], whole[MIXED] = starts[-1], founds[-1], ranks, mixed
-    whole[EARLY_RANKS], whole[LATE_RANKS] = early_ranks, late_ranks
-    # one by one: to put an array of them there takes a second to compile
-    real[0], real[1], real[2], real[3], real[4] = common, common1, e0, e1, l0
-    real[5], real[6], real[7], real[8], real[9] = l1, x0, x1, g0, g1
-    if starts.size > 1:
-        for side in range(1 + mixed):
-            whole[EARLY + side] = hull_of_groups(starts, founds, corner[2], corner[side], side)
-
-
-@kernel
-def group_rows(
-    labels: UInt64Array, repeats: UInt64Array, begin: int, end: int, starts: Int64Array, founds: Int64Array
-) -> int:
-    """Find the groups of tied items; returns how many there are.
-
-    Args:
-        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with
-            the one before it.
-        begin, end: The items; the first begins a group.
-        starts, founds (int64 arrays, shape (groups + 1,) or longer): Receive the items, and the positives, before each
-            group; and of all after the last.
-    """
-    groups, found = 0, np.int64(0)
-    for i in range(begin // WORD, (end + WORD - 1) // WORD):
-        first = WORD * i
-        here = lowest(end - first)
-        if first < begin:
-            here &= ~lowest(begin - first)
-        word, fresh = labels[i] & here, ~repeats[i] & here
-        while fresh:
-            below = (fresh - _ONE) & ~fresh
-            starts[groups] = first + count(below) - begin
-            founds[groups] = found + count(word & below)
-            fresh &= fresh - _ONE
-            groups += 1
-        found += count(word)
-    starts[groups], founds[groups] = end - begin, found
-    return groups
-
-
-@kernel
-def leading_ties(repeats: UInt64Array, rows: int) -> int:
-    """Items at the start that tie with the one before them."""
-    for i in range((rows + WORD - 1) // WORD):
-        fresh = ~repeats[i] & lowest(rows - WORD * i)
-        if fresh:
-            return int(WORD * i + count((fresh - _ONE) & ~fresh))
-    return rows

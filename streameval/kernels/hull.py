@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.bits import WORD, count, counts_at, lowest, word_at
+from streameval.kernels.groups import STRETCH, GroupSource, read_stretch
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array, UInt64Array
 
-STRETCH = 256
 _SHORT = 16
 _ONE = np.uint64(1)
 
@@ -103,42 +103,57 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, coarse: In
 
 
 @kernel
-def hull_of_groups(starts: Int64Array, founds: Int64Array, coarse: Int64Array, corner: Int64Array, late: int) -> int:
+def hull_of_groups(
+    source: GroupSource,
+    rows: tuple[int, int],
+    ends: Int64Array,
+    coarse: Int64Array,
+    corner: Int64Array,
+    late: int,
+    starts: Int64Array,
+    founds: Int64Array,
+) -> int:
     """Hull of groups of tied items; returns how many corners it has.
 
     Args:
-        starts, founds (int64 arrays, shape (groups + 1,)): Items and positives before each group, from 0, and in all.
-        coarse (int64 array, shape (k, 2)): Room, for one of STRETCH groups.
+        source, rows: See `streameval.kernels.groups.read_stretch`.
+        ends (int64 array, shape (stretches + 1, 2)): Items and positives before each stretch, from 0, and in all.
+        coarse (int64 array, shape (k, 2)): Room, for one of each stretch.
         corner (int64 array, shape (k, 2)): Receives (ranks, positives).
         late: 0: a group's positives come first. 1: they have come by its end.
+        starts, founds (int64 arrays, shape (ROOM,)): Room for a stretch.
     """
-    groups = starts.size - 1
     size = 0
-    for i in range((groups + STRETCH - 1) // STRETCH):
-        end = min((i + 1) * STRETCH, groups)
-        size = push_corner(coarse, size, starts[end], founds[end])
+    for i in range(1, ends.shape[0]):
+        size = push_corner(coarse, size, ends[i, 0], ends[i, 1])
     size, edge = 0, 0
-    for i in range(0, groups, STRETCH):
-        end = min(i + STRETCH, groups)
-        gained = founds[end] - founds[i]
-        while coarse[edge, 0] < starts[i] + gained:
+    for i in range(ends.shape[0] - 1):
+        gained = ends[i + 1, 1] - ends[i, 1]
+        while coarse[edge, 0] < ends[i, 0] + gained:
             edge += 1
-        if gained > 0 and is_above(coarse, edge, starts[i] + gained, founds[i] + gained):
+        if gained > 0 and is_above(coarse, edge, ends[i, 0] + gained, ends[i, 1] + gained):
             # the same of shorter stretches: little of this one reaches as high as it might
             near = edge
-            while near > 0 and coarse[near - 1, 0] >= starts[i]:
+            while near > 0 and coarse[near - 1, 0] >= ends[i, 0]:
                 near -= 1
-            for j in range(i, end, _SHORT):
-                after = min(j + _SHORT, end)
+            starts[0], founds[0] = ends[i, 0], ends[i, 1]
+            groups = read_stretch(source, rows, STRETCH * i, starts, founds)
+            for j in range(0, groups, _SHORT):
+                after = min(j + _SHORT, groups)
                 gained = founds[after] - founds[j]
                 while coarse[near, 0] < starts[j] + gained:
                     near += 1
                 if gained > 0 and is_above(coarse, near, starts[j] + gained, founds[j] + gained):
+                    at = near
+                    while at > 0 and coarse[at - 1, 0] >= starts[j]:
+                        at -= 1
                     for g in range(j, after):
                         found = founds[g + 1]
-                        if found > founds[g]:
-                            rank = starts[g + 1] if late else starts[g] + found - founds[g]
+                        rank = starts[g + 1] if late else starts[g] + found - founds[g]
+                        while coarse[at, 0] < rank:
+                            at += 1
+                        if is_above(coarse, at, rank, found) and found > founds[g]:
                             size = push_corner(corner, size, rank, found)
-        if founds[end] > founds[i]:
-            size = push_corner(corner, size, starts[end], founds[end])
+        if ends[i + 1, 1] > ends[i, 1]:
+            size = push_corner(corner, size, ends[i + 1, 0], ends[i + 1, 1])
     return size

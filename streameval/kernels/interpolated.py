@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.bits import WORD, count, lowest
-from streameval.kernels.jit import kernel
+from streameval.kernels.groups import ROOM, STRETCH, GroupSource, number_at, read_stretch
+from streameval.kernels.jit import kernel, vector_kernel
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 UNIT_BITS, HALF_BITS = 62, 31
@@ -85,17 +86,35 @@ def best_of_labels(
 
 
 @kernel
-def best_of_groups(
-    starts: Int64Array, founds: Int64Array, before: tuple[int, int], late: int, best: float
-) -> tuple[int, int]:
-    """The same of groups of tied items.
+def _stretch_before(
+    source: GroupSource, rows: tuple[int, int], last: int, ends: tuple[int, int], found: int
+) -> tuple[int, int, int, int]:
+    """Step back over up to 256 groups that begin before item `last`.
 
-    Args:
-        starts, founds (int64 arrays, shape (groups + 1,)): Items, and positives, before each group, and in all, from 0.
-        before: Ranks, and positives, before the first.
-        late: 0: a group's positives come first. 1: they have come by its end.
-        best: The highest precision after the last group.
+    Returns:
+        int: The first item stepped over.
+        int, int: Items, and positives, before the first of the groups: `ends` where there is none.
+        int: Positives before the first item; `found` are those before `last`.
     """
+    labels, repeats, begin, s, f = source[0], source[1], rows[0], int(ends[0]), int(ends[1])
+    i, groups = (last - 1) // WORD + 1, np.int64(0)
+    while groups <= STRETCH - WORD and WORD * i > begin:
+        i -= 1
+        here = _inside(i, begin, last)
+        fresh, word = ~repeats[i] & here, labels[i] & here
+        found -= int(count(word))
+        if fresh:
+            below = (fresh - _ONE) & ~fresh
+            s, f = int(WORD * i + count(below) - begin), int(found + count(word & below))
+            groups += count(fresh)
+    return max(begin, WORD * i), s, f, found
+
+
+@vector_kernel
+def _best_of_stretch(
+    starts: Int64Array, founds: Int64Array, before: tuple[int, int], late: int, best: float
+) -> tuple[int, int, float]:
+    """Halves of the sum of a stretch, and the highest precision from it on; arguments as of `best_of_groups`."""
     high: Any = np.int64(0)
     low: Any = np.int64(0)
     unit = np.int64(best * _UNITS)
@@ -108,4 +127,61 @@ def best_of_groups(
                 best, unit = precision, np.int64(precision * _UNITS)
             high += gained * (unit >> HALF_BITS)
             low += gained * (unit & _LOW)
+    return high, low, best
+
+
+@vector_kernel
+def _best_of_numbers(
+    source: GroupSource, rows: tuple[int, int], ends: tuple[int, int], before: tuple[int, int], late: int, best: float
+) -> tuple[int, int]:
+    sizes, positives, width = source[2][0], source[2][1], source[3]
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    unit, rank, found = np.int64(best * _UNITS), before[0] + ends[0], before[1] + ends[1]
+    for back in range(rows[1] - rows[0]):
+        g = np.uint64(rows[1] - 1 - back)
+        n, gained = number_at(sizes, g, width), number_at(positives, g, width)
+        if gained > 0:
+            precision = np.float64(found) / np.float64(rank if late else rank - n + gained)
+            if precision > best:
+                best, unit = precision, np.int64(precision * _UNITS)
+            high += gained * (unit >> HALF_BITS)
+            low += gained * (unit & _LOW)
+        rank, found = rank - n, found - gained
+    return high, low
+
+
+@kernel
+def best_of_groups(
+    source: GroupSource, rows: tuple[int, int], ends: tuple[int, int], before: tuple[int, int], late: int, best: float
+) -> tuple[int, int]:
+    """The same of groups of tied items.
+
+    Args:
+        source, rows: See `streameval.kernels.groups.read_stretch`.
+        ends: Items, and positives, of all groups.
+        before: Ranks, and positives, before the first.
+        late: 0: a group's positives come first. 1: they have come by its end.
+        best: The highest precision after the last group.
+    """
+    if source[3]:
+        return _best_of_numbers(source, rows, ends, before, late, best)
+    starts, founds = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    last, found = rows[1], ends[1]
+    while last > rows[0]:
+        first, s, f, found = _stretch_before(source, rows, last, ends, found)
+        gained = ends[1] - f
+        if gained > 0 and np.float64(before[1] + ends[1]) / np.float64(before[0] + s + gained) <= best:
+            unit = np.int64(best * _UNITS)
+            high += gained * (unit >> HALF_BITS)
+            low += gained * (unit & _LOW)
+        elif gained > 0:
+            starts[0], founds[0] = s, f
+            n = read_stretch(source, (rows[0], last), 0, starts, founds)
+            starts[n], founds[n] = ends
+            more, less, best = _best_of_stretch(starts[: n + 1], founds[: n + 1], before, late, best)
+            high, low = high + more, low + less
+        last, ends = first, (s, f)
     return high, low

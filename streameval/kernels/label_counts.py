@@ -64,9 +64,8 @@ def part_piles(keys: Words, labels: UInt8Array, place: Words, edges: UInt32Array
 def count_piles(
     sources: tuple[tuple[UInt16Array, Int64Array], tuple[UInt16Array, Int64Array]],
     piles: Int64Array,
-    place: UInt64Array,
     counters: tuple[AnyArray, UInt64Array],
-    groups: tuple[UInt64Array, Int64Array, Int64Array],
+    groups: tuple[UInt32Array, AnyArray, AnyArray],
     collect: bool,
 ) -> int:
     """Count the words of piles, one pile after another.
@@ -74,19 +73,17 @@ def count_piles(
     Args:
         sources: Words, and where those of each pile begin in some parts of them: shape (piles + 1, parts).
         piles (int64 array): Their numbers.
-        place: As in `count_keys`.
         counters (pair of arrays): 2^16 counters; and a bit for each cell that holds items, uint64, shape (2^9,). Both
             are zero, and so they are left.
-        groups (arrays): Receive the key of each cell that holds items; and the items, and positives, before it and in
-            all, in arrays longer by one.
+        groups (arrays): Receive each cell that holds items, uint32; and, as numbers of the counters' type, its items
+            and its positives.
         collect: Whether these are all words of the piles; else they are counted, and nothing else.
 
     Returns:
         int: Groups.
     """
     counts, held = counters
-    groups[1][0], groups[2][0] = 0, 0
-    n = 0
+    n = np.uint64(0)
     for at in range(piles.size):
         for words, begin in sources:
             for part in range(begin.shape[1]):
@@ -95,33 +92,25 @@ def count_piles(
                     counts[word] += 1
                     held[word >> _OF_WORD] |= _ONE << ((word >> _ONE) & _LAST)
         if collect:
-            n = _gather(counts, held, place, int(piles[at] << PILE_BITS), groups, n)
-    return n
+            n = _gather(counts, held, int(piles[at] << PILE_BITS), groups, n)
+    return int(np.int64(n))
 
 
 @kernel
 def _gather(
-    counts: AnyArray,
-    held: UInt64Array,
-    place: UInt64Array,
-    first: int,
-    groups: tuple[UInt64Array, Int64Array, Int64Array],
-    n: int,
-) -> int:
+    counts: AnyArray, held: UInt64Array, first: int, groups: tuple[UInt32Array, AnyArray, AnyArray], n: np.uint64
+) -> np.uint64:
     """Collect the cells that hold items, after `n` others."""
-    keys, starts, founds = groups
-    items, found = starts[n], founds[n]
+    cells, sizes, positives = groups
     for i in range(held.size):
         bits = held[i]
         held[i] = 0
         while bits:
-            cell = 64 * i + count((bits - _ONE) & ~bits)
+            cell = np.uint64(64 * i + count((bits - _ONE) & ~bits))
             bits &= bits - _ONE
-            negatives, positives = np.int64(counts[2 * cell]), np.int64(counts[2 * cell + 1])
-            counts[2 * cell], counts[2 * cell + 1] = 0, 0
-            keys[n] = place[0] + (np.uint64(first + cell) << place[1])
-            n += 1
-            items += negatives + positives
-            found += positives
-            starts[n], founds[n] = items, found
+            at = cell << _ONE
+            cells[n] = np.uint64(first) + cell
+            sizes[n], positives[n] = counts[at] + counts[at | _ONE], counts[at | _ONE]
+            counts[at], counts[at | _ONE] = 0, 0
+            n += _ONE
     return n

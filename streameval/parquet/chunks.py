@@ -205,14 +205,17 @@ class OpenFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.__exit__(kind, error, at)
 
-    def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
+    def chunks(
+        self, footer: Footer, groups: Sequence[int], columns: Sequence[str], raw: bytes | None = None
+    ) -> list[list[Chunks]]:
         """Column chunks, by column and leaf.
 
         Args:
             groups: sequence of int, strictly increasing.
             columns: Top-level fields.
+            raw: The file's footer where it was read before.
         """
-        raw = self.footer(footer)
+        raw = self.footer(footer) if raw is None else raw
         with interpreted(2 * len(raw), kernels.chunk_facts):
             return self._chunks(footer, raw, groups, columns)
 

@@ -29,7 +29,7 @@ from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, 
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
 
-_KEPT = 16
+_KEPT, _MOST_KEPT, _KEPT_BYTES = 16, 64, 1 << 22  # more where footers are small: threads look several files ahead
 _STREAM = 1 << 20
 _SHARE = 8  # of the limit, that a row group may take as it is stored; larger ones are read piece by piece
 
@@ -40,6 +40,7 @@ class _FooterCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: OrderedDict[tuple[str, ...], tuple[bytes, list[list[Chunks]]]] = OrderedDict()
+        self._size = 0  # bytes of footers
 
     def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[Chunks]]]:
         """The footer's bytes, and its chunks by column and leaf."""
@@ -48,11 +49,12 @@ class _FooterCache:
             if key in self._found:
                 return self._found[key]
         raw = file.footer(footer)
-        found = raw, file.chunks(footer, range(footer.row_group_rows.size), columns)
+        found = raw, file.chunks(footer, range(footer.row_group_rows.size), columns, raw)
         with self._lock:
+            self._size += 0 if key in self._found else len(raw)
             self._found[key] = found
-            while len(self._found) > _KEPT:
-                self._found.popitem(last=False)
+            while len(self._found) > (_KEPT if self._size > _KEPT_BYTES else _MOST_KEPT):
+                self._size -= len(self._found.popitem(last=False)[1][0])
         return found
 
 

@@ -14,7 +14,7 @@ from streameval.counting.block_sums import UnorderedError, sum_groups, sum_label
 from streameval.counting.labelled_rows import packed
 from streameval.counting.totals import fold
 from streameval.errors import InputError
-from streameval.kernels import exact, hull
+from streameval.kernels import exact, group_sums, hull
 from streameval.kernels.bits import counts_before
 
 QUICK = settings(max_examples=30, deadline=None)
@@ -149,7 +149,7 @@ def test_sums_of_a_group_agree_with_fractions(n, p, before):
     late = total([(found + i) * each[n - p + i - 1] for i in range(1, p + 1)])
     slope = Fraction(p - 1, n - 1) if n > 1 else Fraction(0)
     expected = Fraction(p, n) * total([(found + 1 + slope * (i - 1)) * each[i - 1] for i in range(1, n + 1)])
-    sums_of = exact.group_sums(float(before), float(found), float(n), float(p))
+    sums_of = group_sums.group_sums(float(before), float(found), float(n), float(p))
     inverses = total(each[:p]), total(each[n - p :]), Fraction(p, n) * total(each)
     exactly = [float(v) for pair in zip((early, late, expected), inverses, strict=True) for v in pair]
     assert sums_of == pytest.approx(exactly, rel=2e-14)

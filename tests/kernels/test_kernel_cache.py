@@ -272,9 +272,9 @@ def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
             {
                 "order_keys.float64_keys",
                 "order_keys.float64_bits",
-                "exact.add_groups",
-                "exact.group_rows",
-                "exact.leading_ties",
+                "group_sums.add_groups",
+                "groups.every_group",
+                "groups.leading_ties",
             },
         ),
     ):

@@ -12,7 +12,7 @@ from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a f
 import streameval
 from streameval.counting import kept_bits
 from streameval.counting.labelled_rows import packed
-from streameval.kernels import exact
+from streameval.kernels import exact, groups
 from streameval.kernels import interpolated as kernels
 
 
@@ -49,9 +49,12 @@ def test_sums_from_the_end_are_those_of_the_definition(seed, n, before, fall, be
     room = np.empty((2, 32))
     high, low = kernels.best_of_labels(packed(labels), (begin, n), before, best, room)
     assert (high << kernels.HALF_BITS) + low == expected
-    starts, founds = np.arange(n - begin + 1), np.concatenate([[0], np.cumsum(labels[begin:].astype(np.int64))])
+    numbers, ends = np.stack([np.ones(n - begin, np.uint8), labels[begin:]]), (n - begin, int(labels[begin:].sum()))
+    alone = groups.of_bits(packed(labels), np.zeros(n // 64 + 2, np.uint64))
     for late in (0, 1):
-        assert kernels.best_of_groups(starts, founds, before, late, best) == (high, low)
+        assert kernels.best_of_groups(alone, (begin, n), ends, before, late, best) == (high, low)
+        of_numbers = groups.of_numbers(numbers), (0, n - begin)
+        assert kernels.best_of_groups(*of_numbers, ends, before, late, best) == (high, low)
 
 
 @pytest.mark.parametrize("values", [None, 1, 3, 40, 2_000])
