@@ -29,8 +29,8 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     "read": ((), (("parquet.chunks", "OpenFile.read"), ("parquet.chunks", "OpenFile.gather"),
                   ("rows.row_groups", "RowGroup.advise"))),
     "check": (
-        ("page_headers", "sound_chunks", "plain_pages", "column_index", "find_fields", "chunk_facts", "check_chunks",
-         "bounds"),
+        ("page_headers", "sound_chunks", "plain_pages", "column_index", "find_fields", "chunk_facts",
+         "sound_row_groups", "bounds"),
         (("parquet.plain_chunks", "check_bytes"), ("parquet.plain_chunks", "pages_hold"),
          ("rows.row_groups", "refuse_changed")),
     ),

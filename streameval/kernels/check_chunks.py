@@ -7,8 +7,9 @@ from streameval.kernels.jit import borrowing_kernel
 from streameval.kernels.thrift import Bytes
 from streameval.typing import Int64Array
 
-# what `check_chunks` finds wrong, and columns of the leaves that it is given
+# what may be wrong, and columns of the leaves that `group_fault` is given
 SOUND, LACKING, MISNUMBERED, NEGATIVE, OUTSIDE, CROWDED, UNCOUNTED, UNFIT, OTHER_TYPE = range(9)
+WRONG_TOTAL, OTHER_SCHEMA = 9, 10
 PHYSICAL, MAX_REP, MAX_DEF = range(3)
 # a data page takes at least this many bytes and says how many values it holds in 31 bits
 _LEAST_PAGE_BYTES = 12
@@ -17,32 +18,32 @@ _MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
 
 
 @borrowing_kernel
-def check_chunks(facts: Int64Array, own: Int64Array, leaves: Int64Array, first: int, size: int) -> tuple[int, int, int]:
-    """Find the first row group, and column chunk in it, that the file cannot hold or that contradicts the schema.
+def group_fault(facts: Int64Array, own: Int64Array, leaves: Int64Array, group: int, size: int) -> tuple[int, int]:
+    """What is wrong with a row group that the file cannot hold, or that contradicts the schema.
 
     Args:
-        facts, own (int64 arrays): Of all leaf columns: see `chunk_facts`.
+        facts (int64 array, shape (leaves, N_FACTS)): Of all leaf columns: see `chunk_facts`.
+        own (int64 array, shape (3,)): See `chunk_facts`.
         leaves (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level of each.
-        first: Number of the first row group.
+        group: Its number.
         size: Bytes of the file.
 
     Returns:
         int: What is wrong; `SOUND` where nothing is.
-        int, int: Row group, counted from the first one given, and leaf column.
+        int: The leaf column.
     """
-    for group in range(own.shape[0]):
-        rows, ordinal = own[group, kernels.ROWS], own[group, kernels.ORDINAL]
-        if own[group, kernels.COLUMNS] != leaves.shape[0]:
-            return LACKING, group, 0
-        if ordinal != kernels.ABSENT and ordinal != first + group and first + group < _MOST_ORDINAL:
-            return MISNUMBERED, group, 0
-        if rows < 0:
-            return NEGATIVE, group, 0
-        for leaf in range(leaves.shape[0] if rows > 0 else 0):
-            found = _fault(facts[group, leaf], leaves[leaf], rows, size)
-            if found != SOUND:
-                return found, group, leaf
-    return SOUND, 0, 0
+    rows, ordinal = own[kernels.ROWS], own[kernels.ORDINAL]
+    if own[kernels.COLUMNS] != leaves.shape[0]:
+        return LACKING, 0
+    if ordinal != kernels.ABSENT and ordinal != group and group < _MOST_ORDINAL:
+        return MISNUMBERED, 0
+    if rows < 0:
+        return NEGATIVE, 0
+    for leaf in range(leaves.shape[0] if rows > 0 else 0):
+        found = _fault(facts[leaf], leaves[leaf], rows, size)
+        if found != SOUND:
+            return found, leaf
+    return SOUND, 0
 
 
 @borrowing_kernel

@@ -96,6 +96,11 @@ def borrowing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, _nrt=False)
 
 
+def owning_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """The same of one that makes an array, and is called by those that make none."""
+    return Kernel(function, _nrt=True)
+
+
 class _Thread(threading.local):
     interprets = False
 

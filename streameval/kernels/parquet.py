@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel
 from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
 from streameval.typing import BoolArray, Int64Array, UInt8Array
 
@@ -23,12 +23,12 @@ N_STATED = 5
 # what `find_fields` finds
 SCHEMA_AT, SCHEMA_END, ALL_ROWS_AT, GROUPS_AT, GROUPS, KEYS_AT, KEYS_END = range(7)
 N_FOUND = 7
-# columns of `_row_group`
+# columns of `row_group`
 ROWS, ORDINAL, COLUMNS = range(3)
 ABSENT = -(2**62)
 
 
-@kernel
+@borrowing_kernel
 def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) -> bool:
     """Find the fields of a FileMetaData, from one of them on.
 
@@ -66,7 +66,7 @@ def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) ->
     return False
 
 
-@kernel
+@borrowing_kernel
 def statistics(raw: Bytes, at: int, out: Int64Array) -> int:
     """Read how many nulls there are, and where minimum and maximum lie; the position after it.
 
@@ -86,7 +86,7 @@ def statistics(raw: Bytes, at: int, out: Int64Array) -> int:
     return at if kind == 0 else -1
 
 
-@kernel
+@borrowing_kernel
 def _level_histograms(raw: Bytes, at: int, out: Int64Array) -> int:
     """Read of how many levels the histograms of SizeStatistics are; the position after it."""
     last, kind, at = field(raw, at, 0)
@@ -98,7 +98,7 @@ def _level_histograms(raw: Bytes, at: int, out: Int64Array) -> int:
     return at if kind == 0 else -1
 
 
-@kernel
+@borrowing_kernel
 def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
@@ -125,7 +125,7 @@ def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
     return at if kind == 0 else -1
 
 
-@kernel
+@borrowing_kernel
 def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
     out[:] = ABSENT
     out[FOREIGN] = 0
@@ -143,8 +143,8 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
     return at if kind == 0 else -1
 
 
-@kernel
-def _row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
+@borrowing_kernel
+def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read one RowGroup.
 
     Args:
@@ -176,7 +176,7 @@ def _row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: In
     return at if kind == 0 and found == leaves.size else -1
 
 
-@kernel
+@borrowing_kernel
 def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
@@ -201,14 +201,14 @@ def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out
             at = skip(raw, at, STRUCT)
             number += 1
         if at >= 0:
-            at = _row_group(raw, at, leaves, out[i], own[i])
+            at = row_group(raw, at, leaves, out[i], own[i])
             number += 1
         if at < 0:
             return -1 - i
     return at
 
 
-@kernel
+@borrowing_kernel
 def bounds(raw: Bytes, facts: Int64Array, physical: int, ends: UInt8Array, known: BoolArray) -> int:
     """Copy minimum and maximum of column chunks of one leaf.
 

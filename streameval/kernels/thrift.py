@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import borrowing_kernel, kernel
+from streameval.kernels.jit import borrowing_kernel, owning_kernel
 from streameval.typing import UInt8Array
 
 Bytes = UInt8Array
@@ -92,7 +92,7 @@ def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
     return at if at <= raw.size else -1
 
 
-@kernel
+@borrowing_kernel
 def skip(raw: Bytes, at: int, kind: int) -> int:
     """Position after a value."""
     if kind not in (LIST, _SET, STRUCT):
@@ -127,7 +127,7 @@ def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
     return at
 
 
-@kernel
+@owning_kernel
 def _skip_deep(raw: Bytes, at: int, kind: int) -> int:
     """The same of any. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
     # how many elements each open container still has (-1: a struct, which ends itself), and their type

@@ -80,14 +80,12 @@ def key_bounds(statistics: Sequence[ColumnBounds], order: ScoreOrder) -> tuple[U
     if order.kind == "decimal" or not statistics:
         return None
     first, last = [], []
-    for kind, of_units in statistics:
-        some = next((bounds for bounds in of_units if bounds), None)
+    for kind, bounds in statistics:
         try:
-            ends = [order.keys(pa.array([(b or some)[side] for b in of_units], kind)).key if some else
-                    np.zeros(len(of_units), np.uint64) for side in (0, 1)]  # fmt: skip
+            ends = [order.keys(pa.array(bounds.ends[:, side]).cast(kind)).key if bounds.known.any() else
+                    np.zeros(bounds.known.size, np.uint64) for side in (0, 1)]  # fmt: skip
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return None  # statistics of a type that has no plain value
-        unknown = np.array([bounds is None for bounds in of_units], dtype=np.bool_)
-        first.append(np.where(unknown, np.uint64(0), np.minimum(*ends)))
-        last.append(np.where(unknown, LAST, np.maximum(*ends)))
+        first.append(np.where(bounds.known, np.minimum(*ends), np.uint64(0)))
+        last.append(np.where(bounds.known, np.maximum(*ends), LAST))
     return np.concatenate(first), np.concatenate(last)

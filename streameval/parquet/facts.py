@@ -1,4 +1,4 @@
-"""What a footer says of its row groups, held against the size of the file, the schema, and itself."""
+"""What footers say of their row groups, held against the sizes of the files, the schema, and themselves."""
 
 from __future__ import annotations
 
@@ -9,124 +9,107 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels import check_chunks as check
 from streameval.kernels import parquet as kernels
+from streameval.kernels import row_groups
 from streameval.parquet import thrift
-from streameval.parquet.layout import CORRUPT, find_fields, span
+from streameval.parquet.layout import CORRUPT, find_fields
 from streameval.parquet.schema import SchemaLeaves
 from streameval.parquet.statistics import begin_of
-from streameval.typing import Int64Array
-
-_BLOCK = 1 << 16  # column chunks whose facts are in memory at a time
+from streameval.parquet.tails import FooterBytes
+from streameval.typing import BoolArray, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
 class RowGroups:
-    """What a footer says of its row groups.
+    """What footers of one schema say of their row groups.
 
     Attributes:
-        rows: int64 array, shape (row groups,).
+        rows: int64 array, shape (row groups,): One file after another.
         of_leaf (int64 array, shape (row groups, N_FACTS)): Facts of the chunks of one leaf column
-            (`streameval.kernels.parquet.chunk_facts`); shape (row groups, 0) where none is wanted.
-        indexed: Whether the first chunk of the first has an offset index.
-        key_values: The list of key-value pairs, as the footer holds it.
-        fault: What is wrong with the row group after these, or with all of them.
+            (`streameval.kernels.parquet.chunk_facts`), minimum and maximum where they lie in `FooterBytes.raw`; shape
+            (row groups, 0) where none is wanted.
+        ends: int64 array, shape (files,): Row groups up to the last of each file.
+        indexed: bool array, shape (files,): Whether the first chunk of the first has an offset index.
+        keys: Of each file, the list of key-value pairs, as its footer holds it.
+        fault: What is wrong with the last file.
     """
 
     rows: Int64Array
     of_leaf: Int64Array
-    indexed: bool
-    key_values: bytes
+    ends: Int64Array
+    indexed: BoolArray
+    keys: list[bytes]
     fault: InputError | None
 
 
-@dataclass(frozen=True, eq=False)
-class FooterBytes:
-    """A FileMetaData.
+def read_row_groups(tails: FooterBytes, schema: bytes, leaves: SchemaLeaves, leaf: int | None) -> RowGroups:
+    """Read every row group of the files that share the schema of the first, up to one that has another or a fault.
 
-    Attributes:
-        path, size: Of its file.
-        found: What `find_fields` found; up to the row groups where it `stopped` there.
-    """
-
-    path: str
-    size: int
-    raw: bytes
-    found: Int64Array
-    stopped: bool
-
-    @classmethod
-    def of(cls, path: str, size: int, raw: bytes) -> FooterBytes:
-        """Find its fields."""
-        return cls(path, size, raw, *find_fields(raw))
-
-    @property
-    def schema(self) -> bytes:
-        """Its schema elements; empty where there are none."""
-        return span(self.raw, self.found, kernels.SCHEMA_AT)
-
-
-def read_row_groups(footer: FooterBytes, leaves: SchemaLeaves, leaf: int | None) -> RowGroups:
-    """Read every row group, and check counts and sizes; what is wrong is returned, for it may not be the first fault.
+    Counts and sizes are checked. What is wrong is returned, for it may not be the first fault.
 
     Args:
-        leaves: Of the schema.
+        schema, leaves: Of the first file.
         leaf: Of which leaf column facts are wanted.
     """
-    found = footer.found
-    rows, of_leaf, indexed, fault, at = _read(footer, leaves, leaf)
-    if fault is not None:
-        found, _ = find_fields(footer.raw, stop=0)
-        if min(found[kernels.ALL_ROWS_AT], found[kernels.GROUPS_AT]) < 0:
-            fault = InputError(f"{footer.path}: its Parquet footer is corrupt (it has no row groups)")
-            rows, of_leaf = rows[:0], of_leaf[:0]
-    elif footer.stopped:
-        kernels.find_fields(np.frombuffer(footer.raw, np.uint8), at, 4, 0, found)
-    return RowGroups(rows, of_leaf, indexed, span(footer.raw, found, kernels.KEYS_AT), fault)
+    n_leaves, n_files = leaves.index.size, len(tails)
+    size = tails.spans[:, row_groups.END] - tails.spans[:, row_groups.BEGIN]
+    room = int(np.sum(size // (5 + n_leaves)))
+    facts, own = np.empty((n_leaves, kernels.N_FACTS), np.int64), np.empty(3, np.int64)
+    found, rows = np.empty((n_files, row_groups.N_OF_FILE), np.int64), np.empty(room, np.int64)
+    of_leaf = np.empty((0 if leaf is None else room, kernels.N_FACTS), np.int64)
+    wrong, at, group, column = row_groups.sound_row_groups(
+        tails.raw, tails.spans, np.frombuffer(schema, np.uint8), leaves.index, leaves.levels,
+        -1 if leaf is None else leaf, facts, own, found, rows, of_leaf,
+    )  # fmt: skip
+    fault = None
+    if wrong not in (check.SOUND, check.OTHER_SCHEMA):
+        chunk = _CheckedChunk(tails.files[at].path, int(tails.spans[at, row_groups.FILE_SIZE]), leaves, group, column)
+        begin = int(found[at - 1, row_groups.GROUPS_END]) if at else 0
+        mine = rows[begin : found[at, row_groups.GROUPS_END]]
+        found[at, : kernels.N_FOUND], fault = _fault(chunk, wrong, tails.footer(at), mine, (own, facts))
+        at += 1
+    found = found[:at]
+    ends = found[:, row_groups.GROUPS_END]
+    n = int(ends[-1])
+    return RowGroups(rows[:n].copy(), of_leaf[:n], ends, found[:, row_groups.INDEXED] > 0, _keys(tails, found), fault)
 
 
-def _read(
-    footer: FooterBytes, leaves: SchemaLeaves, leaf: int | None
-) -> tuple[Int64Array, Int64Array, bool, InputError | None, int]:
-    """Read row groups up to the first that cannot be as it says; what `RowGroups` says of them, the position after."""
-    count, at, n_leaves = int(footer.found[kernels.GROUPS]), int(footer.found[kernels.GROUPS_AT]), leaves.index.size
-    view, room = np.frombuffer(footer.raw, np.uint8), max(1, _BLOCK // max(1, n_leaves))
-    rows, of_leaf, indexed, fault = [], [], False, None
-    for first in range(0, max(1, count), room):
-        chosen = np.arange(min(room, count - first), dtype=np.int64)
-        facts, own = np.empty((chosen.size, n_leaves, kernels.N_FACTS), np.int64), np.empty((chosen.size, 3), np.int64)
-        at = int(kernels.chunk_facts(view, at, chosen, leaves.index, facts, own))
-        sound = chosen.size if at >= 0 else -1 - at
-        wrong, group, column = check.check_chunks(facts[:sound], own[:sound], leaves.levels, first, footer.size)
-        sound = group if wrong else sound
-        rows.append(own[:sound, kernels.ROWS].copy())
-        of_leaf.append(facts[:sound, leaf].copy() if leaf is not None else own[:sound, :0])
-        indexed = indexed or bool(not first and sound and n_leaves and facts[0, 0, kernels.INDEX_AT] > 0)
-        if chosen.size and (wrong or at < 0):
-            place = _CheckedChunk(footer, leaves, first + sound, column)
-            fault = place.fault(wrong or check.LACKING, own[sound], facts[sound])
-            break
-    if len(rows) > 1:
-        rows, of_leaf = [np.concatenate(rows)], [np.concatenate(of_leaf)]
-    return rows[0], of_leaf[0], indexed, fault or _wrong_total(footer, rows[0]), at
+def _keys(tails: FooterBytes, found: Int64Array) -> list[bytes]:
+    """Key-value pairs of each file; the same object where they are those of the file before."""
+    begin = tails.spans[: len(found), row_groups.BEGIN]
+    absent = found[:, kernels.KEYS_AT] < 0
+    ends = np.where(absent[:, None], 0, found[:, [kernels.KEYS_AT, kernels.KEYS_END]] + begin[:, None]).tolist()
+    keys, last = [], b""
+    for at, end in ends:
+        mine = tails.raw.data[at:end].tobytes()
+        last = last if mine == last else mine
+        keys.append(last)
+    return keys
 
 
-def _wrong_total(footer: FooterBytes, rows: Int64Array) -> InputError | None:
-    total, at = sum(rows.tolist()), int(footer.found[kernels.ALL_ROWS_AT])
-    claimed = thrift.read_zigzag(footer.raw, at)[0] if at > 0 else -1
-    if total == claimed and total < 2**62:
-        return None
-    return InputError(f"{footer.path}: the footer claims {claimed:,} rows, its row groups {total:,}")
+def _fault(
+    chunk: _CheckedChunk, wrong: int, footer: bytes, rows: Int64Array, last: tuple[Int64Array, Int64Array]
+) -> tuple[Int64Array, InputError]:
+    """Fields of a faulty footer, and what is wrong with it: its sound row groups and facts of the last are given."""
+    found, _ = find_fields(footer, stop=0)
+    if min(found[kernels.ALL_ROWS_AT], found[kernels.GROUPS_AT]) < 0:
+        return found, InputError(f"{chunk.path}: its Parquet footer is corrupt (it has no row groups)")
+    if wrong != check.WRONG_TOTAL:
+        return found, chunk.fault(wrong, *last)
+    claimed, total = thrift.read_zigzag(footer, int(found[kernels.ALL_ROWS_AT]))[0], sum(rows.tolist())
+    return found, InputError(f"{chunk.path}: the footer claims {claimed:,} rows, its row groups {total:,}")
 
 
 @dataclass(frozen=True)
 class _CheckedChunk:
-    footer: FooterBytes
+    path: str
+    size: int
     leaves: SchemaLeaves
     group: int
     leaf: int
 
     def fault(self, wrong: int, own: Int64Array, facts: Int64Array) -> InputError:
         """What is wrong there; `facts` are those of the row group."""
-        where, rows = f"{self.footer.path}: row group {self.group}", int(own[kernels.ROWS])
+        where, rows = f"{self.path}: row group {self.group}", int(own[kernels.ROWS])
         if wrong == check.LACKING:
             return InputError(f"{where} cannot be read: the Parquet footer is corrupt there")
         if wrong == check.MISNUMBERED:
@@ -138,7 +121,7 @@ class _CheckedChunk:
         where = f"{where}, column {self.leaves.names[self.leaf]}"
         faults = {
             check.OUTSIDE: InputError(
-                f"{where}: claims bytes {begin:,}..{begin + size:,} of a file of {self.footer.size:,}", CORRUPT
+                f"{where}: claims bytes {begin:,}..{begin + size:,} of a file of {self.size:,}", CORRUPT
             ),
             check.CROWDED: InputError(
                 f"{where}: claims {rows:,} rows and {values:,} values in {size:,} bytes", CORRUPT

@@ -17,6 +17,7 @@ from streameval.stores.clients import root_of
 
 SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
+_ALIKE = str.maketrans("123456789", "0" * 9)
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _MISSING = "check the spelling; a path without a leading / starts at the current folder"
@@ -55,7 +56,10 @@ def list_files(
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
         raise InputError("no ranking was given")
-    found = [file for one in sources for file in _expand(os.fspath(one), file_order)]
+    links: list[str] = []
+    found = [file for one in sources for file in _expand(os.fspath(one), file_order, links)]
+    if len(sources) == 1 and not links:
+        return found
     seen: set[str] = set()
     folders: dict[str, str] = {}
     for file in found:
@@ -76,16 +80,18 @@ def _real(path: str, folders: dict[str, str]) -> str:
     return os.path.join(folders[folder], name)
 
 
-def _expand(source: str, file_order: str | None) -> list[DataFile]:
+def _expand(source: str, file_order: str | None, links: list[str]) -> list[DataFile]:
+    """Files of one source; `links` are added by which it may have one of them twice."""
     path = source.removeprefix("file://")
     if is_remote(path):
         root_of(path)
         return _objects(path.rstrip("/"), file_order)
     if os.path.isdir(path):
-        return _folder(path, file_order)
+        return _folder(path, file_order, links)
     if os.path.isfile(path):
         return [DataFile(path, os.path.basename(path), _hive_keys(os.path.dirname(path)))]
     if _GLOB.search(path):
+        links.append(path)  # nobody looked
         return _matching(path, file_order)
     if os.path.exists(path):
         raise InputError(f"{source}: not a file", "copy what a pipe or a device gives to a file first")
@@ -121,11 +127,11 @@ def _is_data(name: str) -> bool:
     return _is_parquet(name) and not any(part.startswith(("_", ".")) for part in name.split("/"))
 
 
-def _folder(path: str, file_order: str | None) -> list[DataFile]:
+def _folder(path: str, file_order: str | None, links: list[str]) -> list[DataFile]:
     _refuse_table_formats(path)
     if all(os.path.isfile(os.path.join(path, name)) for name in ("plan.json", "plan.parquet")):
         raise InputError(f"{path}: a study, and no ranking", "name the files that it was planned of")
-    return _named(path, sorted(filter(_is_parquet, below(path))), file_order)
+    return _named(path, sorted(filter(_is_parquet, below(path, links=links))), file_order)
 
 
 def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
@@ -139,9 +145,9 @@ def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile
 
 def _in_order(path: str, names: list[str], where: str, file_order: str | None) -> list[DataFile]:
     """Files of a folder, by their names in it."""
-    outer = _hive_keys(path)
+    outer, begin = _hive_keys(path), os.path.join(path, "")
     return [
-        DataFile(os.path.join(path, name), name, outer + _hive_keys(os.path.dirname(name)))
+        DataFile(begin + name, name, outer + _hive_keys(name.rpartition("/")[0]))
         for name in in_file_order(names, where, file_order)
     ]
 
@@ -165,15 +171,20 @@ def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
     ]
 
 
-def below(folder: str, above: str = "") -> Iterator[str]:
-    """Name the files of a folder, searched deeply, but for what begins with `_` or `.`; refuses Delta and Iceberg."""
+def below(folder: str, above: str = "", links: list[str] | None = None) -> Iterator[str]:
+    """Name the files of a folder, searched deeply, but for what begins with `_` or `.`; refuses Delta and Iceberg.
+
+    Symbolic links among files and folders are added to `links`.
+    """
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(("_", ".")):
                 continue
+            if links is not None and entry.is_symlink():
+                links.append(entry.path)
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
-                yield from below(entry.path, f"{above}{entry.name}/")
+                yield from below(entry.path, f"{above}{entry.name}/", links)
             elif entry.is_file():
                 yield above + entry.name
 
@@ -214,6 +225,8 @@ def has_pattern(path: str) -> bool:
 
 def in_file_order(names: list[str], where: str, file_order: str | None) -> list[str]:
     """Put names of files, sorted as texts, in order; an `InputError` where it is unclear and `file_order` is None."""
+    if len({name.translate(_ALIKE) for name in names}) == 1:  # numbers as long as each other: the two are the same
+        return names
     natural = sorted(names, key=natural_key)
     if file_order == "natural":
         return natural

@@ -10,27 +10,27 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import groupby, pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean, outside_trouble
+from streameval.errors import InputError, did_you_mean
 from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import PHYSICAL
 from streameval.kernels.jit import interpreted
-from streameval.parquet.facts import FooterBytes, RowGroups, read_row_groups
-from streameval.parquet.files import SUFFIXES, DataFile
-from streameval.parquet.layout import arrow_schema, read_columns
-from streameval.parquet.schema import leaves_of_schema, wide_type
-from streameval.parquet.statistics import begin_of, bounds_of
-from streameval.parquet.writing import MAGIC
+from streameval.kernels.row_groups import sound_row_groups
+from streameval.parquet.facts import RowGroups, read_row_groups
+from streameval.parquet.files import DataFile
+from streameval.parquet.layout import arrow_schema, find_fields, read_columns, span
+from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
+from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
+from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
 from streameval.stores import store_of
-from streameval.stores.store import LAST, State
+from streameval.stores.store import LAST
 from streameval.typing import Int64Array
 
-_MAX_FOOTER = 1 << 30
-_MOST_FILES = 64  # whose footers one thread reads at a time
+_MOST_FILES = 1024  # whose footers one thread reads at a time
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class Footer:
         length: Bytes of the footer, without these.
         row_group_rows: int64 array, shape (row groups,).
         indexed: Whether it seems to have a page index; a column or row group may still be without.
-        score_bounds (tuple of ((min, max) or None), one per row group): Statistics of the score column; None where the
-            file has none, or nulls. Empty where the order has no score.
+        score_bounds: Statistics of the score column, one per row group; None where the order has no score.
         score_nulls: Scores that are null, as far as statistics count them.
         score_bytes (int64 array, shape (row groups, 2)): First byte and bytes of the score column; empty where the
             order has no score.
@@ -61,7 +60,7 @@ class Footer:
     schema: pa.Schema
     row_group_rows: Int64Array
     indexed: bool
-    score_bounds: tuple[tuple[Any, Any] | None, ...]
+    score_bounds: ChunkBounds | None
     score_nulls: int
     score_bytes: Int64Array
     verify: str
@@ -84,10 +83,8 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int, tru
     """
 
     def read(some: Sequence[DataFile]) -> list[Footer]:
-        found = ((file, *_footer_bytes(file.path)) for file in some)
-        return [_footer(file, state, raw, score, len(files), trust) for file, state, raw in found]
+        return [footer for tails in read_tails(some) for footer in _footers(tails, score, trust, len(files))]
 
-    # files in lots, since it costs as much to hand one to a thread as to read a small footer
     lot = max(1, min(_MOST_FILES, len(files) // (4 * threads)))
     with ThreadPoolExecutor(threads) as pool:
         lots = pool.map(read, [files[at : at + lot] for at in range(0, len(files), lot)])
@@ -102,96 +99,97 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int, tru
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
-    return _footer(file, *_footer_bytes(file.path), score)
+    return _footers(FooterBytes.of_one(file, *read_tail(file.path)), score)[0]
 
 
 def footer_within(path: str, content: bytes) -> Footer:
     """Read and check the footer of a file that is in memory."""
     size = len(content)
-    raw = content[size - _ending_size(path, size, content[-LAST:]) :]
-    return _footer(DataFile(path, path, ()), (size, 0), raw, None)
+    end = content[size - ending_size(path, size, content[-LAST:]) :]
+    return _footers(FooterBytes.of_one(DataFile(path, path, ()), (size, 0), end), None)[0]
 
 
-def _footer(file: DataFile, state: State, raw: bytes, score: str | None, of: int = 1, trust: Trust = Trust()) -> Footer:
-    """Read one of so many footers."""
-    with interpreted(len(raw) * of, kernels.chunk_facts):
-        return _read(file, state, raw, score, trust)
+def _footers(tails: FooterBytes, score: str | None, trust: Trust = Trust(), of: int = 1) -> list[Footer]:
+    """Read footers, some of so many."""
+    found: list[Footer] = []
+    with interpreted(sum(tails.lengths) * of // len(tails), sound_row_groups):
+        while len(found) < len(tails):
+            found += _alike(tails.after(len(found)), score, trust)
+    return found
 
 
-def _read(file: DataFile, state: State, raw: bytes, score: str | None, trust: Trust) -> Footer:
-    footer = FooterBytes.of(file.path, state[0], raw[:-8])
-    described = footer.schema
-    read_columns(file.path, described)
+def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
+    """Footers of the first file, and of those after it that share its schema."""
+    path, raw = tails.files[0].path, tails.footer(0)
+    described = span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
+    read_columns(path, described)
     leaves = leaves_of_schema(described)
-    mine = leaves.find(score)
-    found = read_row_groups(footer, leaves, mine)
-    schema = arrow_schema(file.path, described, found.key_values)
-    bounds: Sequence[tuple[Any, Any] | None] = () if score is None else (None,) * found.rows.size
-    nulls, places = 0, np.zeros((0 if score is None else found.rows.size, 2), np.int64)
-    if score is not None and mine is not None and score in schema.names:
-        physical = int(leaves.levels[mine, PHYSICAL])
-        nulls = int(np.sum(np.clip(found.of_leaf[:, kernels.NULLS], 0, found.rows)))
-        bounds, places = _of_score(footer, found, physical, schema.field(score).type, score)
+    found = read_row_groups(tails, described, leaves, leaves.find(score))
+    schemas: list[pa.Schema] = []
+    for i, keys in enumerate(found.keys):
+        same = i and keys is found.keys[i - 1]
+        schemas.append(schemas[-1] if same else arrow_schema(tails.files[i].path, described, keys))
+    scores = _scores(tails, found, leaves, schemas, score)
     if found.fault is not None:
         raise found.fault
-    return Footer(
-        file,
-        *state,
-        hashlib.sha256(raw).hexdigest(),
-        len(footer.raw),
-        schema,
-        found.rows,
-        found.indexed,
-        tuple(bounds),
-        nulls,
-        places,
-        trust.verify,
-        trust.limit,
-    )
+    groups = [slice(*ends) for ends in pairwise([0, *found.ends.tolist()])]
+    return [
+        Footer(
+            tails.files[i],
+            *tails.states[i],
+            tails.digests[i],
+            length,
+            schemas[i],
+            found.rows[mine],
+            indexed,
+            bounds,
+            nulls,
+            scores.places[mine],
+            trust.verify,
+            trust.limit,
+        )
+        for i, (mine, length, indexed, bounds, nulls) in enumerate(
+            zip(groups, tails.lengths, found.indexed.tolist(), scores.bounds, scores.nulls.tolist(), strict=False)
+        )
+    ]
 
 
-def _of_score(
-    footer: FooterBytes, found: RowGroups, physical: int, kind: pa.DataType, score: str
-) -> tuple[Sequence[tuple[Any, Any] | None], Int64Array]:
-    """Statistics of the score, and where it lies, in each row group."""
-    places = np.stack([begin_of(found.of_leaf), found.of_leaf[:, kernels.COMPRESSED]], axis=1)
-    live = np.flatnonzero(found.rows).tolist()
-    if len(live) == found.rows.size:
-        return bounds_of(found.of_leaf, footer.raw, physical, kind, lambda i: _place(footer, i, score)), places
+@dataclass(frozen=True, eq=False)
+class _ScoreFacts:
+    """What footers state of the score: places by row group, bounds and nulls by file; see `Footer`."""
+
+    bounds: Sequence[ChunkBounds | None]
+    places: Int64Array
+    nulls: Int64Array
+
+
+def _scores(
+    tails: FooterBytes, found: RowGroups, leaves: SchemaLeaves, schemas: Sequence[pa.Schema], score: str | None
+) -> _ScoreFacts:
+    leaf, nothing = leaves.find(score), np.zeros(len(schemas), np.int64)
+    if score is None:
+        return _ScoreFacts([None] * len(schemas), np.zeros((0, 2), np.int64), nothing)
+    facts, ends = found.of_leaf, np.concatenate([[0], found.ends])
+    if leaf is None or score not in schemas[0].names:
+        unknown = ChunkBounds(np.zeros(found.rows.size, np.bool_), np.zeros((found.rows.size, 2), np.int64))
+        bounds = [unknown.chosen(slice(*of)) for of in pairwise(ends.tolist())]
+        return _ScoreFacts(bounds, np.zeros((found.rows.size, 2), np.int64), nothing)
+    places = np.stack([begin_of(facts), facts[:, kernels.COMPRESSED]], axis=1)
     places[found.rows == 0] = 0
-    told = bounds_of(found.of_leaf[live], footer.raw, physical, kind, lambda i: _place(footer, live[i], score))
-    of_live = dict(zip(live, told, strict=True))
-    return [of_live.get(group) for group in range(found.rows.size)], places
+    facts[found.rows == 0, kernels.NULLS] = kernels.ABSENT  # nothing is stated of no rows
+    counted = np.concatenate([[0], np.cumsum(np.clip(facts[:, kernels.NULLS], 0, found.rows))])
 
+    def place(first: int, number: int) -> str:
+        file = int(np.searchsorted(found.ends, first + number, side="right"))
+        return f"{tails.files[file].path}: row group {first + number - ends[file]}, column {score}"
 
-def _place(footer: FooterBytes, group: int, score: str) -> str:
-    return f"{footer.path}: row group {group}, column {score}"
-
-
-def _footer_bytes(path: str) -> tuple[State, bytes]:
-    try:
-        return store_of(path).tail(path, partial(_ending_size, path))
-    except OSError as error:
-        raise outside_trouble(error) or InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _ending_size(path: str, size: int, last: bytes) -> int:
-    """Bytes of the footer, its length and the magic number, as the last eight bytes of a file tell."""
-    if size < 12:
-        raise InputError(f"{path}: {size} bytes are not a Parquet file", _instead(path))
-    if last[4:] != MAGIC:
-        what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "not a Parquet file, or a truncated one"
-        raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})", _instead(path))
-    length = int.from_bytes(last[:4], "little")
-    if not 0 < length <= min(size - 12, _MAX_FOOTER):
-        raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
-    return length + LAST
-
-
-def _instead(path: str) -> str:
-    if path.lower().endswith(SUFFIXES):
-        return "it is empty, cut short or damaged: write it again"
-    return "what is read: Parquet, and CSV, TSV, JSON or JSON lines, packed by gzip or not"
+    physical, bounds = int(leaves.levels[leaf, PHYSICAL]), []
+    for _, files in groupby(range(len(schemas)), key=lambda file: id(schemas[file])):
+        cuts = ends[len(bounds) : len(bounds) + len(list(files)) + 1].tolist()
+        kind, mine = schemas[len(bounds)].field(score).type, facts[cuts[0] : cuts[-1]]
+        told = bounds_of(mine, tails.raw, physical, kind, partial(place, cuts[0]))
+        bounds += [told.chosen(slice(begin - cuts[0], end - cuts[0])) for begin, end in pairwise(cuts)]
+    return _ScoreFacts(bounds, places, np.diff(counted[ends]))
 
 
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:

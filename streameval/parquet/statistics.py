@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import column_index
 from streameval.kernels.sorted_sets import isin
-from streameval.typing import AnyArray, BoolArray, Int64Array
+from streameval.typing import AnyArray, BoolArray, Int64Array, UInt8Array
 
 RESTORE = "the file was damaged after it was written, or its writer is at fault; restore it"
 # columns of `streameval.kernels.parquet.statistics` that are places
@@ -137,6 +137,29 @@ def of_headers(
     return [StatedOfPages(whose, *rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
 
 
+@dataclass(frozen=True, eq=False)
+class ChunkBounds:
+    """Minimum and maximum of column chunks.
+
+    Attributes:
+        known: bool array, shape (chunks,): False where the footer does not say, for a type whose statistics are no
+            plain numbers, and where there are nulls or they are not counted.
+        ends (array, shape (chunks, 2)): As stored, so that dates and times are integers; 0 where they are not known.
+    """
+
+    known: BoolArray
+    ends: AnyArray
+
+    @classmethod
+    def joined(cls, some: Sequence[ChunkBounds]) -> ChunkBounds:
+        """Those of one column after another, of one type."""
+        return cls(np.concatenate([one.known for one in some]), np.concatenate([one.ends for one in some]))
+
+    def chosen(self, chunks: slice | BoolArray) -> ChunkBounds:
+        """Those of some of the chunks."""
+        return ChunkBounds(self.known[chunks], self.ends[chunks])
+
+
 def begin_of(facts: Int64Array) -> Int64Array:
     """First byte of chunks; some writers have the data begin at the dictionary, some put 0 where there is none.
 
@@ -148,38 +171,33 @@ def begin_of(facts: Int64Array) -> Int64Array:
 
 
 def bounds_of(
-    facts: Int64Array, raw: bytes, physical: int, kind: pa.DataType, where: Callable[[int], str]
-) -> list[tuple[Any, Any] | None]:
+    facts: Int64Array, raw: UInt8Array, physical: int, kind: pa.DataType, where: Callable[[int], str]
+) -> ChunkBounds:
     """Read minimum and maximum of chunks of one column.
 
     Args:
         facts (int64 array, shape (chunks, N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
-        raw: The footer that they were read from.
+        raw (uint8 array): Where minima and maxima lie.
         physical, kind: Types of the column.
         where: The place of a chunk, for messages.
-
-    Returns:
-        list of ((number, number) or None): As stored, so that dates and times are integers. None where the footer does
-            not say, for a type whose statistics are no plain numbers, and where there are nulls or they are not
-            counted.
 
     Raises:
         InputError: Statistics of another length than the values.
     """
     number = number_type(NUMBERS[physical], kind) if physical in NUMBERS and pa.types.is_primitive(kind) else None
+    known = np.zeros(len(facts), np.bool_)
     if number is None or not (pa.types.is_integer(kind) or kind.bit_width == 8 * number.itemsize):
-        return [None] * len(facts)  # no plain numbers, or brought to another unit as they are read
-    known, ends = np.empty(len(facts), np.bool_), np.zeros((len(facts), 2, number.itemsize), np.uint8)
-    wrong = int(kernels.bounds(np.frombuffer(raw, np.uint8), facts, physical, ends, known))
+        return ChunkBounds(known, np.zeros((len(facts), 2), np.int64))  # no plain numbers, or brought to another unit
+    ends = np.zeros((len(facts), 2, number.itemsize), np.uint8)
+    wrong = int(kernels.bounds(raw, facts, physical, ends, known))
     if wrong >= 0:
         low, high = facts[wrong, [kernels.MIN_SIZE, kernels.MAX_SIZE]].tolist()
         held = f"{where(wrong)}: its statistics have {high if low == number.itemsize else low} bytes"
         raise InputError(f"{held} instead of {number.itemsize}", RESTORE)
-    # a NaN in the statistics says nothing about order (and equals nothing)
-    return [
-        (low, high) if told and low == low and high == high else None
-        for told, (low, high) in zip(known.tolist(), ends.view(number)[..., 0].tolist(), strict=True)
-    ]
+    numbers = ends.view(number)[..., 0]
+    nan = np.isnan(numbers).any(axis=1)  # which says nothing about order
+    known[nan], numbers[nan] = False, 0
+    return ChunkBounds(known, numbers)
 
 
 def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:

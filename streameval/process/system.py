@@ -75,10 +75,13 @@ def expect_scattered_reads(handle: int) -> None:
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
 
 
-def read_ahead(handle: int, at: int, size: int) -> None:
-    """Have the system fetch a stretch that will be read soon."""
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(handle, at, size, os.POSIX_FADV_WILLNEED)
+def read_ahead(handle: int, ranges: Iterable[tuple[int, int]]) -> None:
+    """Have the system fetch stretches (offset, bytes) that will be read soon."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    advise, soon = os.posix_fadvise, os.POSIX_FADV_WILLNEED  # there may be thousands of them
+    for at, size in ranges:
+        advise(handle, at, size, soon)
 
 
 def reserve(file: IO[bytes], size: int) -> None:

@@ -159,4 +159,4 @@ def _compressed(what: object) -> bytes:
 def _anywhere(footer: Footer) -> Footer:
     path = footer.file.path
     file = replace(footer.file, path=path if is_remote(path) else os.path.abspath(path))
-    return replace(footer, file=file, score_bounds=())
+    return replace(footer, file=file, score_bounds=None)

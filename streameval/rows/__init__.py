@@ -28,12 +28,13 @@ if TYPE_CHECKING:  # help texts name the options of a list, and need none of thi
 
     import pyarrow as pa
 
+    from streameval.parquet.statistics import ChunkBounds
     from streameval.typing import Int64Array
 
     # decodes the wanted rows of a stretch whole, so many rows at a time
     WholeReader = Callable[[int], Iterator[pa.Table]]
-    # least and largest value of each unit of a file, None where nothing is known; and their type
-    ColumnBounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
+    # least and largest value of units, one after another; and their type
+    ColumnBounds = tuple[pa.DataType, ChunkBounds]
 
 _UNIT_ROWS = 1 << 20
 
@@ -134,7 +135,7 @@ class Rows(ABC):
         return [RowRun(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
 
     def bounds(self, column: str) -> Sequence[ColumnBounds]:
-        """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
+        """Statistics of a column, by its type, units in order; nothing where none are kept."""
         return ()
 
     def nulls(self, column: str) -> Mapping[str, int]:

@@ -21,6 +21,7 @@ from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.parts import Part
+from streameval.parquet.statistics import ChunkBounds
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
@@ -108,9 +109,17 @@ class ParquetRows(Rows):
 
     def types(self, column: str) -> list[tuple[str, pa.DataType]]:
         """Of every file; partition keys are text."""
-        kinds = [dict(zip(footer.schema.names, footer.schema.types, strict=True)) for footer in self.footers]
-        paths = [footer.file.path for footer in self.footers]
-        return [(path, of.get(column, pa.large_string())) for path, of in zip(paths, kinds, strict=True)]
+        found = []
+        for schema, footers in self._alike():
+            kind = schema.field(column).type if column in schema.names else pa.large_string()
+            found += [(footer.file.path, kind) for footer in footers]
+        return found
+
+    def _alike(self) -> Iterator[tuple[pa.Schema, list[Footer]]]:
+        """Footers one after another, by the schema that they share."""
+        for _, footers in groupby(self.footers, key=lambda footer: id(footer.schema)):
+            of = list(footers)
+            yield of[0].schema, of
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """Row groups."""
@@ -120,8 +129,12 @@ class ParquetRows(Rows):
         """Statistics of the scores; of no other column are any kept."""
         if column != self.options.score:
             return ()
-        counted = ((footer, zip(footer.score_bounds, footer.row_group_rows, strict=True)) for footer in self.footers)
-        return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
+        found = []
+        for schema, footers in self._alike():
+            stated = [footer.score_bounds for footer in footers if footer.score_bounds is not None]
+            live = np.concatenate([footer.row_group_rows for footer in footers]) > 0
+            found.append((schema.field(column).type, ChunkBounds.joined(stated).chosen(live)))
+        return found
 
     def nulls(self, column: str) -> Mapping[str, int]:
         """From statistics of the scores; of no other column are any kept."""

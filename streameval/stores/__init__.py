@@ -33,12 +33,17 @@ def is_remote(path: str) -> bool:
 def store_of(path: str) -> Store:
     """Return the store of a path; an `InputError` for an unknown scheme, or credentials in the path."""
     if not is_remote(path):
-        from streameval.stores.local import LOCAL
-
-        return LOCAL
+        return _local()
     from streameval.stores.clients import root_of
 
     return _remote(*root_of(path))
+
+
+@functools.cache
+def _local() -> Store:
+    from streameval.stores.local import LOCAL
+
+    return LOCAL
 
 
 @functools.cache

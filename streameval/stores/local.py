@@ -53,15 +53,14 @@ class LocalFile:
 
     def advise(self, ranges: Int64Array) -> None:
         """Have the system fetch ranges ahead, many at once."""
-        for at, size in blocks(ranges, _GAP)[0].tolist():
-            system.read_ahead(self._handle, at, size)
+        system.read_ahead(self._handle, blocks(ranges, _GAP)[0].tolist())
 
     def hold(self, ranges: Int64Array) -> None:
         """Nothing: a small read costs little here."""
 
     def stream(self, at: int, end: int) -> None:
         """Have the system fetch the range ahead."""
-        system.read_ahead(self._handle, at, end - at)
+        system.read_ahead(self._handle, [(at, end - at)])
 
 
 class LocalStore:
@@ -73,14 +72,18 @@ class LocalStore:
         """Open a file."""
         return LocalFile(path)
 
-    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
+    def tail(self, path: str, need: Need, guess: int = 0) -> tuple[State, bytes]:
         """Read the end of a file."""
         handle = system.open_for_reading(path)
         try:
             state = _state(os.fstat(handle))
-            last = system.read_at(handle, LAST, max(0, state[0] - LAST))
-            size = min(need(state[0], last), state[0])
-            return state, system.read_at(handle, size, state[0] - size)
+            size = state[0]
+            guess = min(max(guess, LAST), size)
+            raw = system.read_at(handle, guess, size - guess)
+            length = min(need(size, raw[-LAST:]), size)
+            if length > len(raw):
+                raw = system.read_at(handle, length, size - length)
+            return state, raw[len(raw) - length :]
         finally:
             os.close(handle)
 

@@ -191,11 +191,11 @@ class ObjectStore:
                 self._tails -= len(gone.tail)
         return entry
 
-    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
+    def tail(self, path: str, need: Need, guess: int = 0) -> tuple[State, bytes]:
         """Find an object anew and read its end, in one request where that is no longer than the longest seen so far."""
         file = self.open_anew(path)
         size = file.state[0]
-        guess = min(size, self._guess)
+        guess = min(size, max(guess, self._guess))
         raw = bytes(file.read([(size - guess, guess)])[0])
         length = min(size, need(size, raw[-LAST:]))
         if length > len(raw):

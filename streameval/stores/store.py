@@ -64,8 +64,11 @@ class Store(Protocol):
     def open(self, path: str) -> File:
         """Open a file for reading; errors as in `File.read`, and where nothing is there."""
 
-    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
-        """Read the state of a file and so many bytes at its end as `need` says when it sees the last eight."""
+    def tail(self, path: str, need: Need, guess: int = 0) -> tuple[State, bytes]:
+        """Read the state of a file and so many bytes at its end as `need` says when it sees the last eight.
+
+        That is one read where these are no more than guessed.
+        """
 
     def state(self, path: str) -> State:
         """Ask for the state of a file as it is now."""

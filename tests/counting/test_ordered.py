@@ -209,7 +209,9 @@ def test_row_groups_are_fetched_before_they_are_read(rows, tmp_path, monkeypatch
     pq.write_table(pa.table({"score": score, "label": rng.integers(0, 2, score.size)}), path, row_group_size=100)
     asked, read = list[tuple[int, int]](), system.read_into
     before = dict[int, int]()  # how many were asked for when a place was last read: a sample of scores is read before
-    monkeypatch.setattr(system, "read_ahead", lambda handle, at, size: asked.append((at, at + size)))
+    monkeypatch.setattr(
+        system, "read_ahead", lambda handle, ranges: asked.extend((at, at + size) for at, size in ranges)
+    )
 
     def noted(handle, room, ranges):
         before.update((at, len(asked)) for at, _ in ranges)

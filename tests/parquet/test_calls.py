@@ -54,7 +54,7 @@ def write(folder, groups, files=100, rows=100):
     return str(folder)
 
 
-@pytest.mark.parametrize(("score", "most"), [(None, 40), ("score", 45)])
+@pytest.mark.parametrize(("score", "most"), [(None, 18), ("score", 22)])
 def test_calls_to_open_files_are_few_and_do_not_grow_with_row_groups(tmp_path, score, most):
     lists = {groups: write(tmp_path / str(groups), groups) for groups in (1, 20)}
     options = RankingOptions(score=score)

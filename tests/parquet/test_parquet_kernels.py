@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.kernels import page_header as headers
-from streameval.kernels import parquet
+from streameval.kernels import parquet, row_groups
 from streameval.kernels.page_header import count_rows, page_header
 from streameval.kernels.page_index import column_index, offset_index, page_indexes
 from streameval.kernels.parquet import ABSENT, chunk_facts, find_fields
@@ -227,6 +227,14 @@ def test_any_bytes_are_survived(raw):
     assert max(found_in(raw.tobytes(), 0)[0]) <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, 0, np.array([0]), np.array([0]), out, np.zeros((1, 3), np.int64)) >= -1
+    found = np.zeros((1, row_groups.N_OF_FILE), np.int64)
+    rows, of_leaf = np.zeros(raw.size // 6, np.int64), np.zeros((raw.size // 6, parquet.N_FACTS), np.int64)
+    read = row_groups.sound_row_groups(
+        raw, np.array([[0, raw.size, 100]]), raw[:0], np.array([0]), np.zeros((1, 3), np.int64), 0,
+        out[0], np.zeros(3, np.int64), found, rows, of_leaf,
+    )  # fmt: skip
+    assert read[0] in range(11)
+    assert found[0, row_groups.GROUPS_END] <= rows.size
     assert count_rows(raw, 3, 50) <= 50
     spans, room = np.array([[0, raw.size, 0, raw.size]]), raw.size // 4 + 1
     index, said = np.empty((room, 3), np.int64), np.empty((room, parquet.N_STATED), np.int64)
