@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from guide_pages import PAGES
@@ -52,13 +54,20 @@ def test_both_stages_are_for_the_same_processor_and_the_last_user_has_no_rights(
         assert option in PAGES["recipes.md"]
 
 
+@pytest.fixture
+def open_folder():
+    """A folder that other users may enter: those of pytest close whenever another run of it begins."""
+    with tempfile.TemporaryDirectory(prefix="streameval-container-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("setpriv") or os.getuid(), reason="becomes another user, as root")
 @pytest.mark.skipif(not PYTHON, reason="needs a Python that every user may run")
-def test_the_steps_of_the_image_make_one_that_works_read_only(tmp_path_factory):
-    home = tmp_path_factory.mktemp("container")
-    for folder in (home, *home.parents[:-2]):
-        folder.chmod(0o755)
+def test_the_steps_of_the_image_make_one_that_works_read_only(open_folder):
+    home = open_folder
     source, opt, work = home / "src", home / "opt", home / "work"
     shutil.copytree(HOME / "streameval", source / "streameval", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
