@@ -44,6 +44,17 @@ def _period(out: Bytes, begin: np.uint64, distance: np.uint64) -> np.uint64:
 
 
 @kernel
+def _move(source: Bytes, at: np.uint64, out: Bytes, to: np.uint64) -> None:
+    """Copy four words: all are read before one is written, so that they become moves of whole registers."""
+    a, b = load(source, at), load(source, at + _BYTE)
+    c, d = load(source, at + _TWO), load(source, at + _THREE)
+    store(out, to, a)
+    store(out, to + _BYTE, b)
+    store(out, to + _TWO, c)
+    store(out, to + _THREE, d)
+
+
+@kernel
 def lz4(raw: Bytes, size: int, out: Bytes) -> int:
     """Decompress a block of LZ4; returns how many bytes there were, -1 where it is damaged or there are more.
 
@@ -67,12 +78,7 @@ def lz4(raw: Bytes, size: int, out: Bytes) -> int:
             done = np.uint64(0)
             if end - at >= n + _FOUR:
                 while done < n:
-                    a, b = load(raw, at + done), load(raw, at + done + _BYTE)
-                    c, d = load(raw, at + done + _TWO), load(raw, at + done + _THREE)
-                    store(out, to + done, a)
-                    store(out, to + done + _BYTE, b)
-                    store(out, to + done + _TWO, c)
-                    store(out, to + done + _THREE, d)
+                    _move(raw, at + done, out, to + done)
                     done += _FOUR
             while done < n:
                 out[to + done] = raw[at + done]
@@ -103,13 +109,7 @@ def lz4(raw: Bytes, size: int, out: Bytes) -> int:
             store(out, to + _THREE, load(out, begin + _THREE))
         elif distance >= _FOUR:
             while done < n:
-                # all are read before one is written, so that they become moves of whole registers
-                a, b = load(out, begin + done), load(out, begin + done + _BYTE)
-                c, d = load(out, begin + done + _TWO), load(out, begin + done + _THREE)
-                store(out, to + done, a)
-                store(out, to + done + _BYTE, b)
-                store(out, to + done + _TWO, c)
-                store(out, to + done + _THREE, d)
+                _move(out, begin + done, out, to + done)
                 done += _FOUR
         elif distance >= _BYTE:
             while done < n:
