@@ -18,13 +18,7 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
     >>> join([(0, 10), (12, 8), (90, 10)], 4)
     [(0, 20), (90, 10)]
     """
-    joined: list[Range] = []
-    for at, size in sorted(set(ranges)):
-        if joined and at <= joined[-1][0] + joined[-1][1] + gap:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], at + size - joined[-1][0]))
-        else:
-            joined.append((at, size))
-    return joined
+    return [(at, size) for at, size in _joined(ranges, gap)[0]]
 
 
 def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
@@ -37,8 +31,9 @@ def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
     >>> joined.tolist(), places.tolist()
     ([[0, 20], [90, 10]], [20, 0, 12])
     """
-    if len(ranges) <= _FEW:
-        return _few_blocks(ranges.tolist(), gap)
+    if len(ranges) <= _FEW:  # a dozen calls of numpy would take longer than to read them
+        few, at_once = _joined(ranges.tolist(), gap)
+        return np.array(few, np.int64).reshape(-1, 2), np.array(at_once, np.int64)
     order = ranges[:, 0].argsort(kind="stable")
     at, size = ranges[order].T
     reach = np.maximum.accumulate(at + size)
@@ -53,8 +48,8 @@ def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
     return np.stack([begin, sizes], axis=1), places
 
 
-def _few_blocks(ranges: list[list[int]], gap: int) -> tuple[Int64Array, Int64Array]:
-    """The same: a dozen calls of numpy would take longer than to read a few ranges."""
+def _joined(ranges: Sequence[Sequence[int]], gap: int) -> tuple[list[list[int]], list[int]]:
+    """What `blocks` gives, one range after another."""
     joined, places, before = list[list[int]](), [0] * len(ranges), 0
     for i in sorted(range(len(ranges)), key=lambda i: ranges[i][0]):
         at, size = ranges[i]
@@ -64,7 +59,7 @@ def _few_blocks(ranges: list[list[int]], gap: int) -> tuple[Int64Array, Int64Arr
             before += joined[-1][1] if joined else 0
             joined.append([at, size])
         places[i] = before + at - joined[-1][0]
-    return np.array(joined, np.int64).reshape(-1, 2), np.array(places, np.int64)
+    return joined, places
 
 
 def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Range]:
