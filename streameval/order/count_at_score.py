@@ -78,7 +78,7 @@ def as_score(text: Any, kind: pa.DataType, ascending: bool) -> Any:
     if not value.is_finite():
         raise InputError(f"score is '{text}', not a number", "give a score such as 0.7")
     if pa.types.is_floating(kind):
-        return kind.to_pandas_dtype()(float(value))
+        return np.dtype(f"f{kind.bit_width // 8}").type(float(value))
     if pa.types.is_decimal(kind):
         return _rounded(value, kind.scale, ascending)
     whole = int(_rounded(value, 0, ascending))

@@ -56,7 +56,7 @@ def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
     told[plain.OPTIONAL], told[plain.WIDTH] = max_def, stored.itemsize
     told[kernels.FLIP] = -(1 << bits - 1) if stored.kind == "u" else 0
     told[kernels.NEGATIVE] = (1 << bits - 1) - 1 if stored.kind == "f" else 0
-    narrow = np.dtype(kind.to_pandas_dtype())
+    narrow = np.dtype(f"{stored.kind}{kind.bit_width // 8}")
     ends = (-np.inf, np.inf) if stored.kind == "f" else (np.iinfo(narrow).min, np.iinfo(narrow).max)
     least, most = np.array(ends, stored).view(f"i{stored.itemsize}").tolist()
     if stored.kind == "f":

@@ -13,13 +13,14 @@ from streameval.cli.output import Output
 from streameval.errors import InputError
 from streameval.text import number_of
 
-# of a macro that is a scalar and a table, the scalar
+# of a macro that is a scalar and a table, the scalar; DuckDB 1 orders a union only by its columns
 _LISTING = """
+SELECT * FROM (
 SELECT table_name AS name, 'table' AS kind, coalesce(comment, '') AS comment FROM duckdb_tables()
 UNION ALL SELECT view_name, 'file', '' FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT format('{}({})', function_name, array_to_string(parameters, ', ')), 'macro', comment
 FROM duckdb_functions() WHERE function_type = 'macro' AND NOT internal AND comment IS NOT NULL
-ORDER BY kind = 'macro', name"""
+) ORDER BY kind = 'macro', name"""
 
 
 def sql(
