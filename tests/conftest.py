@@ -1,3 +1,4 @@
+import gc
 import importlib
 import os
 import random
@@ -24,6 +25,13 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 DATA = SHARED / "data"
+
+
+def pytest_collection_finish():
+    """What is collected lives as long as the run: the garbage collector need not look through it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from places import HOME, TESTS
@@ -43,7 +44,10 @@ def imports(path):
                 yield inner if inner in MODULES else node.module
 
 
-GRAPH = {name: {other for other in imports(path) if other in MODULES} - {name} for name, path in MODULES.items()}
+@cache
+def graph():
+    """Made by whoever asks first: every process of the suite imports this file, one runs its tests."""
+    return {name: {other for other in imports(path) if other in MODULES} - {name} for name, path in MODULES.items()}
 
 
 def room_of(module):
@@ -57,7 +61,7 @@ def short(*modules):
 def reachable(module):
     seen, waiting = set(), [module]
     while waiting:
-        for other in GRAPH[waiting.pop()] - seen:
+        for other in graph()[waiting.pop()] - seen:
             seen.add(other)
             waiting.append(other)
     return seen
@@ -74,7 +78,7 @@ def test_no_file_is_in_a_circle_of_imports():
 
 
 def test_imports_go_down_the_map():
-    upward = {(a, b) for a, others in GRAPH.items() for b in others if FLOOR[room_of(b)] > FLOOR[room_of(a)]}
+    upward = {(a, b) for a, others in graph().items() for b in others if FLOOR[room_of(b)] > FLOOR[room_of(a)]}
     upward = {(a.removeprefix("streameval."), b.removeprefix("streameval.")) for a, b in upward if b != "streameval"}
     assert upward == UPWARD
 
@@ -121,6 +125,7 @@ def test_help_of_a_verb_imports_no_more():
     verbs = sorted({one.stem for one in (ROOT / "cli" / "commands").glob("[a-z]*.py")} - {"adopt", "grow"})
     code = f"""
 import sys
+from functools import cache
 from streameval.cli import app
 for verb in {verbs}:
     app([verb, "--help"], result_action="return_value")
@@ -133,7 +138,7 @@ print({{'numpy', 'pyarrow', 'numba', 'polars', 'duckdb'}} & set(sys.modules))
 
 
 def test_no_verb_imports_another():
-    lent = {(a, b) for a, others in GRAPH.items() for b in others if {room_of(a), room_of(b)} == {"verbs"}}
+    lent = {(a, b) for a, others in graph().items() for b in others if {room_of(a), room_of(b)} == {"verbs"}}
     assert lent == set()
 
 
