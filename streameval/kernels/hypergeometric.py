@@ -13,6 +13,7 @@ import numpy as np
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array
 
+STEPS = 2000  # of plain Python, at most for each interval
 _LN_TWO_PI = math.log(2 * math.pi)
 
 
