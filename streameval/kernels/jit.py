@@ -22,7 +22,7 @@ _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5
 _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
 _COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
-_BYTE = 2e-4
+_BYTE = 3e-4
 _STEP = 2e-6  # at most
 
 
