@@ -48,9 +48,10 @@ def compile_shared(numbers: Sequence[int], processes: int, done: Callable[[bool]
     finally:
         for worker in workers:
             worker.terminate()
-            worker.wait()
-        for thread in threads:
+        for thread, worker in zip(threads, workers, strict=True):
             thread.join()
+            with suppress(OSError), worker:  # which closes what leads to it, and waits for its end
+                pass
 
 
 def _start() -> Any:
