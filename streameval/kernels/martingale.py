@@ -76,7 +76,7 @@ from streameval.typing import FloatArray, Int64Array
 PRIOR = 2.0  # labels that the plan's prediction of a class is worth
 MEMORY = 64.0  # labels of a class by which it is predicted, those of the last e-fold of ranks at most
 
-_STEPS = 4  # of plain Python, for each block, class and μ
+_STEPS = 8  # of plain Python, for each block, class and μ: both bounds need them
 
 
 @kernel
