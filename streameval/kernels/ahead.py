@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import signal
+import sys
 from collections.abc import Callable
 from functools import cache
 
@@ -46,6 +48,14 @@ def compile_one(number: int) -> bool:
 
     name, types = listed()[number]
     return ahead(kernel_named(name).compiled(), types)
+
+
+def work() -> None:
+    """Compile what is listed under each number on stdin, and print whether it had to be: 1 or 0."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began this is interrupted too, and ends it
+    for line in sys.stdin:
+        sys.stdout.write(f"{int(compile_one(int(line)))}\n")
+        sys.stdout.flush()
 
 
 def kernel_named(name: str) -> Kernel[..., object]:

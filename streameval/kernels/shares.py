@@ -55,7 +55,7 @@ def compile_shared(numbers: Sequence[int], processes: int, done: Callable[[bool]
 
 
 def _start() -> Any:
-    code = f"import sys; sys.path[:] = {sys.path!r}; from streameval.kernels.shares import work; work()"
+    code = f"import sys; sys.path[:] = {sys.path!r}; from streameval.kernels.ahead import work; work()"
     return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -79,14 +79,3 @@ def _ask(
                 break
             answers.put(answer == "1\n")
     answers.put(None)
-
-
-def work() -> None:
-    """Compile what is listed under each number on stdin, and print whether it had to be: 1 or 0."""
-    import signal
-
-    from streameval.kernels.ahead import compile_one
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began this is interrupted too, and ends it
-    for line in sys.stdin:
-        print(int(compile_one(int(line))), flush=True)
