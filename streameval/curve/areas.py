@@ -16,6 +16,7 @@ from streameval.typing import FloatArray
 
 Interval = tuple[float, float]
 Denominator = Callable[[FloatArray], FloatArray]
+_STEPS = 8  # of plain Python, for one sum
 UNDEFINED: Interval = (float("nan"), float("nan"))
 
 
@@ -50,7 +51,7 @@ def highest_average(extremes: Extremes, denominator: Denominator, tried: list[fl
     for found in tried:
         if found > 0:
             run = int(np.searchsorted(walk.positives, found)) - 1
-            total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, walk.negatives[run])
+            total = sums[run] + precision_sum.at_size(_STEPS)(walk.positives[run] + 1.0, found, walk.negatives[run])
             high = max(high, total / float(denominator(np.array(found))))
     return float(min(high, 1.0))
 
@@ -67,7 +68,7 @@ def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
             return 0.0
         room = n_items - found
         run = int(np.searchsorted(walk.negatives, room))
-        total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)
+        total = sums[run] + precision_sum.at_size(_STEPS)(walk.positives[run] + 1.0, found, room)
         return float(total / denominator(np.array(found)))
 
     low, high = extremes.span

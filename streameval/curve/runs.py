@@ -50,6 +50,7 @@ import numpy as np
 
 from streameval.typing import FloatArray, Int64Array
 
+_STEPS = 4  # of plain Python, for each run and λ
 STAKES = np.geomspace(2.0, 2000.0, 16)
 """The λ: the best one for m days, each with standard error σ, is about √(2 ln(1/δ)/m)/σ. Histories hold S at each."""
 
@@ -121,7 +122,8 @@ class Days:
         first, last = runs
         total = np.concatenate([np.zeros((1, STAKES.size)), np.cumsum(evidence, axis=0)])
         constant = np.concatenate([[0.0], np.cumsum(known)])
-        roots = mixture_roots(STAKES, total[last] - total[first - 1], threshold)
+        solve = mixture_roots.at_size(_STEPS * STAKES.size * first.size)
+        roots = solve(STAKES, total[last] - total[first - 1], threshold)
         return np.asarray(roots + constant[last] - constant[first - 1])
 
     def change(self, since: int, delta: float) -> Change | None:

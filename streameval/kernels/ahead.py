@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import signal
+import sys
 from collections.abc import Callable
 from functools import cache
 
 from streameval.kernels.jit import Kernel
+from streameval.kernels.shares import compile_shared, processes_for
 
 
 @cache
@@ -21,14 +24,38 @@ def listed() -> tuple[tuple[str, str], ...]:
 
 
 def compile_listed(progress: Callable[[int, int], None]) -> int:
-    """Compile all that is listed; returns how many had to be."""
+    """Compile all that is listed, on all cores; returns how many had to be."""
+    pieces = listed()
+    longest_first = sorted(range(len(pieces)), key=lambda i: -kernel_named(pieces[i][0]).size)
+    answers = list[bool]()
+
+    def done(compiled: bool) -> None:
+        answers.append(compiled)
+        progress(len(answers), len(pieces))
+
+    processes = processes_for(len(pieces))
+    if processes > 1:
+        compile_shared(longest_first, processes, done)
+    else:
+        for number in longest_first:
+            done(compile_one(number))
+    return sum(answers)
+
+
+def compile_one(number: int) -> bool:
+    """Compile what is listed under a number; returns False where it was there already."""
     from streameval.kernels.compile import ahead
 
-    done = 0
-    for i, (name, types) in enumerate(listed()):
-        done += ahead(kernel_named(name).compiled(), types)
-        progress(i + 1, len(listed()))
-    return done
+    name, types = listed()[number]
+    return ahead(kernel_named(name).compiled(), types)
+
+
+def work() -> None:
+    """Compile what is listed under each number on stdin, and print whether it had to be: 1 or 0."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began this is interrupted too, and ends it
+    for line in sys.stdin:
+        sys.stdout.write(f"{int(compile_one(int(line)))}\n")
+        sys.stdout.flush()
 
 
 def kernel_named(name: str) -> Kernel[..., object]:

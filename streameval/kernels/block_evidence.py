@@ -98,13 +98,18 @@ def evidence(made_of: Factors, beta: int) -> FloatArray:
     for t in range(n + 1):
         gap = left[t] - max(0, beta - found[t])
         if gap < 0:
-            path[t:] = math.inf
+            for later in range(t, n + 1):
+                path[later] = math.inf
             return path
-        top = logs.max()
-        if top == -math.inf:
-            path[t] = top
-        else:
-            path[t] = top + math.log(np.exp(logs - top).mean())
+        top = logs[0]  # number by number: operations on arrays take seconds to compile
+        for j in range(1, m):
+            top = max(top, logs[j])
+        path[t] = top
+        if top != -math.inf:
+            total = 0.0
+            for j in range(m):
+                total += math.exp(logs[j] - top)
+            path[t] = top + math.log(total / m)
         if t < n:
             for j in range(m):
                 below = base[t, j] + slope[t, j] * float(gap)
@@ -118,7 +123,11 @@ def least_refused(made_of: Factors, needed: float) -> int:
     low, high = 0, made_of[3][0] + 1
     while low < high:
         middle = low + (high - low) // 2
-        if evidence(made_of, middle).max() >= needed:
+        path = evidence(made_of, middle)
+        most = path[0]
+        for t in range(1, path.size):
+            most = max(most, path[t])
+        if most >= needed:
             high = middle
         else:
             low = middle + 1

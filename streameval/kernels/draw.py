@@ -14,6 +14,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
 SAMPLE_SEED = np.uint64(0x73616D706C653031)  # "sample01": not that of ties, or ties would be drawn in their order
+STEPS = 12  # of plain Python, for each rank drawn
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 

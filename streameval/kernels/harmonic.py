@@ -12,6 +12,7 @@ from streameval.typing import FloatArray
 # beyond this the series below is exact to the last bit
 _SERIES = 32.0
 _FEW = 8
+_STEPS = 8  # of plain Python, for each run
 
 
 @kernel
@@ -81,5 +82,5 @@ def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
         float64 array, shape (k + 1,): Σ j/r_j up to the end of each run, after a 0.
     """
     total = np.zeros(positives.size)
-    _add_runs(positives, negatives, total)
+    _add_runs.at_size(_STEPS * negatives.size)(positives, negatives, total)
     return total

@@ -13,6 +13,7 @@ import numpy as np
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array
 
+_STEPS = 100.0  # of plain Python, for each interval, times the root of the labels drawn
 _LN_TWO_PI = math.log(2 * math.pi)
 
 
@@ -138,3 +139,10 @@ def _smallest(k: int, drawn: int, items: int, tail: float) -> int:
         else:
             low = middle + 1
     return low
+
+
+def sized_intervals(
+    k_low: Int64Array, k_high: Int64Array, drawn: Int64Array, items: Int64Array, delta: float
+) -> tuple[Int64Array, Int64Array]:
+    """`intervals`, as plain Python where there are few."""
+    return intervals.at_size(int(_STEPS * np.sqrt(drawn).sum()))(k_low, k_high, drawn, items, delta)

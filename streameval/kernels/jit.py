@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -21,7 +21,8 @@ R = TypeVar("R")
 _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5
 _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
-_COMPILE = 1.5  # times as much, of one kernel that has to be compiled, with those that it calls
+_COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
+_BYTE = 3e-4
 _STEP = 2e-6  # at most
 
 
@@ -41,6 +42,22 @@ class Kernel(Generic[P, R]):
             return self.py_func(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
+    def at_size(self, steps: int) -> Callable[P, R]:
+        """It, run as plain Python where there is little to do (see `interpreted`).
+
+        For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
+        compiled code makes an infinite number, what is compiled runs.
+        """
+
+        def run(*arguments: P.args, **named: P.kwargs) -> R:
+            with interpreted(steps, self):
+                if _thread.interprets:
+                    with suppress(ArithmeticError, ValueError):
+                        return self.py_func(*arguments, **named)
+            return (self._compiled or self.compiled())(*arguments, **named)
+
+        return run
+
     @property
     def ready(self) -> bool:
         """Whether it is compiled: in this process, or on disk."""
@@ -50,6 +67,17 @@ class Kernel(Generic[P, R]):
     def name(self) -> str:
         """Its module and name."""
         return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
+
+    @functools.cached_property
+    def size(self) -> int:
+        """Bytes of Python's code in it and in the kernels that it calls, each once: compilation takes as long."""
+        kernels, ahead = set[Kernel[..., Any]](), list[Kernel[..., Any]]([self])
+        while ahead:
+            kernel = ahead.pop()
+            if kernel not in kernels:
+                kernels.add(kernel)
+                ahead.extend(kernel._calls().values())
+        return sum(_bytes(kernel.py_func.__code__) for kernel in kernels)
 
     def compiled(self) -> Callable[P, R]:
         """What numba makes of it, to be called."""
@@ -72,10 +100,15 @@ class Kernel(Generic[P, R]):
     def _linked(self) -> Callable[P, R]:
         """The function with parts in the place of the kernels that it calls, where numba looks for them."""
         function: Any = self.py_func
-        known, names = function.__globals__, _names(function.__code__)
-        parts = {name: known[name].part() for name in names if isinstance(known.get(name), Kernel)}
-        linked: Any = FunctionType(function.__code__, {**known, **parts}, function.__name__, function.__defaults__)
+        parts = {name: kernel.part() for name, kernel in self._calls().items()}
+        scope = {**function.__globals__, **parts}
+        linked: Any = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
         return functools.update_wrapper(linked, function)
+
+    def _calls(self) -> dict[str, Kernel[..., Any]]:
+        """The kernels that it calls, by the names that it calls them by."""
+        known = self.py_func.__globals__
+        return {name: known[name] for name in _names(self.py_func.__code__) if isinstance(known.get(name), Kernel)}
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -120,7 +153,7 @@ def _loaded() -> None:
 def _limit(kernel: Kernel[..., Any]) -> float:
     """Seconds that may be spent otherwise before a kernel does the same."""
     if not kernel.ready:
-        return _COMPILE * _most[0]
+        return _COMPILE * _most[0] + _BYTE * kernel.size
     return min(_most[0], _LESS) if _found[0] else _most[0]
 
 
@@ -142,7 +175,7 @@ def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
     began = time.thread_time()
     _thread.interprets = True
     try:
-        with np.errstate(over="ignore"):  # compiled, whole numbers of 64 bits wrap without a word
+        with np.errstate(all="ignore"):  # compiled, whole numbers of 64 bits wrap without a word, and 1/0 is infinite
             yield
     finally:
         _thread.interprets = False
@@ -162,3 +195,7 @@ def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:
 def _names(code: CodeType) -> set[str]:
     inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
     return set(code.co_names).union(*inner)
+
+
+def _bytes(code: CodeType) -> int:
+    return len(code.co_code) + sum(_bytes(part) for part in code.co_consts if isinstance(part, CodeType))

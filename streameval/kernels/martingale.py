@@ -76,6 +76,8 @@ from streameval.typing import FloatArray, Int64Array
 PRIOR = 2.0  # labels that the plan's prediction of a class is worth
 MEMORY = 64.0  # labels of a class by which it is predicted, those of the last e-fold of ranks at most
 
+_STEPS = 8  # of plain Python, for each block, class and μ: both bounds need them
+
 
 @kernel
 def fill_blocks(n_items: int, head: int, offset: float, growth: float, out: Int64Array) -> int:
@@ -226,5 +228,6 @@ def _followed(
     reached = np.stack([width, rate, np.empty(width.size)])
     fewest = None if np.array_equal(least, most) else least
     phases = None if np.all(judged >= 1) else judged
-    _follow(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
+    run = _follow.at_size(_STEPS * items.size * mu.size)
+    run(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
     return reached[REACHED], table[TOTAL:]

@@ -124,7 +124,8 @@ def sequential_sums(steps: FloatArray, mu: FloatArray) -> FloatArray:
                 if q_low < q_high:
                     gain = min(gain, _sequence_gain(step, mu[m], q_low))
             total[m] += gain
-        out[j] = total
+        for m in range(mu.size):  # number by number: operations on arrays take a second to compile
+            out[j, m] = total[m]
         _learn(step, last, seen)
         last = step[RANK] if step[PROBABILITY] > 0 or step[WIDTH] > 0 else last
     return out
@@ -141,8 +142,10 @@ def sequential_upper(steps: FloatArray, mu: FloatArray, delta: float) -> FloatAr
     Returns:
         float64 array, shape (steps,): infinite where nothing is known.
     """
-    sums = sequential_sums(steps, mu) - math.log(mu.size)
+    sums = sequential_sums(steps, mu)
     out = np.empty(steps.shape[0])
     for j in range(out.size):
+        for m in range(mu.size):
+            sums[j, m] -= math.log(mu.size)
         out[j] = mixture_root(mu, sums[j], math.log(2.0 / delta))
     return out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array, UInt8Array
 
@@ -44,7 +42,7 @@ def count_between(codes: UInt8Array, first: int, cutoffs: Int64Array, counts: In
         counts (int64 array, shape (k, slices)): Row j: items whose rank is at most `cutoffs[j]`, and beyond the cutoff
             before.
     """
-    j = np.searchsorted(cutoffs, first + 1)
+    j = 0
     for i in range(codes.size):
         while cutoffs[j] < first + i + 1:
             j += 1

@@ -25,11 +25,16 @@ class Rule:
 
     def of_wins(self, wins: int) -> Deciding:
         """When it decides if so many of the items are wins: exact, by recursion."""
-        return Deciding(*decided_at(self.up, self.down, 0, 0, (float(wins), float(self.items), -1.0)))
+        return self._decided(0, 0, (float(wins), float(self.items), -1.0))
 
     def after(self, labels: int, wins: int) -> Deciding:
         """When it may decide, predicted from the labels so far under Jeffreys' prior."""
-        return Deciding(*decided_at(self.up, self.down, labels, wins, (0.5, 1.0, 1.0)))
+        return self._decided(labels, wins, (0.5, 1.0, 1.0))
+
+    def _decided(self, labels: int, wins: int, urn: tuple[float, float, float]) -> Deciding:
+        undecided = np.minimum(self.up - self.down, np.arange(self.up.size) - labels)[labels:]
+        recur = decided_at.at_size(2 * int(undecided.clip(0).sum()))
+        return Deciding(*recur(self.up, self.down, labels, wins, urn))
 
 
 @dataclass(frozen=True)

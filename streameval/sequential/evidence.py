@@ -59,11 +59,13 @@ class EProcess:
 
     def log_evidence(self, wins: Int64Array, losses: Int64Array) -> FloatArray:
         """ln E for each number of wins and losses (arrays of one shape); infinite where the null is proven false."""
-        return log_evidence(*_tables(self, int((wins + losses).max(initial=0))), self.most, wins, losses)
+        won, lost = _tables(self, int((wins + losses).max(initial=0)))
+        return log_evidence.at_size(won.shape[0] * wins.size)(won, lost, self.most, wins, losses)
 
     def least_wins(self, needed: float, last: int) -> Int64Array:
         """Fewest wins with ln E >= `needed` among the first 0..last labels; one more than there are where none are."""
-        return least_wins(*_tables(self, last), self.most, needed, last)
+        won, lost = _tables(self, last)
+        return least_wins.at_size(2 * won.shape[0] * last)(won, lost, self.most, needed, last)
 
 
 @functools.lru_cache(maxsize=16)

@@ -205,7 +205,8 @@ class Linear(QuestionDesign):
         standings = []
         for at, sides in enumerate(self._sides):
             made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
-            paths = [evidence(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
+            each = evidence.at_size(sum(one[0].size for one in made_of))
+            paths = [each(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
             bets = [side.bet(one, path) for side, one, path in zip(sides, made_of, paths, strict=True)]
             standings.append(ClaimStanding.of(sides, paths, bets))
         return standings

@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.curve.bounds import inside as within
 from streameval.errors import InputError
-from streameval.kernels.hypergeometric import intervals
+from streameval.kernels.hypergeometric import sized_intervals
 from streameval.questions import Question, Width
 from streameval.sequential import (
     PATH,
@@ -220,7 +220,7 @@ class PrecisionPoints(QuestionDesign):
         low, high, labels, items = (
             np.array([n], np.int64) for n in ((used == 1).sum(), (used != 0).sum(), used.size, free)
         )
-        fewest, most = (int(one[0]) for one in intervals(low, high, labels, items, self._claim))
+        fewest, most = (int(one[0]) for one in sized_intervals(low, high, labels, items, self._claim))
         claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
         lower, upper = (one / point.rank for one in cut_to(claimed, facts.positives(point.rank)))
         estimate = float(within(_estimate(inside, used, point.rank), lower, upper))
@@ -281,7 +281,7 @@ def _apart(precision: float, labels: int, claim: float) -> float:
     """How far the bounds lie apart, between those of the two whole numbers of positives next to the share."""
     below = math.floor(precision * labels)
     found = np.array([below, min(below + 1, labels)], np.int64)
-    lower, upper = intervals(found, found, np.full(2, labels), np.full(2, _ENDLESS), claim)
+    lower, upper = sized_intervals(found, found, np.full(2, labels), np.full(2, _ENDLESS), claim)
     part = precision * labels - below
     return float(np.dot(upper - lower, (1 - part, part)) / _ENDLESS)
 

@@ -24,7 +24,7 @@ import numpy as np
 from streameval.curve.bounds import inside
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import least_refused
-from streameval.kernels.hypergeometric import intervals
+from streameval.kernels.hypergeometric import sized_intervals
 from streameval.questions import Question, Width
 from streameval.questions.cutoffs import plain
 from streameval.sequential import (
@@ -198,7 +198,7 @@ class PositivesToWidth(QuestionDesign):
         positive, negative = int((course.label == 1).sum()), int((course.label == 0).sum())
         size = course.label.size + later
         low, high, drawn, items = (np.array([n], np.int64) for n in (positive, size - negative, size, free))
-        lower, upper = (int(one[0]) for one in intervals(low, high, drawn, items, float(self._delta)))
+        lower, upper = (int(one[0]) for one in sized_intervals(low, high, drawn, items, float(self._delta)))
         share = positive / (positive + negative) if positive + negative else 0.5
         return lower, found + free * share, upper
 

@@ -91,7 +91,8 @@ class Course:
         q = np.where(side.positive_is_bad, share, 1 - share)
         eta = _rows([one["eta"][at] for one in stakes], FACTORS.size)
         draws = self.block, side.bad(self.block, self.label), self.round
-        return factors(draws, (side.mass, left, rates, q, eta))
+        make = factors.at_size(2 * self.block.size * eta.shape[1] * left.size)
+        return make(draws, (side.mass, left, rates, q, eta))
 
 
 def _rows(values: Sequence[Sequence[float]], width: int) -> FloatArray:

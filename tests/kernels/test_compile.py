@@ -11,7 +11,8 @@ import pytest
 
 from streameval import kernels
 from streameval.cli import run
-from streameval.kernels import ahead, jit
+from streameval.errors import OutsideError
+from streameval.kernels import ahead, jit, shares
 from streameval.kernels.ahead import listed
 from streameval.kernels.compile import ahead as compile_ahead
 
@@ -63,14 +64,43 @@ def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):
     first, again = printed(), printed()
     number = first[-4]
     assert int(number) >= 2
-    assert (first[:2], first[-3], first[-1]) == (["compiling", "discounts.discounts"], number, "True")
+    assert (first[:2], first[-3], first[-1]) == (["compiling", "harmonic.precision_sum"], number, "True")
     assert first[-2].startswith(str(tmp_path))
     assert again == [number, "0", first[-2], "False"]
 
 
-def called_by(kernel):
-    scope, names = kernel.py_func.__globals__, jit._names(kernel.py_func.__code__)
-    return [scope[name] for name in names if isinstance(scope.get(name), jit.Kernel)]
+SHARED = """
+from streameval.kernels import ahead, shares
+light = "harmonic.precision_sum", "discounts.discounts", "paula.bracket"
+numbers = [i for i, (name, _) in enumerate(ahead.listed()) if name in light]
+shares.compile_shared(numbers, 2, print)
+"""
+
+
+def test_processes_share_what_is_compiled(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def printed():
+        command = [sys.executable, "-c", SHARED]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert (printed(), printed()) == (["True"] * 3, ["False"] * 3)
+    assert len(list(tmp_path.rglob("*.kernel"))) == 3
+
+
+def test_a_process_that_is_ended_while_it_compiles_is_an_error(monkeypatch):
+    ended = [sys.executable, "-c", ""]
+    monkeypatch.setattr(
+        shares, "_start",
+        lambda: subprocess.Popen(ended, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True),
+    )  # fmt: skip
+    with pytest.raises(OutsideError, match="ended before it was done"):
+        shares.compile_shared([0, 1], 2, print)
+
+
+def test_a_few_pieces_need_no_second_process(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert [shares.processes_for(pieces) for pieces in (1, 15, 16, 130)] == [1, 1, 2, 4]
 
 
 def test_every_kernel_is_listed_or_part_of_one_that_is():
@@ -84,7 +114,7 @@ def test_every_kernel_is_listed_or_part_of_one_that_is():
         kernel = ahead_of.pop()
         if kernel not in reached:
             reached.add(kernel)
-            ahead_of += called_by(kernel)
+            ahead_of += kernel._calls().values()
     assert sorted(kernel.__name__ for kernel in every - reached) == []
 
 

@@ -96,6 +96,7 @@ def test_plain_python_may_take_longer_where_a_kernel_has_to_be_compiled(monkeypa
     monkeypatch.setattr(jit, "_found", [found])
     monkeypatch.setattr(jit, "_most", [0.4])
     monkeypatch.setattr(jit, "_spent", {mix64.name: 0.05, "another": 0.01})
+    most += 0 if ready else jit._BYTE * mix64.size
     spent = 0.06 if ready else 0.05
     for steps, interprets in ((int((most - spent) / jit._STEP * 0.99), True), (int(most / jit._STEP), False)):
         with jit.interpreted(steps, mix64):

@@ -58,9 +58,10 @@ def table(design: Blocks, rank: Int64Array) -> pa.Table:
 
 
 def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
-    from streameval.kernels.draw import mix64, uniforms
+    from streameval.kernels.draw import STEPS, mix64, uniforms
 
-    return uniforms(rank, np.uint64(mix64(np.uint64(seed % 2**64) ^ purpose)))
+    stream = mix64.at_size(STEPS)(np.uint64(seed % 2**64) ^ purpose)
+    return uniforms.at_size(STEPS * rank.size)(rank, np.uint64(stream))
 
 
 def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:

@@ -26,6 +26,7 @@ ASSUMES_INDEPENDENT = (
 )
 _MEMORY = 8  # windows that predict the next one
 _RATIO = 1.5  # of neighbouring λ
+_STEPS = 8  # of plain Python, for each run and λ
 
 
 def noise_points(layout: Layout, labels: Labels, delta: float) -> Points:
@@ -75,7 +76,8 @@ def _runs_above(
     start = np.maximum(0, seen - _MEMORY * width)
     last_window = sums[1, ends] - sums[1, np.maximum(0, ends - width)]
     prediction = (sums[:, seen] - sums[:, start] + 0.5) / (seen - start + 1.0)
-    return upper_bounds(unseen, last_window, prediction, width, rates, delta)
+    bound = upper_bounds.at_size(_STEPS * unseen.size * rates.size)
+    return bound(unseen, last_window, prediction, width, rates, delta)
 
 
 def _rates(unseen: Int64Array, layout: Layout) -> FloatArray:

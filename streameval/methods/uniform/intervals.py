@@ -44,9 +44,9 @@ def hoeffding(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]
 
 def hypergeometric(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]:
     """Exact intervals, each cutoff on its own with probability ≥ 1 − δ: what a statistician would use at a point."""
-    from streameval.kernels.hypergeometric import intervals
+    from streameval.kernels.hypergeometric import sized_intervals
 
-    low, high = intervals(counts.found_low, counts.found_high, counts.drawn, counts.items, delta)
+    low, high = sized_intervals(counts.found_low, counts.found_high, counts.drawn, counts.items, delta)
     return _within(counts, low.astype(np.float64), high.astype(np.float64))
 
 
