@@ -31,7 +31,7 @@ def main() -> NoReturn:
     _hear(partial(_end, _ONCE))
     refuse_probes()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of numpy: one for each core would spin, with nothing to do
-    gc.set_threshold(20_000, 20, 20)  # most of what a command makes lives to its end
+    gc.set_threshold(200_000, 20, 20)  # most of what a command makes lives to its end
     from streameval.cli import run
 
     sys.unraisablehook = _again(sys.unraisablehook)

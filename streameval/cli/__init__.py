@@ -6,7 +6,8 @@ import os
 import sys
 import time
 import traceback
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from typing import Any
 
 from cyclopts import App, CycloptsError, Group, UnknownOptionError, UnusedCliTokensError
 
@@ -47,7 +48,11 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 register(app)
-app.register_install_completion_command(add_to_startup=False, help="Install completion for the shell that runs this.")
+app.command(
+    "streameval.cli.completion:install",
+    name="--install-completion",
+    help="Install completion for the shell that runs this.",
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -58,12 +63,7 @@ def run(arguments: list[str]) -> int:
     announce(_notice)
     try:
         _refuse_empty(arguments)
-        outcome = app(
-            arguments,
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
+        outcome = _answered(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
         return _fail(arguments, "usage", _usage(arguments[0], error), EXIT_INPUT)
@@ -89,6 +89,14 @@ def run(arguments: list[str]) -> int:
     level: Level = "warning" if status in (EXIT_FAILS, EXIT_INCONCLUSIVE) else "info"
     LOG.write("done", level, verb=next(iter(arguments), None), seconds=_since(began), exit_status=status)
     return status
+
+
+def _answered(arguments: list[str]) -> Any:
+    """Run the command; help is given at once, where the app would first read every flag of the verb once more."""
+    words = [*takewhile(lambda word: word != "--", arguments)]
+    if words and words[0] in VERBS and {*app.help_flags} & {*words}:
+        return app.help_print(words[:1])
+    return app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
 
 
 def _since(began: float) -> float:

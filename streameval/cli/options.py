@@ -111,7 +111,7 @@ def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) ->
     declared = [(name, _as_typed(kind, default), field(default=default, metadata={"help": help}))
                 for name, (kind, default, help) in made.items()]  # fmt: skip
     itself = {"__module__": cls.__module__, "__doc__": cls.__doc__}
-    return make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, namespace=itself)
+    return make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, repr=False, namespace=itself)
 
 
 def _as_typed(kind: Any, default: Any) -> Any:

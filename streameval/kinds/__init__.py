@@ -13,6 +13,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -212,6 +213,7 @@ def available() -> dict[str, Kind]:
     return {name: named(name) for name in _names()}
 
 
+@cache
 def _names() -> list[str]:
     return [info.name for info in pkgutil.iter_modules(__path__) if info.name != "answers"]
 

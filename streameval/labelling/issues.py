@@ -74,6 +74,8 @@ def untimed(rows: pa.Table) -> pa.Table:
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
     """Rows about one rank without an annotator: doubled from the second on where they agree, else contradictory."""
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
+    if pc.count_distinct(votes.column("rank"), mode="all").as_py() == votes.num_rows:
+        return SCHEMA.empty_table()
     with tables_of_ours() as connection:
         connection.register("votes", votes)
         troubled = connection.sql(

@@ -18,6 +18,8 @@ _MOST = 8  # sources that are named
 
 def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
     """Place of every source that is preferred, 0 for the best; names of no source are left out."""
+    if not prefer:
+        return {}
     known = {name: place for place, name in reversed(list(enumerate(prefer)))}
     met = ((origin, [known[name] for name in names if name in known]) for origin, names in _sources(stored))
     return {origin: preferred[0] for origin, preferred in met if preferred}

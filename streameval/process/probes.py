@@ -1,20 +1,24 @@
 """Libraries that others import only to see whether they are there, which can take half of a command's time.
 
 Arrow asks pandas, where it is installed, whether any array that it is given is one of its own, and numba imports SciPy
-for linear algebra. A command of ours has neither: each is told that the library is missing. Whoever else imports it
-gets it, and so does Arrow later, when it is asked for a data frame.
+for linear algebra, and YAML for settings in a file. A command of ours has neither: each is told that the library is
+missing. Whoever else imports it gets it, and so does Arrow later, when it is asked for a data frame, and numba where
+that file is.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from importlib.abc import MetaPathFinder
 from typing import Any
 
-_ASKED_BY = {"pandas": "streameval", "scipy": "numba"}  # Arrow is no Python: what is seen of it is who called it
+# Arrow is no Python: what is seen of it is who called it
+_ASKED_BY = {"pandas": "streameval", "scipy": "numba"} | (
+    {} if os.path.isfile(".numba_config.yaml") else {"yaml": "numba"}
+)
 
 
-class _Probes(MetaPathFinder):
+class _Probes:  # finds modules, without the abstract class of such: importing that takes a tenth of `--help`
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if name in _ASKED_BY and _importer().partition(".")[0] == _ASKED_BY[name]:
             raise ModuleNotFoundError(f"{name} is not needed here", name=name)

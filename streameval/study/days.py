@@ -59,7 +59,8 @@ class DayHistory(History):
     def taken(day: date | None, folder: str) -> DayStudy:
         """Read a study; its day stands before it, or is the last date in its path."""
         study = Study(Path(folder))
-        return DayStudy(day or _last_date(folder), folder, study.plan(), study.evaluation())
+        plan = study.plan()  # says where there is no study, before a day is missed
+        return DayStudy(day or _last_date(folder), folder, plan, study.evaluation())
 
     @property
     def delta(self) -> float:

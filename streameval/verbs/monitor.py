@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.curve.runs import share_of
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
-from streameval.kinds import Kind, answering, available, named
+from streameval.kinds import answering, available, named
 from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
 from streameval.questions import Question
@@ -101,12 +101,6 @@ def _named(study: str) -> tuple[date | None, str]:
         raise InputError(f"'{day}' is no day", f"say which day it is of: 2026-11-22={folder}") from error
 
 
-def _kind_of(folder: str) -> Kind:
-    kind = answering(folder, "monitor")
-    Study(Path(folder)).plan()  # says where there is no study
-    return kind
-
-
 def _history_of(name: str) -> type[History]:
     kind = available().get(name)
     if kind is None or "monitor" not in kind.answers:
@@ -116,7 +110,8 @@ def _history_of(name: str) -> type[History]:
 
 def _begun(first: str, asked: Mapping[str, Any]) -> History:
     """Begin a history of the kind of its first study."""
-    kind = _kind_of(first)
+    kind = answering(first, "monitor")
+    Study(Path(first)).plan()  # says where there is no study
     history = kind.history()
     if asked["measure"] is None:
         raise InputError("nothing to watch was named", history.form)
@@ -150,8 +145,9 @@ def _with_studies(history: History, given: Sequence[tuple[date | None, str]], al
 
 
 def _refuse_other_kind(history: History, folder: str) -> None:
-    kind, own = _kind_of(folder), history.settings.kind
+    kind, own = answering(folder, "monitor"), history.settings.kind
     if kind.name != own:
+        Study(Path(folder)).plan()  # says where there is no study
         raise StudyError(f"{folder} is {kind.about}, and this history began with {named(own).about}",
                          "begin another history for it: --out FILE")  # fmt: skip
 

@@ -53,6 +53,17 @@ def test_commands_on_a_short_list_load_neither_numba_nor_pandas_nor_scipy(items,
     assert loaded("exact", items, "--label", "good") == []
 
 
+@pytest.mark.parametrize("files", [(), (".numba_config.yaml",)])
+def test_numba_reads_yaml_where_there_are_settings_and_nowhere_else(tmp_path, files):
+    for name in files:
+        (tmp_path / name).write_text("opt: 2")
+    code = (
+        "from streameval.process.probes import refuse_probes as r; r(); import sys, numba; print('yaml' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == str(bool(files))
+
+
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 10**9), c=st.floats(1.1, 300), seed=st.integers(0, 2**64 - 1))
 def test_blocks_and_draws_are_the_same_to_the_last_bit(n, c, seed):

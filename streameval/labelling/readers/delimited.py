@@ -214,8 +214,9 @@ def _rejected(connection: Connection, path: str, delimiter: str, lead: int) -> R
 
 def rejected(connection: Connection, head: int = 1) -> Rejected:
     """Rows that DuckDB put aside, in the file's own count; `head` lines are no rows."""
-    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
-    if "reject_errors" not in tables:
+    if ("reject_errors",) not in connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE temporary"
+    ).fetchall():
         return Rejected.none()
     # a source is scanned several times, and every scan puts the same rows aside
     put_aside = connection.sql(

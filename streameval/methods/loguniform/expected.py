@@ -27,7 +27,8 @@ def expected_bounds(
     """
     weight = _weights(design)
     above = _upper(design, weight, precision, mixture)
-    return design.ends - _upper(design, weight, 1 - precision, mixture), above
+    negatives = above if precision == 0.5 else _upper(design, weight, 1 - precision, mixture)  # as many, alike
+    return design.ends - negatives, above
 
 
 def _weights(design: Blocks) -> FloatArray:

@@ -19,7 +19,8 @@ from streameval.study.database.macro import READ, Place
 from streameval.study.database.macros import Kinds, statements
 
 _STORAGE = "v1.2.0"
-_STORED = (pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string())
+_STORED = (pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(),
+           pa.large_string())  # fmt: skip
 """Types that every version stores: to try one takes a tenth as long as to write all tables."""
 _WRITTEN = itertools.count(1)
 
@@ -91,6 +92,7 @@ def new_database(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     name = f"study_{next(_WRITTEN)}"  # threads that write at once attach to one database
     try:
         with tables_of_ours() as ours:
+            ours.execute("SET checkpoint_threshold = '1 byte'")  # all goes into the file, and not into a log before
             ours.execute(f"ATTACH {literal(path)} AS {name} (STORAGE_VERSION '{_STORAGE}')")
             try:
                 with ours.cursor() as connection:  # closed, it leaves no transaction behind
