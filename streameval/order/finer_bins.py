@@ -93,7 +93,7 @@ def next_stage(
     """
     kind, start, end = before.ranges(wanted)
     after_key = np.where(kind == KEY, wide, kind + 1)
-    single = start == end
+    single = (start == end) & (counts > 1)  # an item that is alone shares no score, and is found
     kind = np.minimum(np.where(single, after_key, kind), POSITION)
     start = np.where(single, np.uint64(0), start)
     end = np.where(single, np.where(kind == POSITION, np.uint64(last_position), np.uint64(_MOST)), end)

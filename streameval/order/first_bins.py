@@ -169,7 +169,8 @@ def first_stage(sample: UInt64Array, most: int, room: int, ties: str = "whole") 
         ties ({"whole", "parted"}): Whether keys that many items share get bins by tie hash.
     """
     keys, counts = np.unique(sample, return_counts=True)
-    heavy = counts * (most / sample.size) >= _HEAVY_BINS if ties == "parted" else np.zeros(keys.size, np.bool_)
+    # of a short list one item is worth so many bins too, but shares its key with none
+    heavy = (ties == "parted") & (counts > 1) & (counts * (most / sample.size) >= _HEAVY_BINS)
     light = ~heavy if not heavy.all() else heavy
     plain = _even(keys, counts * light, most, room)
     if plain is None:

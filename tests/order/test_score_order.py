@@ -1,6 +1,7 @@
 """Rankings by score in any storage order: the same ranks as a full sort, whatever cuts the list into pieces."""
 
 import itertools
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -31,10 +32,13 @@ def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
     table = pa.table({"s": SCORES[name](n, rng)})
     wanted = np.sort(rng.choice(np.arange(1, n + 1), rng.integers(1, min(n, 60) + 1), replace=False))
     expected = np.array(sorted_positions(table, ascending=ascending))[wanted - 1]
+    held_by = Counter(table.column("s").to_pylist())
+    tied = [held_by[score] > 1 for score in table.column("s").take(pa.array(expected)).to_pylist()]
     memories = [1e9, 4 * 4096 * 16 * 3 + 160 * wanted.size]
     for memory, threads in itertools.product(memories, (1, 2)):
         found = locate(scan_of(table, pieces, ascending=ascending, threads=threads), wanted, memory + 0.0)
         assert found.position.tolist() == expected.tolist()
+        assert found.tied.tolist() == tied
 
 
 @settings(max_examples=examples(15, 30), deadline=None)
