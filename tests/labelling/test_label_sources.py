@@ -76,7 +76,7 @@ def source(kind, folder):
         path.write_text(json.dumps(TABLE.to_pylist(), indent=1))
     elif kind == "duckdb":
         duckdb_file(path)
-        return f"duckdb:{path}#SELECT * FROM votes"
+        return f"duckdb:{path}#SELECT * FROM votes -- all of them"
     elif kind == "sqlite":
         pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
         sqlite_file(path)
@@ -206,15 +206,21 @@ def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
 def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (tmp_path / "text.csv").write_text("no labels here")
+    duckdb.connect(tmp_path / "one.db").close()
     wrong = {
         f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
         f"duckdb:{tmp_path}/none.db": "no query",
         f"{tmp_path}/x.db": "not a table that can be read",
+        f"duckdb:{tmp_path}/one.db#SELECT 1; SELECT 2": "2 queries behind the #",
+        f"duckdb:{tmp_path}/one.db#-- nothing": "0 queries behind the #",
         f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",
         f"{tmp_path}/text.csv": "no column",
     }
     if pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]"):
-        wrong |= {f"sqlite:///{tmp_path}/none.db#SELECT 1": "no such SQLite file"}
+        wrong |= {
+            f"sqlite:///{tmp_path}/none.db#SELECT 1": "no such SQLite file",
+            f"sqlite:///{tmp_path}/x.db#SELECT ';'; SELECT 2": "several queries behind the #",
+        }
     for address, message in wrong.items():
         assert run(["evaluate", str(study), "--labels", address]) == 2
         error = capsys.readouterr().err

@@ -57,6 +57,8 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
     address, query = split_query(source)
     kind = address.partition(":")[0]
     shown = masked_source(address)
+    if kind == "sqlite" and _goes_on(query):
+        raise InputError(f"{shown}: several queries behind the #", "ask one: its driver would answer the first alone")
     target, driver = _target(kind, address), _driver(kind, shown)
     broken: list[StreamevalError] = []
 
@@ -78,6 +80,15 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
         if isinstance(error, driver.Error | pa.ArrowException | OSError):
             raise _trouble(shown, address, error) from None  # what it quotes is no one's to read
         raise
+
+
+def _goes_on(query: str) -> bool:
+    """Whether more than a comment follows a statement's end."""
+    import sqlite3
+
+    ends = (i + 1 for i, sign in enumerate(query) if sign == ";" and sqlite3.complete_statement(query[: i + 1]))
+    rest = query[next(ends, len(query)) :]
+    return bool(re.sub(r"--.*|(?s:/\*.*?\*/)|[\s;]", "", rest))
 
 
 def _trouble(shown: str, address: str, error: Exception) -> StreamevalError:
