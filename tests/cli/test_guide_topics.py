@@ -48,5 +48,12 @@ def test_guide_searches_for_what_is_no_topic(capsys):
     for word in ("zymurgy", " ", "ecall"):
         assert run(["guide", word]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"streameval: no guide is named '{word}', and none has the word. Hint: there are adopt, ")
+        assert err.startswith(f"streameval: no guide is named '{word}', and none has it. Hint: there are adopt, ")
         assert err.count("\n") == 1
+
+
+def test_words_need_no_quotes(capsys):
+    assert run(["guide", "exit", "status"]) == 0
+    apart = capsys.readouterr().out
+    assert run(["guide", "exit status"]) == 0
+    assert capsys.readouterr().out == apart

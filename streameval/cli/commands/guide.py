@@ -15,13 +15,13 @@ from streameval.errors import InputError
 _PLAIN = Output()
 
 
-def guide(topic: str | None = None, /, output: Output = _PLAIN) -> None:
+def guide(*topic: str, output: Output = _PLAIN) -> None:
     """Read the guides: concepts, methods, labels, SQL and more; without a topic, list them.
 
     Example: streameval guide methods
 
     Args:
-        topic: Name of a guide, as the list has it; or a word, to list the sections in which it stands, best first.
+        topic: Name of a guide, as the list has it; or words, to list the sections in which they stand, best first.
     """
     files = sorted((resources.files("streameval") / "guide").iterdir(), key=lambda file: file.name)
     pages = {
@@ -30,16 +30,17 @@ def guide(topic: str | None = None, /, output: Output = _PLAIN) -> None:
         for ending, read in ((".md", _page), (".ipynb", _notebook))
         if file.name.endswith(ending)
     }
-    if topic is None:
+    asked = " ".join(topic)
+    if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         width = max(map(len, titles))
         output.say(titles, [f"{name:{width}}  {title}" for name, title in titles.items()])
         return
-    if topic not in pages:
-        _search(topic, pages, output)
+    if asked not in pages:
+        _search(asked, pages, output)
         return
-    lines = [TerminalLine(_drawn(pages[topic]))] if sys.stdout.isatty() else pages[topic].splitlines()
-    output.say({"topic": topic, "text": pages[topic]}, lines)
+    lines = [TerminalLine(_drawn(pages[asked]))] if sys.stdout.isatty() else pages[asked].splitlines()
+    output.say({"topic": asked, "text": pages[asked]}, lines)
 
 
 def _search(word: str, pages: dict[str, str], output: Output) -> None:
@@ -49,7 +50,7 @@ def _search(word: str, pages: dict[str, str], output: Output) -> None:
     found = {topic: _sections_with(pattern, text) for topic, text in pages.items() if spaced}
     found = {topic: sections for topic, sections in found.items() if sections}
     if not found:
-        raise InputError(f"no guide is named '{word}', and none has the word", f"there are {', '.join(pages)}")
+        raise InputError(f"no guide is named '{word}', and none has it", f"there are {', '.join(pages)}")
 
     def weight(topic: str) -> tuple[bool, float]:
         times = sum(times for _, times in found[topic])
