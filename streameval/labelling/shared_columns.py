@@ -20,6 +20,7 @@ from streameval.labelling.columns import SourceColumns
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.names import ANSWERS
 from streameval.labelling.readers import ROW, given
+from streameval.text import number_of
 
 _BLANK = {"", "nan", "none", "null", "na", "n/a", "nat", "<na>"}
 _TAKEN_FOR_DATE = re.compile(r"[^\W\d]{3,9}[-/. ]?\d{1,4}|\d{1,4}[-/.]\d{1,4}([-/.]\d{1,4})?")
@@ -74,7 +75,7 @@ def refuse_other_items(
     if wrong:
         first = "; ".join(wrong[row] for row in sorted(wrong)[:_NAMED])
         raise StudyError(
-            f"{name}: {len(wrong):,} rows show other items than this study's: {first}",
+            f"{name}: other items than this study's in {number_of(len(wrong), 'row')}: {first}",
             "give the labels of this study's own tasks; rename a column of yours that is named like an item's",
         )
 

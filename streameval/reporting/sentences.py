@@ -142,7 +142,8 @@ def half_width_sentence(found: Evaluation) -> str:
         text = _silent(half["rank"]) if upper > 0.9999 else f"{text[:-1]}, and is at most {upper:.2%}."
     missing = account["planned"] - account["labelled"]
     if missing:
-        text += f" {missing:,} planned labels are missing, which can only widen it."
+        lack = "is" if missing == 1 else "are"
+        text += f" {number_of(missing, 'planned label')} {lack} missing, which can only widen it."
     if half["labels_for_half"]:
         text += f" Bounds half as wide would take about {half['labels_for_half']:,} labels (a forecast)."
     return text
