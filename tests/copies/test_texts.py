@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -156,6 +157,35 @@ def test_a_copy_that_was_changed_is_refused(tmp_path, capsys):
     (part,) = (tmp_path / "s" / "ranking").glob("*.parquet")
     pq.write_table(pq.read_table(part).slice(1), part)
     assert "fingerprint" in refused(capsys, "select", tmp_path / "s")
+
+
+def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_path, capsys):
+    source, study = write(tmp_path / "preds.csv"), tmp_path / "study"
+    command = ["plan", source, "--score", "conf", "--study", study, "--budget", "300", "--seed", "5"]
+    assert run([str(one) for one in command]) == 0
+    chosen = streameval.select(study).table
+    shutil.rmtree(study / "ranking")
+    said = refused(capsys, "select", study, "--export", tmp_path / "tasks.csv")
+    assert f"ranking: this study's copy of its list is gone. Hint: restore the folder, or plan {source} into" in said
+    assert "with seed 5" in said
+    other = write(tmp_path / "other.csv", ROWS[1:])
+    assert "a plan of another list" in refused(capsys, command[0], other, *command[2:])
+    assert not (study / "ranking").exists()
+    assert run([str(one) for one in command]) == 0
+    assert "as planned before" in capsys.readouterr().out
+    assert streameval.select(study).table.equals(chosen)
+
+
+def test_a_study_without_its_ranks_is_a_study_that_misses_them(tmp_path, capsys):
+    source, study = write(tmp_path / "preds.csv"), tmp_path / "study"
+    command = ["plan", str(source), "--score", "conf", "--study", str(study), "--budget", "300", "--seed", "5"]
+    assert run(command) == 0
+    (study / "plan.parquet").unlink()
+    assert f"{study / 'plan.parquet'} is missing from this study. Hint: restore it, or repeat" in refused(
+        capsys, "select", study
+    )
+    assert run(command) == 0
+    assert run(["select", str(study)]) == 0
 
 
 def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path, capsys, monkeypatch):
