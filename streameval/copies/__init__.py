@@ -16,7 +16,7 @@ import os
 import pkgutil
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
@@ -53,7 +53,7 @@ class Unread(ABC):
     @property
     def name(self) -> str:
         """How messages call it."""
-        return self.places[0] if len(self.places) == 1 else f"{self.places[0]} and {len(self.places) - 1:,} more"
+        return name_of(self.places)
 
     @property
     @abstractmethod
@@ -87,6 +87,11 @@ class Unread(ABC):
         if score is not None:
             kind = schema.field(score).type
             order_of([(self.name, kind)], score, self.options.ascending, self.options.nan)
+
+
+def name_of(places: Sequence[str]) -> str:
+    """How messages call what lies in these places."""
+    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1:,} more"
 
 
 def kind_of(source: Any) -> ModuleType | None:

@@ -204,6 +204,28 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
     assert "workers read Parquet files" in refused(capsys, "exact", "p.csv", "--label", "good", "--engine", "spark")
 
 
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("exact p.csv --label grade --score conf", "streameval: p.csv: row 1,501: label 4.5 is not 0 or 1. Hint: "),
+        ("exact p.csv --label text --score conf", "streameval: p.csv: column 'text' is "),
+        ("exact q.csv p.csv --label grade", "q.csv and 1 more: row 1,501: label 4.5 is not 0 or 1. Hint: "),
+        ("plan p.csv --study s --score conf --judge text", "streameval: p.csv: row 1: judge column 'text' has "),
+        ("plan p.csv --study s --by nope", "streameval: p.csv: there is no column 'nope'. Hint: "),
+    ],
+)
+def test_what_is_wrong_in_a_copy_is_told_of_its_source(command, says, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(write_module, "_STEP", 512)
+    monkeypatch.setattr(write_module, "_GROUP_ROWS", 512)
+    grades = [(*row[:3], 4.5 if i == 1500 else float(row[3])) for i, row in enumerate(ROWS)]
+    for name in ("p.csv", "q.csv"):
+        write(tmp_path / name, grades, ["id", "text", "conf", "grade"])
+    said = refused(capsys, *command.split())
+    assert says in said
+    assert "part-0" not in said
+
+
 def test_a_dry_run_takes_the_copy_of_the_study_while_the_text_is_the_same(tmp_path, monkeypatch, capsys):
     source, plan = write(tmp_path / "p.csv"), ["--study", str(tmp_path / "s"), "--score", "conf", "--seed", "1"]
     assert run(["plan", str(source), *plan]) == 0
