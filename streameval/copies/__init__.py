@@ -24,12 +24,11 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.parquet.files import holds_parquet
+from streameval.parquet.files import holds_parquet, is_text
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
 from streameval.stores.clients import is_known
 
-TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 TABLES = {"Table", "RecordBatch", "DataFrame"}  # which lie in memory as they are
 BATCH_BYTES = 1 << 23
 _MOST_ROWS = 1 << 16
@@ -131,11 +130,6 @@ def _is_stored(source: Any) -> bool:
     if is_remote(paths[0]) and is_known(paths[0]):
         return not is_text(paths[0])
     return holds_parquet(paths[0])
-
-
-def is_text(path: str) -> bool:
-    """Whether a file is called as texts are, packed by gzip or not."""
-    return path.lower().removesuffix(".gz").endswith(TEXTS)
 
 
 def rows_at_once(row_bytes: float) -> int:

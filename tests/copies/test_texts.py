@@ -16,6 +16,7 @@ import streameval
 from streameval.cli import run
 from streameval.copies import texts
 from streameval.copies import write as write_module
+from streameval.errors import InputError
 from streameval.rows.options import RankingOptions
 from streameval.stores.local import LocalStore
 
@@ -202,6 +203,37 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
         assert run([*command, "--score", "conf", "--dry-run"]) == 0
     assert set(tmp_path.iterdir()) == before
     assert "workers read Parquet files" in refused(capsys, "exact", "p.csv", "--label", "good", "--engine", "spark")
+
+
+def test_a_text_or_query_is_looked_at_by_rank_once_it_is_planned(tmp_path):
+    source, study = write(tmp_path / "p.csv"), tmp_path / "s"
+    write(tmp_path / "p.jsonl")
+    for one in (source, [str(tmp_path / "p.jsonl")], tmp_path / "*.csv", "duckdb:x.db#SELECT 1", "trec:a#b"):
+        for opened in (streameval.open_ranking, streameval.scan_ranking):
+            with pytest.raises(InputError, match=r"plan it first, then give 'STUDY/ranking', with the same score"):
+                opened(one, score="conf") if opened is streameval.scan_ranking else opened(one)
+    streameval.plan(source, study, score="conf", budget=100)
+    frame = streameval.scan_ranking(study / "ranking", score="conf")
+    assert frame.head(50).collect()["conf"].to_list() == sorted(CONF.tolist(), reverse=True)[:50]
+    table = pa.table({"x": [1, 2]})
+    pq.write_table(table, tmp_path / "named.csv")  # its bytes are those of Parquet
+    assert streameval.open_ranking(tmp_path / "named.csv").n_items == 2
+
+
+def test_a_dry_run_names_what_the_plan_of_a_text_writes(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "p.csv")
+    plan = ["plan", "p.csv", "--study", "s", "--score", "conf", "--seed", "1"]
+    assert run([*plan, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "The list would be read into s/ranking." in said
+    assert "row group" not in said
+    assert run([*plan, "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)
+    assert foreseen["source"] == ["p.csv"]
+    assert run(plan) == 0
+    written = {str(path.relative_to(tmp_path)) for path in (tmp_path / "s").iterdir()} - {"s/.lock"}
+    assert {"/".join(name.split("/")[:2]) for name in foreseen["would_write"]} == written
 
 
 @pytest.mark.parametrize(
