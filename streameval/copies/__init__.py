@@ -16,7 +16,7 @@ import os
 import pkgutil
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
@@ -24,12 +24,11 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.parquet.files import holds_parquet
+from streameval.parquet.files import holds_parquet, is_text
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
 from streameval.stores.clients import is_known
 
-TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 TABLES = {"Table", "RecordBatch", "DataFrame"}  # which lie in memory as they are
 BATCH_BYTES = 1 << 23
 _MOST_ROWS = 1 << 16
@@ -53,7 +52,7 @@ class Unread(ABC):
     @property
     def name(self) -> str:
         """How messages call it."""
-        return self.places[0] if len(self.places) == 1 else f"{self.places[0]} and {len(self.places) - 1:,} more"
+        return name_of(self.places)
 
     @property
     @abstractmethod
@@ -87,6 +86,11 @@ class Unread(ABC):
         if score is not None:
             kind = schema.field(score).type
             order_of([(self.name, kind)], score, self.options.ascending, self.options.nan)
+
+
+def name_of(places: Sequence[str]) -> str:
+    """How messages call what lies in these places."""
+    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1:,} more"
 
 
 def kind_of(source: Any) -> ModuleType | None:
@@ -126,11 +130,6 @@ def _is_stored(source: Any) -> bool:
     if is_remote(paths[0]) and is_known(paths[0]):
         return not is_text(paths[0])
     return holds_parquet(paths[0])
-
-
-def is_text(path: str) -> bool:
-    """Whether a file is called as texts are, packed by gzip or not."""
-    return path.lower().removesuffix(".gz").endswith(TEXTS)
 
 
 def rows_at_once(row_bytes: float) -> int:

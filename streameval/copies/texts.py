@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.copies import Unread, is_text, paths_of, rows_at_once, trec
+from streameval.copies import Unread, paths_of, rows_at_once, trec
 from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
 from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
-from streameval.parquet.files import below, has_pattern, in_file_order, matching
+from streameval.parquet.files import below, has_pattern, in_file_order, is_text, matching
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
 from streameval.stores.local import LOCAL

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from streameval.copies import is_text, paths_of, rows_at_once
+from streameval.copies import paths_of, rows_at_once
 from streameval.copies.streams import RowsOnce
 from streameval.errors import InputError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
 from streameval.labelling.readers import file_digest, open_bytes
 from streameval.labelling.readers.lines import lines_of
+from streameval.parquet.files import is_text
 from streameval.rows.options import RankingOptions
 from streameval.stores.temporary import temporary_folder
 

@@ -8,6 +8,7 @@ files do, goes on behind them.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from streameval.copies import Unread, kind_of, open_list
+from streameval.copies import Unread, kind_of, name_of, open_list, paths_of
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
@@ -33,6 +35,7 @@ _BEGUN = "_begun.json"
 _STEP = 4096  # rows: groups end at multiples of it
 _GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 1 << 25
+_PLACE = r"(?:/(part-\d+\.parquet))?(?:: row group (\d+)(?:, row (\d+(?:,\d{3})*))?)?(?=: )"  # in messages
 
 
 def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
@@ -76,11 +79,40 @@ def for_a_while(
         return
     with temporary_folder("streameval-work") as folder, open_list(source, kind, options) as unread:
         there = None if kept is None or unread.content is None else record_of(kept)
-        if there is not None and there["content"] == unread.content:
-            yield str(kept)
+        if kept is not None and there is not None and there["content"] == unread.content:
+            with told_of_source(kept, source):
+                yield str(kept)
             return
         write_copy(unread, folder / "list", progress)
-        yield str(folder / "list")
+        with told_of_source(folder / "list", source):
+            yield str(folder / "list")
+
+
+@contextmanager
+def told_of_source(copy: Path, source: Any) -> Iterator[None]:
+    """Let errors about a copy name what it was read from, as it was given, and count its rows from 1 on."""
+    try:
+        yield
+    except InputError as error:
+        what = re.sub(rf"{re.escape(str(copy))}{_PLACE}", lambda place: _place_in(copy, source, place), error.what)
+        if what == error.what:
+            raise
+        raise type(error)(what, error.hint) from error
+
+
+def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
+    """Where in its source a place of a copy is: the row, where one is told."""
+    paths, (part, group, row) = paths_of(source), place.groups()
+    if len(paths) == 1 and os.path.exists(paths[0]):
+        name = paths[0]
+    else:
+        name = name_of((record_of(copy) or {"source": ["the list"]})["source"])
+    if row is None:
+        return name
+    before = sum(pq.read_metadata(one).num_rows for one in sorted(copy.glob("part-*.parquet")) if one.name < part)
+    groups = pq.read_metadata(copy / part)
+    before += sum(groups.row_group(i).num_rows for i in range(int(group)))
+    return f"{name}: row {before + int(row.replace(',', '')) + 1:,}"
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:

@@ -281,5 +281,6 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1")
+        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1",
+                         "an exact evaluation counts 0 and 1: make a column of them, such as value >= CUT")  # fmt: skip
     return narrow

@@ -105,12 +105,12 @@ class Judge:
             InputError: Values that are no numbers or the words that labels are read by, or outside [0, 1]; `place` says
                 where they are.
         """
-        kind, where = values.type, f"{place}: judge column '{self.column}'"
+        kind, named = values.type, f"judge column '{self.column}'"
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain):
-            return _spoken(values, where)
+            return _spoken(values, named, place)
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InputError(f"{where} is {kind}", UNDERSTOOD)
+            raise InputError(f"{place}: {named} is {kind}", UNDERSTOOD)
         if values.null_count:
             values = values.cast(pa.float64(), safe=False)  # null becomes NaN
         numbers: AnyArray = values.combine_chunks().to_numpy(zero_copy_only=False)
@@ -118,7 +118,7 @@ class Judge:
         if np.fmin.reduce(numbers, initial=0) < 0 or np.fmax.reduce(numbers, initial=1) > 1:
             odd = np.flatnonzero((numbers < 0) | (numbers > 1))
         if odd.size:
-            raise InputError(f"{where} has {numbers[odd[0]]:g} in row {odd[0]:,}", UNDERSTOOD)
+            raise InputError(f"{place}, row {odd[0]:,}: {named} has {numbers[odd[0]]:g}", UNDERSTOOD)
         return numbers if numbers.dtype.kind == "f" else numbers.astype(np.bool_)
 
 
@@ -158,7 +158,7 @@ def meant_by(word: object) -> float:
         return np.inf
 
 
-def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
+def _spoken(values: pa.ChunkedArray, named: str, place: str) -> FloatArray:
     """Words as numbers."""
     encoded = values.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
@@ -167,7 +167,8 @@ def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
     numbers: FloatArray = meant[np.where(np.isnan(index), -1, index).astype(np.int64)]
     odd = np.flatnonzero((numbers < 0) | (numbers > 1))
     if odd.size:
-        raise InputError(f"{where} has {short(str(encoded[int(odd[0])].as_py()))!r} in row {odd[0]:,}", UNDERSTOOD)
+        word = short(str(encoded[int(odd[0])].as_py()))
+        raise InputError(f"{place}, row {odd[0]:,}: {named} has {word!r}", UNDERSTOOD)
     return numbers
 
 

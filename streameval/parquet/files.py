@@ -16,6 +16,7 @@ from streameval.stores import is_remote
 from streameval.stores.clients import root_of
 
 SUFFIXES = (".parquet", ".pq", ".parq")
+_TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 _GLOB = re.compile(r"[*?\[]")
 _ALIKE = str.maketrans("123456789", "0" * 9)
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
@@ -216,6 +217,11 @@ def _is_table(folder: str, kind: str) -> InputError:
 def holds_parquet(path: str) -> bool:
     """Whether a local path is called as Parquet files are, or is a folder with one of them."""
     return _is_parquet(path) or (os.path.isdir(path) and any(map(_is_parquet, below(path))))
+
+
+def is_text(path: str) -> bool:
+    """Whether a file is called as texts are, packed by gzip or not."""
+    return path.lower().removesuffix(".gz").endswith(_TEXTS)
 
 
 def has_pattern(path: str) -> bool:

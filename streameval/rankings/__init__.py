@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from streameval.errors import InputError, StudyError
+from streameval.parquet.files import has_pattern, is_text
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
+from streameval.stores import is_remote
 from streameval.types import Plan
+
+_QUERIES = ("duckdb", "sqlite", "postgresql", "postgres", "trec")
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
@@ -17,7 +22,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     Args:
         source: A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
             `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
-            LazyFrame, a pandas DataFrame.
+            LazyFrame, a pandas DataFrame. Texts (CSV, JSON lines) and queries are planned first, which reads them into
+            STUDY/ranking: open that.
 
     Raises:
         InputError: If the source is of no known kind, is missing or damaged, or its stored order is not what `options`
@@ -27,12 +33,33 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     if options.score is None and (options.ascending or options.key or options.nan != "refuse"):
         given = "--key" if options.key else "--ascending" if options.ascending else "--nan"
         raise InputError(f"{given} is for a ranking by score, and no score is named", "name it with --score COL")
+    _refuse_unread(source)
     rows = open_rows(source, options)
     if options.score is None:
         return Ranking(rows, options)
     from streameval.order.by_score import by_score
 
     return Ranking(rows, options, by_score(rows, options))
+
+
+def _refuse_unread(source: Any) -> None:
+    """Refuse what only a plan reads, into a copy: texts and queries."""
+    given = source if isinstance(source, list | tuple) else [source]
+    for one in given:
+        if isinstance(one, str | os.PathLike) and _is_unread(os.fspath(one)):
+            raise InputError(f"{os.fspath(one)}: a text or a query, and what is read here is Parquet or a table",
+                             "plan it first, then give 'STUDY/ranking', with the same --score")  # fmt: skip
+
+
+def _is_unread(path: str) -> bool:
+    """Whether it is an address of a query, or named as texts are and no Parquet file."""
+    scheme, colon, _ = path.partition(":")
+    if colon and not os.path.exists(path):
+        return scheme in _QUERIES or (is_remote(path) and is_text(path))
+    if is_text(path) and os.path.isfile(path):
+        with open(path, "rb") as file:
+            return file.read(4) != b"PAR1"
+    return has_pattern(path) and is_text(path)
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
@@ -42,6 +69,8 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
         raise InputError("this study holds a copy of its ranking, so none is to be given", "leave out ranking=")
     if source is None:
         raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
+    if "copied" in plan.location:
+        _refuse_lost(plan)
     opened = _open(source, plan)
     if opened.fingerprint != plan.ranking["fingerprint"]:
         raise StudyError(
@@ -49,6 +78,15 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
             "the files have changed since; plan the new list into a new study",
         )
     return opened
+
+
+def _refuse_lost(plan: Plan) -> None:
+    """Say what to do where the copy of the list is not in its study."""
+    (copy,), sources = plan.location["source"], plan.location["copied"]["source"]
+    if not os.path.isdir(copy):
+        raise StudyError(f"{copy}: this study's copy of its list is gone",
+                         f"restore the folder, or plan {', '.join(sources)} into this study again, with seed "
+                         f"{plan.seed} and all else as it was")  # fmt: skip
 
 
 def _open(source: Any, plan: Plan) -> Ranking:

@@ -42,7 +42,8 @@ def scan_ranking(source: Any, *, options: RankingOptions | None = None, **rankin
     DuckDB 2 hands its conditions on to the frame: `connection.register("items", frame)`. Older releases read all of it.
 
     Args:
-        source: See `open_ranking`. The list is opened now, and read when the query runs.
+        source: See `open_ranking`: Parquet, Iceberg, Delta or a table; of a text or a query, the STUDY/ranking that
+            `plan` has read it into, with the same `score`. The list is opened now, and read when the query runs.
         options: What describes the ranking, or its parts as keywords: `score` and so on.
 
     Raises:

@@ -18,6 +18,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.plan_files import LIST_COPY
 from streameval.types import Plan
 
 _ELSEWHERE = "plan into another folder, or repeat the plan that is there"
@@ -46,7 +47,7 @@ def materialize(
         there = record_of(place)
         if there is not None and unread.content is not None and there["content"] == unread.content:
             return str(place)
-        if folder.is_begun and (there is None or unread.content is not None):
+        if folder.is_begun and (there is None or unread.content is not None) and not _is_lost(folder, place, unread):
             raise StudyError(f"{folder.folder} holds a plan of another list than {unread.name}, or of another score",
                              _ELSEWHERE)  # fmt: skip
         unread.check()
@@ -55,16 +56,26 @@ def materialize(
             write_copy(unread, room, progress)
             if folder.is_begun:
                 _refuse_other(folder, unread, room, place)
-            else:
+            if room.exists():
                 replace_copy(room, place)
     return str(place)
 
 
+def _is_lost(folder: Study, place: Path, unread: Unread) -> bool:
+    """Whether the copy of a planned list is not there, and this may be the list."""
+    if place.exists() or place.name != LIST_COPY:
+        return False
+    location = folder.plan().location
+    return "against" not in location and location.get("copied", {}).get("content", "") == unread.content
+
+
 def _refuse_other(folder: Study, unread: Unread, room: Path, place: Path) -> None:
-    """Refuse rows that are not those of the copy; what was read to compare them is removed."""
-    fingerprint = open_ranking(str(room)).fingerprint
-    shutil.rmtree(room)
-    if fingerprint != open_ranking(str(place)).fingerprint:
+    """Refuse rows that are not those of the copy; what was read to compare them is removed, unless the copy is lost."""
+    fingerprint, there = open_ranking(str(room)).fingerprint, place.exists()
+    planned = open_ranking(str(place)).fingerprint if there else folder.plan().ranking["fingerprint"]
+    if there or fingerprint != planned:
+        shutil.rmtree(room)
+    if fingerprint != planned:
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",
                          f"{_ELSEWHERE}; ORDER BY makes the order of a query certain")  # fmt: skip
 

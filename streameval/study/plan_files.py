@@ -69,6 +69,9 @@ def _without_plan(folder: Path, missing: str | None) -> StudyError:
     ):
         return StudyError(f"{folder}: every item has a label there, so nothing is planned, and nothing left to label",
                           f"`streameval show {shlex.quote(str(folder))}` says what is known")  # fmt: skip
+    if any((folder / name).exists() for name in ("plan.json", "plan.parquet", "votes")):
+        hint = "restore it" if missing == str(folder / "plan.json") else _RESTORE
+        return StudyError(f"{missing} is missing from this study", hint)
     return StudyError(f"{missing or folder / 'plan.parquet'}: no such file, so {folder} is not a study",
                       "make one with `streameval plan`")  # fmt: skip
 

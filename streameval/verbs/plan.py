@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
+from streameval.copies.write import told_of_source
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import kind_for
 from streameval.methods import parameters_of_any
@@ -14,6 +16,7 @@ from streameval.queries.options import RankingsDraw
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions, described
+from streameval.study.plan_files import LIST_COPY
 from streameval.study.reuse import Reuse
 from streameval.types import Plan
 
@@ -75,4 +78,5 @@ def plan(
     asked = described(options, parameters)
     choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
     given = {name: value for name, value in choices.items() if value is not None}
-    return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)
+    with told_of_source(Path(os.path.abspath(study)) / LIST_COPY, ranking):
+        return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)

@@ -1,6 +1,7 @@
 """Lists that are the answer to a query, or rows that come once."""
 
 import json
+import shutil
 import sqlite3
 
 import duckdb
@@ -14,6 +15,7 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.labelling.readers import adbc
 from streameval.study import Study
 
 pytestmark = pytest.mark.whole_results
@@ -61,6 +63,35 @@ def test_a_query_is_a_list_and_no_later_verb_asks_it(kind, tmp_path, capsys):
     assert copied == {"source": [source], "content": None, "rows": ITEMS}
     assert json.loads((study / "manifests" / "plan.json").read_text())["read"]["source"] == [source]
     assert run(["report", str(study)]) == 0
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_a_lost_copy_of_an_answer_is_brought_back_by_the_same_answer_alone(kind, tmp_path, capsys):
+    make, study = BASES[kind], tmp_path / "study"
+    command = ["plan", f"{make(tmp_path / 'db')}#{QUERY}", "--score", "conf", "--study", str(study), "--budget", "300"]
+    assert run(command) == 0
+    streameval.select(study)
+    shutil.rmtree(study / "ranking")
+    make(tmp_path / "db", TABLE.slice(1))
+    assert "gives other rows, or another order, than when" in refused(capsys, *command)
+    assert not list(study.glob("*ranking*"))
+    make(tmp_path / "db")
+    assert run(command) == 0
+    assert pq.read_table(study / "ranking").num_rows == ITEMS
+
+
+@pytest.mark.parametrize(
+    ("address", "text", "status", "hint"),
+    [
+        ("sqlite:///a.db", "no such column: nope", 2, "check the address and the query"),
+        ("postgresql://h/d", "password authentication failed", 2, "check the address, the password and the query"),
+        ("postgresql://h/d", 'could not translate host name "h" to address: Name or service not known', 3, "the host"),
+        ("postgresql://h/d", "could not connect: Connection refused", 3, "when the server is up"),
+    ],
+)
+def test_trouble_of_a_database_is_told_apart(address, text, status, hint):
+    trouble = adbc._trouble(address, address, OSError(text))
+    assert (trouble.exit_status, hint in trouble.hint) == (status, True)
 
 
 @pytest.mark.parametrize("kind", BASES)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import streameval
 from streameval.cli import run
 from streameval.copies import texts
 from streameval.copies import write as write_module
+from streameval.errors import InputError
 from streameval.rows.options import RankingOptions
 from streameval.stores.local import LocalStore
 
@@ -158,6 +160,35 @@ def test_a_copy_that_was_changed_is_refused(tmp_path, capsys):
     assert "fingerprint" in refused(capsys, "select", tmp_path / "s")
 
 
+def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_path, capsys):
+    source, study = write(tmp_path / "preds.csv"), tmp_path / "study"
+    command = ["plan", source, "--score", "conf", "--study", study, "--budget", "300", "--seed", "5"]
+    assert run([str(one) for one in command]) == 0
+    chosen = streameval.select(study).table
+    shutil.rmtree(study / "ranking")
+    said = refused(capsys, "select", study, "--export", tmp_path / "tasks.csv")
+    assert f"ranking: this study's copy of its list is gone. Hint: restore the folder, or plan {source} into" in said
+    assert "with seed 5" in said
+    other = write(tmp_path / "other.csv", ROWS[1:])
+    assert "a plan of another list" in refused(capsys, command[0], other, *command[2:])
+    assert not (study / "ranking").exists()
+    assert run([str(one) for one in command]) == 0
+    assert "as planned before" in capsys.readouterr().out
+    assert streameval.select(study).table.equals(chosen)
+
+
+def test_a_study_without_its_ranks_is_a_study_that_misses_them(tmp_path, capsys):
+    source, study = write(tmp_path / "preds.csv"), tmp_path / "study"
+    command = ["plan", str(source), "--score", "conf", "--study", str(study), "--budget", "300", "--seed", "5"]
+    assert run(command) == 0
+    (study / "plan.parquet").unlink()
+    assert f"{study / 'plan.parquet'} is missing from this study. Hint: restore it, or repeat" in refused(
+        capsys, "select", study
+    )
+    assert run(command) == 0
+    assert run(["select", str(study)]) == 0
+
+
 def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = write(tmp_path / "p.csv", [(*row[:3], int(row[3])) for row in ROWS], ["id", "text", "conf", "good"])
@@ -172,6 +203,59 @@ def test_exact_cost_simulate_and_dry_runs_read_a_text_and_leave_nothing(tmp_path
         assert run([*command, "--score", "conf", "--dry-run"]) == 0
     assert set(tmp_path.iterdir()) == before
     assert "workers read Parquet files" in refused(capsys, "exact", "p.csv", "--label", "good", "--engine", "spark")
+
+
+def test_a_text_or_query_is_looked_at_by_rank_once_it_is_planned(tmp_path):
+    source, study = write(tmp_path / "p.csv"), tmp_path / "s"
+    write(tmp_path / "p.jsonl")
+    for one in (source, [str(tmp_path / "p.jsonl")], tmp_path / "*.csv", "duckdb:x.db#SELECT 1", "trec:a#b"):
+        for opened in (streameval.open_ranking, streameval.scan_ranking):
+            with pytest.raises(InputError, match=r"plan it first, then give 'STUDY/ranking', with the same score"):
+                opened(one, score="conf") if opened is streameval.scan_ranking else opened(one)
+    streameval.plan(source, study, score="conf", budget=100)
+    frame = streameval.scan_ranking(study / "ranking", score="conf")
+    assert frame.head(50).collect()["conf"].to_list() == sorted(CONF.tolist(), reverse=True)[:50]
+    table = pa.table({"x": [1, 2]})
+    pq.write_table(table, tmp_path / "named.csv")  # its bytes are those of Parquet
+    assert streameval.open_ranking(tmp_path / "named.csv").n_items == 2
+
+
+def test_a_dry_run_names_what_the_plan_of_a_text_writes(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "p.csv")
+    plan = ["plan", "p.csv", "--study", "s", "--score", "conf", "--seed", "1"]
+    assert run([*plan, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "The list would be read into s/ranking." in said
+    assert "row group" not in said
+    assert run([*plan, "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)
+    assert foreseen["source"] == ["p.csv"]
+    assert run(plan) == 0
+    written = {str(path.relative_to(tmp_path)) for path in (tmp_path / "s").iterdir()} - {"s/.lock"}
+    assert {"/".join(name.split("/")[:2]) for name in foreseen["would_write"]} == written
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("exact p.csv --label grade --score conf", "streameval: p.csv: row 1,501: label 4.5 is not 0 or 1. Hint: "),
+        ("exact p.csv --label text --score conf", "streameval: p.csv: column 'text' is "),
+        ("exact q.csv p.csv --label grade", "q.csv and 1 more: row 1,501: label 4.5 is not 0 or 1. Hint: "),
+        ("plan p.csv --study s --score conf --judge text", "streameval: p.csv: row 1: judge column 'text' has "),
+        ("plan p.csv --study s --by nope", "streameval: p.csv: there is no column 'nope'. Hint: "),
+    ],
+)
+def test_what_is_wrong_in_a_copy_is_told_of_its_source(command, says, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(write_module, "_STEP", 512)
+    monkeypatch.setattr(write_module, "_GROUP_ROWS", 512)
+    grades = [(*row[:3], 4.5 if i == 1500 else float(row[3])) for i, row in enumerate(ROWS)]
+    for name in ("p.csv", "q.csv"):
+        write(tmp_path / name, grades, ["id", "text", "conf", "grade"])
+    said = refused(capsys, *command.split())
+    assert says in said
+    assert "part-0" not in said
 
 
 def test_a_dry_run_takes_the_copy_of_the_study_while_the_text_is_the_same(tmp_path, monkeypatch, capsys):

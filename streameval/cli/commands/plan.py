@@ -160,10 +160,12 @@ def _plan(asked: _ToPlan, output: Output) -> None:
 
 def _rehearse(asked: _ToPlan, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
+    from streameval.copies import kind_of
     from streameval.copies.write import for_a_while
     from streameval.kinds.curve.plan import draw, drawing
+    from streameval.parquet.account import Forecast
     from streameval.study import Study
-    from streameval.study.plan_files import file_names
+    from streameval.study.plan_files import LIST_COPY, file_names
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
@@ -176,13 +178,17 @@ def _rehearse(asked: _ToPlan, output: Output) -> None:
         drawn = draw(source, chosen, options, bar)
         made, opened = drawn.plan, drawn.ranking
         labels = made.table.num_rows
-        forecast = opened.forecast(made.ranks, opened.columns())
-    facts = rehearsed(of_plan(made), forecast, [asked.study / name for name in file_names(made)])
+        copied = kind_of(list(asked.ranking)) is not None
+        forecast = Forecast() if copied else opened.forecast(made.ranks, opened.columns())
+    names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]
+    facts = rehearsed(of_plan(made), forecast, [asked.study / name for name in names])
     labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
     more, left = asked.reused(labels, labelled)
     head = f"{asked.method}: {labels:,} of {made.n_items:,} items would be planned"
     head += "" if asked.seed is not None else f" (--seed {chosen.seed} plans just these)"
-    output.say({**facts, **more}, [*left, f"{head}; to select them:", *lines_of(facts)])
+    facts |= {"source": list(asked.ranking)} if copied else {}
+    head += f". The list would be read into {study.list_copy}." if copied else "; to select them:"
+    output.say({**facts, **more}, [*left, head, *lines_of(facts)])
 
 
 def _planned_before(study: Study, seed: int | None) -> Plan | None:

@@ -25,6 +25,7 @@ _DRIVERS = {
 SCHEMES = tuple(_DRIVERS)
 _DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed",
          "terminating connection")  # fmt: skip
+_NAMELESS = ("could not translate host name", "name resolution", "name or service not known")
 _REFUSED = ("authentication failed", "does not exist", "no password supplied", "permission denied")
 
 
@@ -96,7 +97,10 @@ def _trouble(shown: str, address: str, error: Exception) -> StreamevalError:
     text = without_secrets(" ".join(str(error).split()), [address])[:300]
     if any(sign in text.lower() for sign in _DOWN) and not any(sign in text.lower() for sign in _REFUSED):
         return OutsideError(f"{shown}: {text}", "run the command again when the server is up")
-    return InputError(f"{shown}: {text}", "check the address, the password and the query")
+    if any(sign in text.lower() for sign in _NAMELESS):
+        return OutsideError(f"{shown}: {text}", "check the name of the host; if it is right, try again later")
+    secret = "" if address.startswith("sqlite") else ", the password"
+    return InputError(f"{shown}: {text}", f"check the address{secret} and the query")
 
 
 def _refuse_odd_login(source: str) -> None:
