@@ -10,10 +10,8 @@ from streameval.parquet.files import has_pattern, is_text
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
-from streameval.stores import is_remote
+from streameval.stores.clients import is_known
 from streameval.types import Plan
-
-_QUERIES = ("duckdb", "sqlite", "postgresql", "postgres", "trec")
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
@@ -53,9 +51,12 @@ def _refuse_unread(source: Any) -> None:
 
 def _is_unread(path: str) -> bool:
     """Whether it is an address of a query, or named as texts are and no Parquet file."""
-    scheme, colon, _ = path.partition(":")
-    if colon and not os.path.exists(path):
-        return scheme in _QUERIES or (is_remote(path) and is_text(path))
+    if is_known(path):
+        return is_text(path)
+    if ":" in path and not os.path.exists(path):
+        from streameval.labelling.readers import is_address
+
+        return is_address(path) or path.startswith("trec:")
     if is_text(path) and os.path.isfile(path):
         with open(path, "rb") as file:
             return file.read(4) != b"PAR1"
