@@ -213,9 +213,13 @@ def available() -> dict[str, Kind]:
     return {name: named(name) for name in _names()}
 
 
-@cache
 def _names() -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(__path__) if info.name != "answers"]
+    return _files_of(tuple(__path__))
+
+
+@cache
+def _files_of(folders: tuple[str, ...]) -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(folders) if info.name != "answers"]
 
 
 def named(name: str) -> Kind:
