@@ -104,6 +104,8 @@ def _refusal(path: str, error: Exception, text: str) -> InputError | None:
 
 
 def _denied(path: str) -> InputError:
+    if path.startswith(("http://", "https://")):
+        return InputError(f"{path}: its server denies access", "copy the file, or give a link that needs no login")
     return InputError(
         f"{path}: the store denies access",
         "credentials are taken from their usual places: the variables and files of its own command-line tool, "

@@ -127,7 +127,7 @@ def test_a_text_on_a_server_is_copied(server, tmp_path):
     ("source", "says", "status"),
     [
         ("{}/plain/none.parquet", "none.parquet: no such file or folder", 2),
-        ("{}/plain/secret.parquet", "the store denies access", 2),
+        ("{}/plain/secret.parquet", "its server denies access", 2),
         ("{}/plain/unranged.parquet", "its server sends no parts of a file. Hint: download it", 2),
         ("{}/plain/*.parquet", "a web server does not list its files", 2),
         ("{}/plain/none.csv", "no such file", 2),

@@ -45,9 +45,12 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
         lines = [f"{one[:-1]}: --zone 0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
-    labels = curve_labels(asking, n_items)
+    curve = _sharp_curve(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
-    return [*lines, *([] if labels is None else [f"The whole curve, as sharp there, takes {about} {labels:,}."])]
+    if curve is not None:
+        precision, labels = curve
+        lines.append(f"The whole curve, as sharp there, takes {about} {labels:,} if precision is {precision:g} there.")
+    return lines
 
 
 def _rest_of_round(asking: Asking) -> str:
@@ -70,13 +73,17 @@ def _rows(design: QuestionDesign, asking: Asking, n_items: int) -> Iterator[dict
     for case, labels in design.expected():
         yield {"method": design.name, "case": case, "labels": labels.median, "nine_in_ten": labels.nine_in_ten,
                "most": labels.most, "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
-    if (whole := curve_labels(asking, n_items)) is not None:
+    if (curve := _sharp_curve(asking, n_items)) is not None:
+        _, whole = curve
         yield {"method": "loguniform", "case": "the whole curve", "labels": whole, "nine_in_ten": None, "most": whole,
                "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
 
 
-def curve_labels(asking: Asking, n_items: int) -> int | None:
-    """Labels of a curve that is as sharp where the question is asked; None where that cannot be said."""
+def _sharp_curve(asking: Asking, n_items: int) -> tuple[float, int] | None:
+    """Precision that is expected where the question is asked, and labels of a curve that is as sharp there.
+
+    None where that cannot be said.
+    """
     asked = [(question, sharp) for question in asking.asked if (sharp := _sharpness(question, asking)) is not None]
     if len(asked) < len(asking.asked):
         return None
@@ -84,7 +91,7 @@ def curve_labels(asking: Asking, n_items: int) -> int | None:
     try:
         curve = create("loguniform", {"alpha": alpha, "min_precision": precision,
                                       "confidence": float(asking.confidence)})  # fmt: skip
-        return int(curve.cost(n_items)["labels"])
+        return precision, int(curve.cost(n_items)["labels"])
     except InputError:
         return None
 
