@@ -70,8 +70,7 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
         raise InputError("this study holds a copy of its ranking, so none is to be given", "leave out ranking=")
     if source is None:
         raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
-    if "copied" in plan.location:
-        _refuse_lost(plan)
+    _refuse_lost(plan)
     opened = _open(source, plan)
     if opened.fingerprint != plan.ranking["fingerprint"]:
         raise StudyError(
@@ -82,12 +81,13 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
 
 
 def _refuse_lost(plan: Plan) -> None:
-    """Say what to do where the copy of the list is not in its study."""
-    (copy,), sources = plan.location["source"], plan.location["copied"]["source"]
-    if not os.path.isdir(copy):
-        raise StudyError(f"{copy}: this study's copy of its list is gone",
-                         f"restore the folder, or plan {', '.join(sources)} into this study again, with seed "
-                         f"{plan.seed} and all else as it was")  # fmt: skip
+    """Say what to do where the copy of a list is not in its study."""
+    for copied, place in (("copied", "source"), ("against_copied", "against")):
+        if copied in plan.location and not os.path.isdir(copy := plan.location[place][0]):
+            sources = ", ".join(plan.location[copied]["source"])
+            raise StudyError(f"{copy}: this study's copy of {sources} is gone",
+                             f"restore the folder, or plan {sources} into this study again, with seed {plan.seed} and "
+                             "all else as it was")  # fmt: skip
 
 
 def _open(source: Any, plan: Plan) -> Ranking:

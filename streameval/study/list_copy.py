@@ -63,15 +63,19 @@ def materialize(
 
 def _is_lost(folder: Study, place: Path, unread: Unread) -> bool:
     """Whether the copy of a planned list is not there, and this may be the list."""
-    if place.exists() or place.name != LIST_COPY:
+    if place.exists():
         return False
     location = folder.plan().location
-    return "against" not in location and location.get("copied", {}).get("content", "") == unread.content
+    content = location.get("copied" if place.name == LIST_COPY else "against_copied", {}).get("content", "")
+    return bool(content == unread.content) and (content is not None or "against" not in location)
 
 
 def _refuse_other(folder: Study, unread: Unread, room: Path, place: Path) -> None:
     """Refuse rows that are not those of the copy; what was read to compare them is removed, unless the copy is lost."""
-    fingerprint, there = open_ranking(str(room)).fingerprint, place.exists()
+    there = place.exists()
+    if not there and "against" in folder.plan().location:
+        return  # a plan has one fingerprint of both its lists; of a lost one the content is the same
+    fingerprint = open_ranking(str(room)).fingerprint
     planned = open_ranking(str(place)).fingerprint if there else folder.plan().ranking["fingerprint"]
     if there or fingerprint != planned:
         shutil.rmtree(room)

@@ -167,7 +167,7 @@ def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_
     chosen = streameval.select(study).table
     shutil.rmtree(study / "ranking")
     said = refused(capsys, "select", study, "--export", tmp_path / "tasks.csv")
-    assert f"ranking: this study's copy of its list is gone. Hint: restore the folder, or plan {source} into" in said
+    assert f"ranking: this study's copy of {source} is gone. Hint: restore the folder, or plan {source} into" in said
     assert "with seed 5" in said
     other = write(tmp_path / "other.csv", ROWS[1:])
     assert "a plan of another list" in refused(capsys, command[0], other, *command[2:])
@@ -175,6 +175,38 @@ def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_
     assert run([str(one) for one in command]) == 0
     assert "as planned before" in capsys.readouterr().out
     assert streameval.select(study).table.equals(chosen)
+
+
+def test_of_two_lists_each_is_named_in_errors_and_brought_back(tmp_path, capsys):
+    turned = [(*row[:2], 1 - row[2], *row[3:]) for row in ROWS]
+    b, a, study = write(tmp_path / "b.csv"), write(tmp_path / "a.csv", turned), tmp_path / "study"
+    command = [
+        "plan",
+        b,
+        "--against",
+        a,
+        "--study",
+        study,
+        "--score",
+        "conf",
+        "--key",
+        "id",
+        "--at",
+        "50",
+        "--seed",
+        "5",
+    ]
+    assert run([str(one) for one in command]) == 0
+    chosen = streameval.select(study).table
+    for name, source in (("ranking", b), ("against", a)):
+        shutil.rmtree(study / name)
+        assert f"{name}: this study's copy of {source} is gone" in refused(capsys, "select", study)
+        assert run([str(one) for one in command]) == 0
+        capsys.readouterr()
+        assert streameval.select(study).table.equals(chosen)
+    twice = write(tmp_path / "twice.csv", [ROWS[0], *ROWS])
+    said = refused(capsys, *command[:3], twice, "--study", tmp_path / "other", *command[6:-3], "2000")
+    assert said.startswith(f"streameval: {twice}: ")
 
 
 def test_a_study_without_its_ranks_is_a_study_that_misses_them(tmp_path, capsys):

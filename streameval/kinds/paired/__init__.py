@@ -53,10 +53,13 @@ class PairedRankings(Kind):
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
     ) -> Plan:
         """Find what the tops of two rankings do not share, and draw from it."""
+        from streameval.copies.write import told_of_source
         from streameval.kinds.paired.plan import planned
+        from streameval.study.plan_files import AGAINST_COPY
 
         comparing, labels = self.asked("plan", given)
-        return planned(ranking, study, (comparing, labels), seed, *how)
+        with told_of_source(Path(os.path.abspath(study)) / AGAINST_COPY, comparing.against):
+            return planned(ranking, study, (comparing, labels), seed, *how)
 
     def measured(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
