@@ -23,7 +23,7 @@ from benchmarks.readme import markdown, write_section
 from benchmarks.shapes import SHAPES, N, Shape, shape_of
 from benchmarks.simulated_lists import ask
 from streameval.kernels.hypergeometric import log_binomial
-from streameval.kinds.question.cost import curve_labels
+from streameval.kinds.question.cost import curve_as_sharp
 from streameval.questions.asking import Asking
 
 K, DELTA = 10**6, 0.05
@@ -103,12 +103,12 @@ def gates(runs: Runs) -> str:
         zone = how if how.startswith(".") else None
         found = runs.of(partial(gate, (threshold, precision, zone, how == "expect")))
         null = float(threshold) - (float(zone or 0) if precision >= float(threshold) else 0)
-        curve = curve_labels(Asking(f"precision@{K} >= {null:g}", expect=str(precision)), N)
+        curve = curve_as_sharp(Asking(f"precision@{K} >= {null:g}", expect=str(precision)), N)
         floor, sample = wald_floor(null, precision, DELTA), fixed_sample(null, precision, DELTA)
         name = {"": "", "expect": "expected"}.get(how, f"zone {how}")
         rows.append(
             [f">= {threshold[1:]}", f"{precision:g}", name, *_quantiles([one.counted for one in found]),
-             *_quantiles([one.asked for one in found]), *map(_number, (floor, sample, curve)),
+             *_quantiles([one.asked for one in found]), *map(_number, (floor, sample, _labels(curve))),
              str(sum(one.is_wrong for one in found))]
         )  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
@@ -117,6 +117,10 @@ def gates(runs: Runs) -> str:
             "asked for: mean", "median", "nine in ten", "Wald's floor", "fixed sample", "whole curve",
             "wrong"]  # fmt: skip
     return f"{markdown(head, rows)}\n\n{_wrong('Gates', every)}"
+
+
+def _labels(curve: tuple[float, int] | None) -> int | None:
+    return None if curve is None else curve[1]
 
 
 def point(case: tuple[float, str, tuple[int, ...]], run: int) -> Found:
@@ -139,12 +143,12 @@ def points(runs: Runs) -> str:
         ((0.5, "0.0406"), (0.9, "0.03")), ((K,), (10**3, 10**4, 10**5, 10**6, 10**7))
     ):
         found = runs.of(partial(point, (precision, half, ranks)), 0.5)
-        curve = curve_labels(Asking(f"precision@{K} within {half}", expect=str(precision)), N)
+        curve = curve_as_sharp(Asking(f"precision@{K} within {half}", expect=str(precision)), N)
         widths = [one.measures[0] for one in found]
         name = "10⁶" if len(ranks) == 1 else "10³, 10⁴ ... 10⁷"
         rows.append(
             [name, f"{precision:g} ± {half[1:]}", *_quantiles([one.asked for one in found]),
-             f"{np.median(widths):.4f}", f"{max(widths):.4f}", _number(curve), _missed(found)]
+             f"{np.median(widths):.4f}", f"{max(widths):.4f}", _number(_labels(curve)), _missed(found)]
         )  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
         every += found

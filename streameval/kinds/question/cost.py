@@ -45,7 +45,7 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
         lines = [f"{one[:-1]}: --zone 0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
-    curve = _sharp_curve(asking, n_items)
+    curve = curve_as_sharp(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
     if curve is not None:
         precision, labels = curve
@@ -73,13 +73,13 @@ def _rows(design: QuestionDesign, asking: Asking, n_items: int) -> Iterator[dict
     for case, labels in design.expected():
         yield {"method": design.name, "case": case, "labels": labels.median, "nine_in_ten": labels.nine_in_ten,
                "most": labels.most, "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
-    if (curve := _sharp_curve(asking, n_items)) is not None:
+    if (curve := curve_as_sharp(asking, n_items)) is not None:
         _, whole = curve
         yield {"method": "loguniform", "case": "the whole curve", "labels": whole, "nine_in_ten": None, "most": whole,
                "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
 
 
-def _sharp_curve(asking: Asking, n_items: int) -> tuple[float, int] | None:
+def curve_as_sharp(asking: Asking, n_items: int) -> tuple[float, int] | None:
     """Precision that is expected where the question is asked, and labels of a curve that is as sharp there.
 
     None where that cannot be said.
