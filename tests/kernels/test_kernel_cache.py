@@ -85,6 +85,7 @@ def test_a_damaged_kernel_is_none_at_all(tmp_path, damage):
     assert path.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path):
     cache = shutil.copytree(filled[0], tmp_path / "cache")
     before = {path: damaged(path.read_bytes(), "bit") for path in kernels(cache)}
@@ -113,6 +114,7 @@ def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     code = INTERRUPTED + "from streameval.kernels.draw import mix64; import numpy as np; print(mix64(np.uint64(7)))"
@@ -163,6 +165,7 @@ def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_pa
     assert installed(tmp_path, home) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("unshare"), reason="makes a folder read-only for root, too")
 def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path):
     """A file system that nobody can write to, and a user without a home."""
@@ -211,8 +214,8 @@ llvm.get_host_cpu_features = lambda: llvm.FeatureMap({"sse4.2": True, "avx2": Fa
 
 @pytest.mark.parametrize(
     ("processor", "compiled"),
-    [({}, True), ({"NUMBA_CPU_NAME": "generic"}, False),
-     *slow(({"NUMBA_CPU_NAME": "nehalem"}, True), ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
+    [({}, True), *slow(({"NUMBA_CPU_NAME": "generic"}, False), ({"NUMBA_CPU_NAME": "nehalem"}, True),
+                       ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
 )  # fmt: skip
 def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, monkeypatch):
     for name, value in processor.items():
@@ -261,24 +264,16 @@ def test_kernels_can_be_run_as_plain_python():
     assert np.isfinite(float(done.stdout))
 
 
-def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
+BY_SCORE = {"order_keys.float64_keys", "order_keys.float64_bits", "group_sums.add_groups", "groups.every_group",
+            "groups.leading_ties"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("score", "needed"), [("", set()), *slow((", score='score'", BY_SCORE))])
+def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(score, needed, tmp_path):
     pq.write_table(
         pa.table({"good": [1, 0] * 5_000, "score": sorted([1.0, 2.0, 3.0, 4.0] * 2_500)[::-1]}), tmp_path / "list"
     )
-    for score, needed in (
-        ("", set()),
-        (
-            ", score='score'",
-            {
-                "order_keys.float64_keys",
-                "order_keys.float64_bits",
-                "group_sums.add_groups",
-                "groups.every_group",
-                "groups.leading_ties",
-            },
-        ),
-    ):
-        code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
-        done = python(code, tmp_path / "cache")
-        assert done.returncode == 0, done.stderr
-        assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed
+    code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
+    done = python(code, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed
