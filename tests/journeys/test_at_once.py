@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -58,6 +59,7 @@ def study(tmp_path):
     return tmp_path / "study"
 
 
+@pytest.mark.slow
 def test_two_that_forget_both_forget(study, tmp_path):
     streameval.evaluate(study, labels=[tmp_path / "a.parquet", tmp_path / "b.parquet"])
     statuses, _ = at_once(*(["labels", study, "--forget", f"{name}.parquet"] for name in "ab"))
@@ -188,7 +190,7 @@ def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
     assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id
 
 
-@pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
+@pytest.mark.parametrize("more", cases([("60", "60"), ("60", "120")], ("60", "120")), ids=["alike", "different"])
 def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
     command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]
     assert run([str(one) for one in (*command, "--method", "loguniform", "--stages", "4", "--growing")]) == 0

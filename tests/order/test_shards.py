@@ -155,6 +155,7 @@ def test_shards_of_a_study_on_the_command_line(listed, tmp_path, capsys):
     assert streameval.scan(study).step == "selection"
 
 
+@pytest.mark.slow
 def test_shards_in_several_processes(listed, tmp_path):
     expected = selected(planned(listed, tmp_path / "plain"))
     study = planned(listed, tmp_path / "shared", threads=1)

@@ -61,7 +61,7 @@ def false_claims(sequence, pool, label):
     return any(label[:k].sum() < Fraction(sequence.precision) * int(k) for k in claimed)
 
 
-@pytest.mark.parametrize(("known", "precision"), [((), "0.5"), ((2,), "0.7"), *slow(((), "0.7"), ((2,), "0.5"))])
+@pytest.mark.parametrize(("known", "precision"), [((2,), "0.7"), *slow(((), "0.5"), ((), "0.7"), ((2,), "0.5"))])
 def test_over_all_orders_of_every_short_list_no_false_rank_is_claimed_too_often(precision, known):
     n_items, ranks = 5, np.array([2, 3, 4, 5])
     for bits in itertools.product((0, 1), repeat=n_items):
