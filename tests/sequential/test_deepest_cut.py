@@ -121,7 +121,7 @@ def allowed(claim, runs):
 @pytest.mark.parametrize("kind", cases(KINDS, "one short, at random", "every prefix one short", "falling"))
 def test_false_cuts_of_adversarial_lists(kind):
     for target, confidence in itertools.product((0.9, 0.5), (0.95, 0.5)):
-        assert false_cuts(kind, target, confidence, 40) <= allowed(1 - confidence, 40)
+        assert false_cuts(kind, target, confidence, 25) <= allowed(1 - confidence, 25)
 
 
 @pytest.mark.slow
