@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import slow
+from suite_cases import examples, slow
 
 import streameval
 from streameval import cli
@@ -85,7 +85,6 @@ def test_a_damaged_kernel_is_none_at_all(tmp_path, damage):
     assert path.read_bytes() == whole
 
 
-@pytest.mark.slow
 def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path):
     cache = shutil.copytree(filled[0], tmp_path / "cache")
     before = {path: damaged(path.read_bytes(), "bit") for path in kernels(cache)}
@@ -114,7 +113,6 @@ def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     code = INTERRUPTED + "from streameval.kernels.draw import mix64; import numpy as np; print(mix64(np.uint64(7)))"
@@ -122,7 +120,7 @@ def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
         subprocess.Popen(
             [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        for _ in range(3)
+        for _ in range(examples(2, 3))
     ]
     said = {(*one.communicate(), one.returncode) for one in started}
     assert len(said) == 1
@@ -165,7 +163,6 @@ def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_pa
     assert installed(tmp_path, home) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("unshare"), reason="makes a folder read-only for root, too")
 def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path):
     """A file system that nobody can write to, and a user without a home."""

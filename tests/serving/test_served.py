@@ -140,6 +140,7 @@ def test_a_head_without_end_is_refused(server):
         assert not reply or b" 400 " in reply.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system lists open files elsewhere")
 def test_a_crowd_that_says_little_keeps_nobody_out_who_has_a_link(study):
     """As many connections as the server may hold four times over; it may open few files, and needs no more."""
