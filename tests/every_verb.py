@@ -164,6 +164,7 @@ exact list.parquet --label label --per name --score score --memory 0.3
 exact again.parquet --label label --per query --score score --key id --at 3,10 --out rankings-again
 compare rankings rankings-again
 """
+EVERY = COMMANDS.split("\n")[1:-1]
 
 
 def write_lists():
@@ -204,14 +205,19 @@ def write_csv(path, names, *columns):
     Path(path).write_text("\n".join([",".join(names), *rows]) + "\n")
 
 
-def run_every_verb(place):
-    """Run all in a new folder, as a person would."""
+def commands_of(*words):
+    """The commands with any of these words."""
+    return [line for line in EVERY if set(words) & set(shlex.split(line))]
+
+
+def run_commands(place, commands):
+    """Run them in a new folder, as a person would."""
     before = os.getcwd()
     place.mkdir(parents=True)
     os.chdir(place)
     try:
         write_lists()
-        for line in COMMANDS.split("\n")[1:-1]:
+        for line in commands:
             status = run(shlex.split(line))
             if status not in (0, 1):  # 1: a condition is not met
                 raise SystemExit(f"{line}: ended with {status}")

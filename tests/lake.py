@@ -130,12 +130,12 @@ def serve():
     """Run the server for a while."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+        from moto.moto_server.werkzeug_app import create_backend_app
         from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     lake = Lake()
-    server = make_server("127.0.0.1", 0, lake.wrap(DomainDispatcherApplication(create_backend_app)), threaded=True)
+    server = make_server("127.0.0.1", 0, lake.wrap(create_backend_app("s3")), threaded=True)
     lake.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,7 +1,7 @@
 """Run journeys, and print the signatures of all kernels that they ask for, one a line: `scripts/signatures` keeps them.
 
 Nothing is run as plain Python here, so that what only long lists need is asked for as well. With `verbs` as an
-argument, the commands of `every_verb` alone.
+argument, the commands of `every_verb` alone; with `few`, those of one study and one question.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from every_verb import run_every_verb
+from every_verb import EVERY, commands_of, run_commands
 from flags import made_once
 
 import streameval
@@ -120,8 +120,8 @@ def main():
     recorded(signatures)
     jit._most, jit._others = [-1.0], [np.inf]  # what is done by kernels on long lists is so on short ones
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()), made_once():
-        run_every_verb(Path(place, "verbs"))
-        if "verbs" not in sys.argv:
+        run_commands(Path(place, "verbs"), commands_of("paula", "gate", "--window") if "few" in sys.argv else EVERY)
+        if len(sys.argv) == 1:
             ways_of_storing(Path(place, "short"))
             long_lists(Path(place, "long"))
     sys.stdout.write("".join(f"{line}\n" for line in sorted(signatures)))

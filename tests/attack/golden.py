@@ -10,6 +10,7 @@ import io
 import struct
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,7 @@ def text_outside_the_statistics_of_its_column() -> Damaged:
     return file, _with_bytes(file, _data_page(_chunk(file, b"item")).end - 6, b"~")
 
 
+@cache
 def giant_dictionary() -> bytes:
     """Half a gigabyte of texts in a few kilobytes of file."""
     text = pa.DictionaryArray.from_arrays(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -122,7 +123,7 @@ run(sys.argv[2:])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
-@pytest.mark.parametrize("at", ["parts", "record", "before", "after"])
+@pytest.mark.parametrize("at", cases(["parts", "record", "before", "after"], "after"))
 def test_a_kill_leaves_no_half_list_and_the_same_command_mends_it(at, source, tmp_path):
     command = ["plan", str(source), "--score", "conf", "--study", str(tmp_path / "s"), "--budget", "100", "--seed", "1"]
     done = subprocess.run([sys.executable, "-c", KILLED, at, *command], capture_output=True)

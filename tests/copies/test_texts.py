@@ -42,7 +42,7 @@ def write(path, rows=ROWS, head=HEAD):
 
 
 @pytest.mark.whole_results
-@pytest.mark.parametrize("name", cases(KINDS, "csv.gz", "json", "odd name"))
+@pytest.mark.parametrize("name", cases(KINDS, "csv.gz", "json"))
 def test_a_list_in_a_text_file_goes_the_whole_journey(name, tmp_path, capsys):
     source = write(tmp_path / (name if name == "odd name" else f"preds.{name}"))
     study = tmp_path / "study"
@@ -332,7 +332,7 @@ def test_what_is_no_list_is_told_what_is(name, says, tmp_path, capsys, monkeypat
     assert not (tmp_path / "s").exists()
 
 
-@pytest.mark.parametrize("name", ["list.csv", "list.jsonl"])
+@pytest.mark.parametrize("name", cases(["list.csv", "list.jsonl"], "list.csv"))
 def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_path, monkeypatch):
     """The ranking of equal scores rests on it, and so does going on behind complete parts."""
     n = 300_000

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
-from suite_cases import examples
+from suite_cases import cases, examples
 
 import streameval
 from streameval.counting import block_sums as sums
@@ -38,7 +38,7 @@ def evaluated(path, memory, words=None, **more):
         return streameval.exact(str(path), label="label", options=options, **more)
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", cases(REAL, *REAL[:2]))
 def test_real_lists_are_those_of_scikit_learn_whatever_the_memory(real, name, tmp_path):
     table = pq.read_table(real(name), columns=["score", "label"])
     shuffled = table.take(np.random.default_rng(1).permutation(table.num_rows))
@@ -89,7 +89,7 @@ def test_words_counters_and_stored_order_agree_to_the_bit(values, tmp_path, monk
     assert counted.curve_table.equals(stored.curve_table)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25, 60), deadline=None)
 @given(data=st.data(), held=st.sampled_from([0, 1_500, 10**6]), most=st.sampled_from([1, 40, 10**6]))
 def test_piles_count_every_key(data, held, most, tmp_path_factory):
     """In memory, in a file, or both; piles of one key, of many, and keys that statistics rule out."""
@@ -123,7 +123,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
             piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
 
 
-@settings(max_examples=examples(25, 60), deadline=None)
+@settings(max_examples=examples(10, 60), deadline=None)
 @given(
     data=st.data(),
     most=st.sampled_from([1, 50, 10_000]),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import examples
+from suite_cases import cases, examples
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS, Cutoffs
@@ -180,7 +180,7 @@ def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
 
 def test_what_needs_the_cut_is_cut():
     """Interpolated precision jumps: at Yh it can be 4/5 where every list inside has 1 at that recall."""
-    for seed in range(300):
+    for seed in range(examples(100, 300)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 12))
         v = (rng.random(n) < 0.6).astype(np.int8)
@@ -313,7 +313,7 @@ def dense(n, rank, label, odds, reach=12):
     return np.cumsum(rise)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("missing", cases([0.0, 0.3], 0.3))
 def test_knots_are_the_definition(missing):
     n = 100_000
     truth = (np.random.default_rng(1).random(n) < np.linspace(0.9, 0.2, n)).astype(np.int8)
@@ -452,7 +452,7 @@ def test_windows_go_on_as_the_paper_has_it():
     assert np.diff(found.at([rank[-1], 200])) == pytest.approx((200 - rank[-1]) * truth[rank[-4:] - 1].mean())
 
 
-SEEDS = 400
+SEEDS = examples(200, 400)
 
 
 @pytest.mark.parametrize("name", ["loguniform", "uniform"])

@@ -6,6 +6,8 @@ import re
 import numpy as np
 import pytest
 from places import HOME
+from suite_cases import cases as some
+from suite_cases import slow
 
 from benchmarks import __main__ as command
 from benchmarks import growth, paired, paired_scans, questions, shapes
@@ -27,7 +29,7 @@ def context(tmp_path_factory):
     return Context(tmp_path_factory.mktemp("bench"), ITEMS, 7, 2)
 
 
-@pytest.mark.parametrize("name", sorted(cases()))
+@pytest.mark.parametrize("name", some(sorted(cases()), "journey", "exact_stored", "windows"))
 def test_every_runner_returns_the_truth(context, name, monkeypatch):
     monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
     case = cases()[name]
@@ -64,6 +66,10 @@ def test_questions_are_asked_and_wrong_answers_counted():
     assert found.counted <= found.asked < 1_000
     assert not found.is_wrong
     assert questions.point((0.5, "0.0406", (10**3, 10**4)), 0).measures[0] < 0.05
+
+
+@pytest.mark.slow
+def test_questions_of_every_design_are_asked():
     fronts = questions.cut((".97, .3 from N/100", "0.9"), 0)
     assert fronts.asked >= 4_000
     assert 0 < fronts.measures[-1] <= 1
@@ -81,21 +87,26 @@ def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
     assert lines[-1] == "Numbers of positives: 0 wrong of 4; 0 are allowed."
 
 
-def test_a_wrong_answer_of_any_design_is_counted(monkeypatch):
+@pytest.mark.parametrize(
+    ("run", "case"),
+    [
+        (questions.gate, ("0.9", 0.8, None, False)),
+        *slow(
+            (questions.point, (0.5, "0.0406", (10**4,))),
+            (questions.total, (".9/(1+r/10⁶)", 20)),
+            (questions.cut, (".98/(1+100r/N)", "0.9")),
+            (questions.recall, (3 * 10**5, "0.3")),
+        ),
+    ],
+)
+def test_a_wrong_answer_of_any_design_is_counted(run, case, monkeypatch):
     """The answers are those for a list of another kind: all of its items are positive."""
 
     def other(asking, of, *more):
         return questions_asked(asking, SimulatedList(of.n_items, lambda _: 1.0, of.seed), *more)
 
     monkeypatch.setattr(questions, "ask", other)
-    for run, case in (
-        (questions.gate, ("0.9", 0.8, None, False)),
-        (questions.point, (0.5, "0.0406", (10**4,))),
-        (questions.total, (".9/(1+r/10⁶)", 20)),
-        (questions.cut, (".98/(1+100r/N)", "0.9")),
-        (questions.recall, (3 * 10**5, "0.3")),
-    ):
-        assert run(case, 0).is_wrong
+    assert run(case, 0).is_wrong
 
 
 def test_growth_is_read_off_runs_of_several_sizes():
@@ -110,6 +121,7 @@ def test_growth_is_read_off_runs_of_several_sizes():
     assert lines[3] == "| windows by score, of half as many | 2.00 / 1.00 | 4.00 / 2.00 | 0.50 / 0.50 |  |  |  |"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["windows", "windows_by_score"])
 def test_ours_at_ten_million_items(name, tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)

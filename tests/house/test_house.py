@@ -33,15 +33,18 @@ FLOOR = {room: -at for at, room in enumerate(ROOMS)}
 HOMES = {library for homes in ROOMS.values() for library in homes}
 
 
+@cache
 def imports(path):
     """Modules, each as far as its name leads to a file where it is one of ours."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else node.module
+                found.append(inner if inner in MODULES else node.module)
+    return found
 
 
 @cache

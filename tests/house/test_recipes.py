@@ -152,6 +152,7 @@ def airflow():
     return {"airflow": ModuleType("airflow"), "airflow.sdk": sdk}, tasks
 
 
+@pytest.mark.slow
 def test_tasks_of_airflow_plan_select_evaluate_and_gate(lake, monkeypatch):
     code = at_home(recipe("python", "airflow"), lake)
     for wanted, status in (("0.9", 0), ("0.999", 4), ("0.989", 5)):

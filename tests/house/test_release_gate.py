@@ -80,6 +80,7 @@ def test_it_waits_for_labels_and_then_releases_or_holds_back(scripts, tmp_path):
         assert ("<failure" in (folder / "gate.xml").read_text()) == (outcome == 4)
 
 
+@pytest.mark.slow
 def test_it_releases_where_nothing_changed(scripts, tmp_path):
     """Two files with the same bytes are two lists."""
     data = tmp_path / "of today"
@@ -92,9 +93,9 @@ def test_it_releases_where_nothing_changed(scripts, tmp_path):
     assert status == 0, said
 
 
-def test_a_gate_of_one_question_goes_on_until_it_is_answered(tmp_path):
-    """Round after round, also where only some tasks are answered, by two scripts that may be run again at any time."""
-    scripts, data, study = tmp_path / "of a question", tmp_path / "of today", tmp_path / "of today" / "the study"
+def asked(tmp_path):
+    """The scripts of a gate of one question, and a folder with a list and the settings of its plan."""
+    scripts, data = tmp_path / "of a question", tmp_path / "of today"
     scripts.mkdir()
     (data / "ranked").mkdir(parents=True)
     scripts = scripts_of("question.md", scripts)
@@ -103,14 +104,37 @@ def test_a_gate_of_one_question_goes_on_until_it_is_answered(tmp_path):
     items = pl.DataFrame({"id": ids, "text": [f"item {one}" for one in ids], "confidence": np.linspace(1, 0, N)})
     items.write_parquet(data / "ranked" / "part.parquet")
     (data / "streameval.toml").write_text("[plan]\nseed = 3\n")
+    return scripts, data
+
+
+def answer_first(study, tasks):
+    """Answer so many tasks of a round; its sheet as it was."""
+    sheet = pl.read_csv(study / "tasks.csv")
+    place = pl.int_range(pl.len())
+    right = pl.when(place < tasks).then((place > 1) & (pl.col("id") % 40 != 0))
+    sheet.with_columns(label=right.cast(pl.Int8)).write_csv(study / "tasks.csv")
+    return sheet
+
+
+def test_a_gate_of_one_question_goes_on_where_only_some_tasks_are_answered(tmp_path):
+    scripts, data = asked(tmp_path)
+    assert ran(scripts, "gate.sh", data, "the study")[0] == 0
+    sheet = answer_first(data / "the study", 20)
+    status, said = ran(scripts, "gate-answers.sh", data, "the study")
+    assert status == 5, said
+    assert not set(pl.read_csv(data / "the study" / "tasks.csv")["id"]) & set(sheet["id"].head(20))
+
+
+@pytest.mark.slow
+def test_a_gate_of_one_question_goes_on_until_it_is_answered(tmp_path):
+    """Round after round, also where only some tasks are answered, by two scripts that may be run again at any time."""
+    scripts, data = asked(tmp_path)
+    study = data / "the study"
     for name, expected in (("gate.sh", 0), ("gate-answers.sh", 2), ("gate.sh", 0)):  # nobody has answered
         status, said = ran(scripts, name, data, "the study")
         assert status == expected, said
     for tasks in (20, *[N] * 9):
-        sheet = pl.read_csv(study / "tasks.csv")
-        place = pl.int_range(pl.len())
-        right = pl.when(place < tasks).then((place > 1) & (pl.col("id") % 40 != 0))
-        sheet.with_columns(label=right.cast(pl.Int8)).write_csv(study / "tasks.csv")
+        sheet = answer_first(study, tasks)
         status, said = ran(scripts, "gate-answers.sh", data, "the study")
         if status != 5:
             break

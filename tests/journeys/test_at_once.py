@@ -183,11 +183,17 @@ def test_of_two_plans_without_a_seed_the_later_one_takes_that_of_the_other(study
 def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
     command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), "--seed", "7"]
     assert plan_at_once(monkeypatch, command, command) == [0, 0]
+
+
+@pytest.mark.slow
+def test_two_processes_with_plans_of_one_seed_leave_one_plan(study, tmp_path):
+    assert run(["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), "--seed", "7"]) == 0
     statuses, said = at_once(*(["plan", tmp_path / "list.parquet", "--study", tmp_path / "both", "--seed", "7"],) * 2)
     assert statuses == [0, 0], said
     assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
 def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
     command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
@@ -38,14 +39,17 @@ def study(tmp_path_factory):
     return home
 
 
+ASKED = [
+    ["exact", "list.parquet", "--label", "label", "--score", "conf", "--memory", "0.1"],
+    ["cut", "study", "1500000", "--out", "best", "--order", "rank"],
+    ["exact", "list.parquet", "--label", "label", "--memory", "0.1"],
+]
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process took")
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["exact", "list.parquet", "--label", "label", "--score", "conf", "--memory", "0.1"],
-        ["exact", "list.parquet", "--label", "label", "--memory", "0.1"],
-        ["cut", "study", "1500000", "--out", "best", "--order", "rank"],
-    ],
+    cases(ASKED, ASKED[0]),
     ids=lambda arguments: " ".join(arguments[:1] + arguments[4:5]),
 )
 def test_a_small_limit_of_memory_is_kept_but_for_the_program_itself(study, arguments):
@@ -55,7 +59,7 @@ def test_a_small_limit_of_memory_is_kept_but_for_the_program_itself(study, argum
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process took")
-@pytest.mark.parametrize(("order", "least"), [(["--score", "conf"], "0.185"), ([], "0.062")], ids=["score", "stored"])
+@pytest.mark.parametrize(("order", "least"), slow((["--score", "conf"], "0.185"), ([], "0.062")))
 def test_a_row_group_that_memory_cannot_hold_is_refused_with_the_least_that_works(study, order, least):
     exact = ["exact", "whole.parquet", "--label", "label", *order, "--memory"]
     told = subprocess.run([sys.executable, "-c", CHILD, *exact, "0.05"], cwd=study, capture_output=True, text=True)

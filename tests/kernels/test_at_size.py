@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.kernels import jit
 from streameval.kernels.block_evidence import evidence, factors, least_refused
@@ -90,7 +91,7 @@ def arrays(value):
 
 
 @pytest.mark.parametrize(("kernel", "given_by"), CASES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(4, 10), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_plain_python_comes_to_the_same_bits(kernel, given_by, seed):
     one = given_by(np.random.default_rng(seed))

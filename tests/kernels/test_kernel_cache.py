@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import slow
+from suite_cases import examples, slow
 
 import streameval
 from streameval import cli
@@ -120,7 +120,7 @@ def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
         subprocess.Popen(
             [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        for _ in range(3)
+        for _ in range(examples(2, 3))
     ]
     said = {(*one.communicate(), one.returncode) for one in started}
     assert len(said) == 1
@@ -211,8 +211,8 @@ llvm.get_host_cpu_features = lambda: llvm.FeatureMap({"sse4.2": True, "avx2": Fa
 
 @pytest.mark.parametrize(
     ("processor", "compiled"),
-    [({}, True), ({"NUMBA_CPU_NAME": "generic"}, False),
-     *slow(({"NUMBA_CPU_NAME": "nehalem"}, True), ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
+    [({}, True), *slow(({"NUMBA_CPU_NAME": "generic"}, False), ({"NUMBA_CPU_NAME": "nehalem"}, True),
+                       ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
 )  # fmt: skip
 def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, monkeypatch):
     for name, value in processor.items():
@@ -261,24 +261,16 @@ def test_kernels_can_be_run_as_plain_python():
     assert np.isfinite(float(done.stdout))
 
 
-def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
+BY_SCORE = {"order_keys.float64_keys", "order_keys.float64_bits", "group_sums.add_groups", "groups.every_group",
+            "groups.leading_ties"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("score", "needed"), [("", set()), *slow((", score='score'", BY_SCORE))])
+def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(score, needed, tmp_path):
     pq.write_table(
         pa.table({"good": [1, 0] * 5_000, "score": sorted([1.0, 2.0, 3.0, 4.0] * 2_500)[::-1]}), tmp_path / "list"
     )
-    for score, needed in (
-        ("", set()),
-        (
-            ", score='score'",
-            {
-                "order_keys.float64_keys",
-                "order_keys.float64_bits",
-                "group_sums.add_groups",
-                "groups.every_group",
-                "groups.leading_ties",
-            },
-        ),
-    ):
-        code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
-        done = python(code, tmp_path / "cache")
-        assert done.returncode == 0, done.stderr
-        assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed
+    code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
+    done = python(code, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from suite_cases import slow
 
 ANSWERS = """
 import numba.core.{module} as module
@@ -25,7 +26,7 @@ print(streameval.compile().folder)
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("caching", "CompileResultCacheImpl"), ("runtime", "rtsys")],
+    [("caching", "CompileResultCacheImpl"), *slow(("runtime", "rtsys"))],
 )
 def test_without_an_interface_kernels_are_compiled_whole(tmp_path, module, name):
     from streameval.kernels.draw import mix64

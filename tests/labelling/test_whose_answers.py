@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 
 import streameval
 from streameval.cli import run
@@ -339,9 +340,9 @@ def test_a_label_error_below_what_answers_suggest_is_no_claim_about_the_truth(st
 
 @pytest.mark.parametrize(
     ("first", "late", "about"),
-    [(["anna"], ["anna"], TRUTH), (["anna", "ben"], ["anna", "ben"], TRUTH), (["anna", "ben"], ["ben"], TRUTH),
-     (["anna"], ["ben", "anna"], TRUTH), (["anna", "ben"], ["ben", "cem"], ABOUT), (["anna"], ["ben"], ABOUT),
-     (["anna"], [None], ABOUT), (["anna", None], ["anna"], ABOUT)],
+    [(["anna", "ben"], ["ben"], TRUTH), (["anna"], ["ben", "anna"], TRUTH), (["anna", "ben"], ["ben", "cem"], ABOUT),
+     (["anna"], [None], ABOUT), (["anna", None], ["anna"], ABOUT),
+     *slow((["anna"], ["anna"], TRUTH), (["anna", "ben"], ["anna", "ben"], TRUTH), (["anna"], ["ben"], ABOUT))],
 )  # fmt: skip
 def test_files_whose_annotators_are_among_those_of_another_are_one_source(study, tmp_path, first, late, about):
     """Late rows of the same people, of some of them, or after more of them joined; 30 items are answered twice."""

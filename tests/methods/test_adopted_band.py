@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from binomial import binomial_tail
 from pivotal import pivotal
-from suite_cases import cases, slow
+from suite_cases import cases, examples, slow
 
 from streameval.kernels.sequential_band import sequential_sums
 from streameval.methods.adopted import checks
@@ -42,7 +42,7 @@ def means(n, samples, steps_of):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("n", "drawn"), [(4, 2), (5, 1), (5, 5), (6, 3), *slow((7, 3), (7, 7))])
+@pytest.mark.parametrize(("n", "drawn"), [(4, 2), (5, 1), (5, 5), *slow((6, 3), (7, 3), (7, 7))])
 def test_no_list_of_a_uniform_sample_is_above_one(n, drawn):
     """The mean over all samples is at most 1, and 1 where every item is positive."""
     all_samples = subsets(range(1, n + 1), drawn)
@@ -115,7 +115,7 @@ def test_a_label_says_nothing_of_stakes_before_it():
     assert np.array_equal(first[:5], second[:5])
 
 
-N, DRAWN, RUNS = 20_000, 400, 60
+N, DRAWN, RUNS = 20_000, 400, examples(25, 60)
 LISTS = {
     "half": lambda rng: rng.random(N) < 0.5,
     "falls": lambda rng: rng.random(N) < np.linspace(0.95, 0.3, N),
@@ -170,14 +170,15 @@ def test_ordered_pivotal_samples_are_covered_at_every_rank():
     floor = Floor(rank.copy(), probability)
     rng, misses = np.random.default_rng(9), 0
     truth = (rng.random(n) < 0.6).astype(np.int8)
-    for _ in range(200):
+    draws = examples(80, 200)
+    for _ in range(draws):
         taken = pivotal(probability, rng)
         sample = FixedSize(taken + 1, probability[taken], floor)
         positive = truth[taken] == 1
         found = sample.points(positive, positive, 0.1)
         y = np.cumsum(truth)[found.rank - 1]
         misses += bool(np.any((found.lower > y) | (found.upper < y)))
-    assert binomial_tail(200, misses, 0.1) > 1e-4
+    assert binomial_tail(draws, misses, 0.1) > 1e-4
 
 
 def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():

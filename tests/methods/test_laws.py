@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases
+from suite_cases import cases, examples
 
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
@@ -184,17 +184,17 @@ SHAPES = {
 @pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail", "alternating"))
 @pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.95], 0.5, 0.95))
 def test_loguniform_holds_the_whole_curve(shape, confidence):
-    """Misses of 200 seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
-    n = 3_000
+    """Misses of seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
+    n, runs = 3_000, examples(80, 200)
     truth = SHAPES[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
     method = create("loguniform", {"alpha": 0.3, "confidence": confidence})
     misses = 0
-    for seed in range(200):
+    for seed in range(runs):
         plan = method.plan(n, seed)
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(ranks)
         misses += not (np.all(low <= y) and np.all(y <= high))
-    assert _binomial_tail(200, misses, 1 - confidence) > 1e-4
+    assert _binomial_tail(runs, misses, 1 - confidence) > 1e-4
 
 
 def _binomial_tail(n, k, p):

@@ -7,7 +7,7 @@ import pytest
 from binomial import binomial_tail
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases
+from suite_cases import cases, examples
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
@@ -98,7 +98,7 @@ LISTS = {
 @pytest.mark.parametrize("interval", ["hoeffding", "hypergeometric", "dkwm"])
 @pytest.mark.parametrize("at", [None, 700])
 def test_uniform_holds_at_every_rank(shape, interval, at):
-    n, confidence, replicates = 2_000, 0.8, 120
+    n, confidence, replicates = 2_000, 0.8, examples(60, 120)
     truth = LISTS[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
     method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval, "first": at})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from score_lists import SCORES, scan_of, sorted_positions
-from suite_cases import examples, slow
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.errors import InputError
@@ -24,7 +24,7 @@ from streameval.rows.options import RankingOptions
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=examples(6, 10), deadline=None)
+@settings(max_examples=examples(4, 10), deadline=None)
 @given(n=st.integers(1, 3000), seed=st.integers(0, 2**32), pieces=st.integers(1, 7), ascending=st.booleans())
 def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
     """With the least memory that works, so that bins are split by key, by tie hash and by position."""
@@ -306,8 +306,11 @@ def test_a_study_of_a_table_in_memory(shuffled, tmp_path):
     assert streameval.evaluate(study, labels=pa.table({"rank": selected["rank"], "label": [1] * selected.num_rows}))
 
 
-@pytest.mark.parametrize("shape", ["sorted", "sorted with ties", "nearly sorted", "blocks", "shuffled"])
-@pytest.mark.parametrize("statistics", [True, ["id"]])
+SHAPES = ["sorted", "sorted with ties", "nearly sorted", "blocks", "shuffled"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("statistics", cases([True, ["id"]], True))
 def test_row_groups_are_skipped_without_changing_a_rank(tmp_path, shape, statistics):
     rng = np.random.default_rng(8)
     n = 30_000

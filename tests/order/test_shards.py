@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import HOME
 from score_lists import SCORES, scan_of
-from suite_cases import examples
+from suite_cases import examples, slow
 
 import streameval
 from streameval.cli import run
@@ -155,6 +155,7 @@ def test_shards_of_a_study_on_the_command_line(listed, tmp_path, capsys):
     assert streameval.scan(study).step == "selection"
 
 
+@pytest.mark.slow
 def test_shards_in_several_processes(listed, tmp_path):
     expected = selected(planned(listed, tmp_path / "plain"))
     study = planned(listed, tmp_path / "shared", threads=1)
@@ -195,8 +196,10 @@ def reading(monkeypatch, opened, limit=None):
     monkeypatch.setattr(RowGroup, "read", read)
 
 
-@pytest.mark.parametrize("after", [3, 26, 30, 45])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("threads", "after"),
+    [(1, 3), (1, 30), (3, 26), (3, 45), *slow((1, 26), (1, 45), (3, 3), (3, 30))],
+)
 def test_an_interrupted_run_is_resumed_without_reading_again(listed, tmp_path, after, threads):
     """24 row groups are sampled and counted; after an interruption, the rest of that, and candidates are collected."""
     expected = selected(planned(listed, tmp_path / "plain"))

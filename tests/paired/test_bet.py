@@ -156,6 +156,7 @@ def test_the_sign_is_decided_when_zero_is_first_outside():
             assert found.decided_at == 0
 
 
+@pytest.mark.slow
 def test_the_sign_takes_about_the_labels_that_were_published():
     """.70 against .50: a median of 184, where Wald's floor is 176; 60 runs are within a fifth of it."""
     rng = np.random.default_rng(8)

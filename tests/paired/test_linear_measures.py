@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels.paired_linear import weighted_evidence
@@ -76,7 +77,7 @@ def test_large_weights_lose_no_validity():
 def test_no_list_is_missed_more_often_than_allowed():
     rng = np.random.default_rng(2)
     for error in (0.4, 0.1):
-        for _ in range(3):
+        for _ in range(examples(1, 3)):
             signed, rates = rng.choice([-1, 1], 6) * rng.uniform(0.3, 2, 6), rng.uniform(0.2, 0.9, 6)
             for labels in itertools.product((0, 1), repeat=6):
                 true, missed = signed @ np.array(labels), [0.0, 0.0]

@@ -383,6 +383,7 @@ two_tables.draw_two_tables(pair_of(*sys.argv[1:3], key=("name",)), DRAW)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_what_a_killed_run_left_is_removed_by_the_next(files, tmp_path, monkeypatch):
     room = tmp_path / "room"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet, row_groups
@@ -15,7 +16,7 @@ from streameval.kernels.wanted_pages import sound_pages
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=examples(25, 60), deadline=None)
 numbers = st.integers(-(2**31), 2**31 - 1)
 unknown = st.recursive(
     st.tuples(st.just(I64), st.integers(-(2**63), 2**63 - 1))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from places import HOME
+from suite_cases import examples
 
 from streameval.process.interrupts import held
 
@@ -28,7 +29,7 @@ def attack():
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the moment is found in /proc")
 def test_interrupts_at_random_moments_end_in_one_line(tmp_path):
-    found = attack().attack(3, 2, tmp_path)  # scripts/interrupt does 300
+    found = attack().attack(examples(1, 3), 2, tmp_path)  # scripts/interrupt does 300
     assert {outcome for _, outcome in found} <= {"interrupted", "finished"}, found
 
 

@@ -141,7 +141,15 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     )
 
 
-def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys):
+def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys, monkeypatch):
+    """One picture of each kind is drawn: all take long, and test_charts draws every chart."""
+    seen = []
+
+    def picture(chart, kind):
+        seen.append(kind)
+        return charts.picture(chart, kind) if seen.count(kind) == 1 else b"another"
+
+    monkeypatch.setattr("streameval.verbs.report.picture", picture)
     studies = [str(study_of(ranking, tmp_path / name, name)) for name in ("loguniform", "uniform")]
     before = (tmp_path / "uniform" / "report.html").read_bytes()
     assert run(["report", *studies]) == 2
@@ -156,8 +164,8 @@ def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, ca
         for name in ("precision", "recall", "roc", "yield", "labels", "local")
         for kind in ("svg", "png")
     }
-    assert (tmp_path / "plots" / "roc.svg").read_text().startswith("<svg")
-    assert (tmp_path / "plots" / "roc.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "plots" / "precision.svg").read_text().startswith("<svg")
+    assert (tmp_path / "plots" / "precision.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "uniform" / "report.html").read_bytes() == before
     both = (tmp_path / "both.html").read_text()
     assert both.count('class="verdict"') == 2

@@ -90,7 +90,7 @@ def simulated(one, wins, runs, rng):
 
 
 @pytest.mark.parametrize("zone", [None, "0.1"])
-@pytest.mark.parametrize("share", [0.95, 0.9, 0.85, 0.8, 0.7])
+@pytest.mark.parametrize("share", cases([0.95, 0.9, 0.85, 0.8, 0.7], 0.95, 0.85))
 def test_the_recursion_gives_what_runs_give(zone, share):
     one, runs = condition(0.9, 400, zone=zone), 1_500
     deciding = one.before(share)

@@ -61,7 +61,7 @@ def false_claims(sequence, pool, label):
     return any(label[:k].sum() < Fraction(sequence.precision) * int(k) for k in claimed)
 
 
-@pytest.mark.parametrize(("known", "precision"), [((), "0.5"), ((2,), "0.7"), *slow(((), "0.7"), ((2,), "0.5"))])
+@pytest.mark.parametrize(("known", "precision"), [((2,), "0.7"), *slow(((), "0.5"), ((), "0.7"), ((2,), "0.5"))])
 def test_over_all_orders_of_every_short_list_no_false_rank_is_claimed_too_often(precision, known):
     n_items, ranks = 5, np.array([2, 3, 4, 5])
     for bits in itertools.product((0, 1), repeat=n_items):
@@ -121,7 +121,7 @@ def allowed(claim, runs):
 @pytest.mark.parametrize("kind", cases(KINDS, "one short, at random", "every prefix one short", "falling"))
 def test_false_cuts_of_adversarial_lists(kind):
     for target, confidence in itertools.product((0.9, 0.5), (0.95, 0.5)):
-        assert false_cuts(kind, target, confidence, 40) <= allowed(1 - confidence, 40)
+        assert false_cuts(kind, target, confidence, 25) <= allowed(1 - confidence, 25)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from suite_cases import examples
 
 from streameval.sequential.hash_order import Levels, raised
 
@@ -50,7 +51,7 @@ def test_a_level_of_one_draws_all_that_are_left():
 @pytest.fixture(scope="module")
 def draws():
     rng = np.random.default_rng(5)
-    return [grown(Levels.none(LAST), STEPS, np.empty(0, np.int64), rng) for _ in range(6_000)]
+    return [grown(Levels.none(LAST), STEPS, np.empty(0, np.int64), rng) for _ in range(examples(3_000, 6_000))]
 
 
 @pytest.mark.parametrize("k", [3, 7, 20])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from label_pages import said
+from suite_cases import cases
 
 import streameval
 from streameval.kinds import kind_of
@@ -139,6 +140,7 @@ def test_a_head_without_end_is_refused(server):
         assert not reply or b" 400 " in reply.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system lists open files elsewhere")
 def test_a_crowd_that_says_little_keeps_nobody_out_who_has_a_link(study):
     """As many connections as the server may hold four times over; it may open few files, and needs no more."""
@@ -185,7 +187,7 @@ def is_closed(one):
     return True
 
 
-@pytest.mark.parametrize("person", ["nobody", "ann"])
+@pytest.mark.parametrize("person", cases(["nobody", "ann"], "ann"))
 def test_ctrl_c_ends_it_while_a_page_is_open(server, study, person):
     """The address is printed when Ctrl-C is heard, and a request that is not all there is waited for no longer."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:

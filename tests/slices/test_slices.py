@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval.cli import run
@@ -257,7 +257,7 @@ def test_slices_that_are_labelled_whole_make_the_whole_exact(method):
 @pytest.mark.parametrize("method", cases(["loguniform", "uniform", "stratified"], "loguniform"))
 def test_slices_and_the_whole_hold_together(method):
     """All slices at all ranks, and the whole list, with one probability: seeded draws, a binomial test."""
-    runs, confidence = 70, 0.8
+    runs, confidence = examples(40, 70), 0.8
     table = listed(np.random.default_rng(8), 1_500)
     ranking, truth, names = open_ranking(table), table.column("truth").to_numpy(), names_of(table)
     own = create(method, {**SMALL[method], "confidence": confidence})
@@ -459,6 +459,7 @@ def test_a_rehearsal_counts_slices_and_writes_nothing(sliced, tmp_path, capsys):
     assert {Path(one["path"]).name for one in wrote} == {"slice_counts.parquet", "plan.parquet", "plan.json"}
 
 
+@pytest.mark.slow
 def test_a_real_list_by_forecast(real, tmp_path):
     path = real("fivethirtyeight_all")
     plan = streameval.plan(str(path), tmp_path / "st", method="loguniform", by="forecast", budget=5_000, seed=0)

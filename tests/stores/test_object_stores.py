@@ -49,11 +49,10 @@ def lake(server, monkeypatch):
     forget()
 
 
-@pytest.fixture
-def big(tmp_path):
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
     """200,000 items in 4 files of 2 row groups, pages of 1,000 rows."""
-    n, folder = 200_000, tmp_path / "big"
-    folder.mkdir()
+    n, folder = 200_000, tmp_path_factory.mktemp("big")
     rng = np.random.default_rng(11)
     score = np.sort(rng.random(n))[::-1]
     for i, rows in enumerate(np.array_split(np.arange(n), 4)):
@@ -360,9 +359,10 @@ def twice(fault):
 @pytest.mark.parametrize(
     ("score", "fault"),
     [
-        *((None, fault) for fault in ("503", "drop", "slow")),
-        *(("noise", fault) for fault in ("500", "cut")),
-        *slow(*((None, fault) for fault in ("500", "cut")), *(("noise", fault) for fault in ("503", "drop", "slow"))),
+        *((None, fault) for fault in ("503", "drop")),
+        ("noise", "cut"),
+        *slow(*((None, fault) for fault in ("500", "cut", "slow"))),
+        *slow(*(("noise", fault) for fault in ("503", "500", "drop", "slow"))),
     ],
 )
 def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
@@ -375,7 +375,7 @@ def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
     assert open_ranking("s3://lake/flaky", options).fetch(ranks, ["id", "conf"]).table.equals(expected)
 
 
-@pytest.mark.parametrize("fault", cases(["503", "500", "drop", "cut"], "503", "cut"))
+@pytest.mark.parametrize("fault", cases(["503", "500", "drop", "cut"], "503"))
 def test_trouble_that_stays_is_status_three_and_leaves_nothing_behind(lake, big, fault, tmp_path, capsys):
     upload(client(lake), big, "lake/dead")
     study = tmp_path / "study"
@@ -611,7 +611,7 @@ def read(lake, key):
         return stream.read()
 
 
-@pytest.mark.parametrize("fault", ["503", "drop"])
+@pytest.mark.parametrize("fault", cases(["503", "drop"], "drop"))
 def test_a_set_that_was_not_published_whole_has_no_manifest(lake, ranking, tmp_path, capsys, fault):
     folder, labels, _ = ranking
     study, place = str(tmp_path / "study"), f"s3://lake/half-{fault}"

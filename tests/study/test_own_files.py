@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -19,7 +20,7 @@ from streameval.parquet import own_tables
 from streameval.stores import atomic
 from streameval.study import Study
 
-FLIPS = 20  # of each file
+FLIPS = examples(8, 20)  # of each file
 
 
 @pytest.fixture(scope="module")

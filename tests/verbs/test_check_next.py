@@ -3,10 +3,12 @@
 import json
 import shlex
 import shutil
+import statistics
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -86,7 +88,7 @@ def labels_until_decided(question, truth):
 def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that_it_takes(
     tmp_path, monkeypatch, capsys, one_ranking
 ):
-    """The number is a median if the estimate is true; here the truth is near it, and three seeds are tried."""
+    """The number is a median if the estimate is true; here the truth is near it, and a seed or three are tried."""
     folder, _, truth = one_ranking
     monkeypatch.chdir(tmp_path)
     asked = str(Question.of(f"precision@5000 >= {truth[:5_000].mean() - 0.08:.4f}"))
@@ -98,14 +100,14 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
     assert said.startswith(f"`streameval plan --study study --for '{asked}'` asks this alone, with about ")
     forecast = int(said.split(" about ")[1].split()[0].replace(",", ""))
     taken = []
-    for seed in (11, 12, 13):
+    for seed in (11, 12, 13)[: examples(1, 3)]:
         shutil.copytree("study", f"seed{seed}/study")
         monkeypatch.chdir(tmp_path / f"seed{seed}")
         assert run([*shlex.split(said.split("`")[1])[1:], "--seed", str(seed)]) == 0
         taken.append(labels_until_decided("study/question-1", truth))
         assert run(["check", "study/question-1"]) == 0
         monkeypatch.chdir(tmp_path)
-    assert forecast / 4 <= sorted(taken)[1] <= 4 * forecast
+    assert forecast / 4 <= statistics.median(taken) <= 4 * forecast
 
 
 def test_a_question_is_offered_only_where_one_answers_all_that_is_open(tmp_path, monkeypatch, capsys, one_ranking):

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -129,7 +130,7 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
 def test_recall_is_covered_with_both_samples(made):
     """At 80 %: draws of both samples whose bounds on recall fail at some cutoff."""
     folder, returned, rest = made
-    rng, missed, draws, confidence = np.random.default_rng(0), 0, 150, 0.8
+    rng, missed, draws, confidence = np.random.default_rng(0), 0, examples(60, 150), 0.8
     method = create("loguniform", {"budget": 300, "confidence": confidence})
     other = rest_of(folder / "rest", streameval.Study(folder / "returned").plan())
     ranks = np.unique(np.geomspace(1, N, 60).astype(int))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -31,7 +32,7 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module", params=ASKED)
+@pytest.fixture(scope="module", params=cases(ASKED, "loguniform", "slices", "a judge"))
 def study(request, tmp_path_factory):
     home = tmp_path_factory.mktemp("one")
     says = np.where(np.random.default_rng(1).random(N) < 0.85, TRUTH, 1 - TRUTH)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -192,7 +193,7 @@ def test_a_judge_agrees_as_often_as_it_does_over_the_list(name):
     said = JUDGES[name](rng, truth)
     table = pa.table({"judge": pa.array(said, mask=said < 0)})
     found = []
-    for seed in range(30):
+    for seed in range(examples(20, 30)):
         plan = streameval.plan(table, f"s{seed}", judge="judge", budget=500, seed=seed)
         found.append(method_of(plan).curve(plan, Labels.of(plan, truth[plan.ranks - 1])))
     shares = [one.diagnostics["judge"]["share_of_list"] for one in found]

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -286,7 +287,9 @@ def test_what_goes_with_what(beside, capsys):
         assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
 
 
-@pytest.mark.parametrize("stage", [["--judge", "said"], ["--stages", "2"], ["--judge-sample", "2500"]])
+@pytest.mark.parametrize(
+    "stage", cases([["--judge", "said"], ["--stages", "2"], ["--judge-sample", "2500"]], ["--judge-sample", "2500"])
+)
 def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     """Missing labels, errors of labels, several annotators, compare, cut, report, SQL."""
     assert planned(*stage) == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases
+from suite_cases import cases, examples
 
 from benchmarks.coverage import binomial_tail
 from benchmarks.judges import PAIRS, adversarial
@@ -55,7 +55,7 @@ def test_the_mean_of_two_phases_is_one_for_every_list_and_judge(ends, judged, ra
         assert np.abs(mean - 1).max() < 1e-12
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(40, 80), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), classes=st.integers(1, 2))
 def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed, classes):
     rng = np.random.default_rng(seed)
@@ -142,11 +142,11 @@ def test_labels_at_or_below_a_block_do_not_move_its_density():
 
 
 def test_each_rank_is_judged_labelled_and_early_by_itself_at_its_rates():
-    """20,000 seeds on four ranks: every joint outcome as often as its probabilities say (χ², p = 1e-4)."""
+    """Thousands of seeds on four ranks: every joint outcome as often as its probabilities say (χ², p = 1e-4)."""
     design = with_judged(blocks(4, 2.0), 3.0)
     design = type(design)(np.array([1, 2, 4]), np.array([1.0, 0.5, 0.3]), np.array([1.0, 0.8, 0.6]))
     parts = [type(design)(design.ends, design.rate * share) for share in ([1, 0.5, 0.25], [1, 0.75, 0.5], [1, 1, 1])]
-    at, counts, seeds = np.array([0, 1, 2, 2]), {}, 20_000
+    at, counts, seeds = np.array([0, 1, 2, 2]), {}, examples(6_000, 20_000)
     for seed in range(seeds):
         rank, judged = draw(design, seed)
         state = np.zeros(4, int)
@@ -212,7 +212,10 @@ def test_the_truth_is_held_at_every_rank(shape, how):
     assert tail > 1e-4
 
 
-@pytest.mark.parametrize("setting", ["a column", "a sample of 15,000, 5 % of positives missing"])
+SAMPLED = "a sample of 15,000, 5 % of positives missing"
+
+
+@pytest.mark.parametrize("setting", cases(["a column", SAMPLED], SAMPLED))
 def test_no_pair_of_list_and_judge_misses_too_often(setting):
     """The benchmark's 14 pairs of lists and judges that are wrong in every way, at every rank of a shorter list."""
     missed = adversarial(setting, 12, n_items=6_000, labels=250, delta=0.3)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -101,7 +102,7 @@ def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
     items = pa.table({"id": ids, "b": -np.argsort(order), "a": -ids})
     how = {"score": "b", "against": items, "against_score": "a", "key": "id", "at": "100", "within": 0.001}
     plan = streameval.plan(items, tmp_path / "s", look="one", **how)
-    rng, missed, histories = np.random.default_rng(6), 0, 150
+    rng, missed, histories = np.random.default_rng(6), 0, examples(60, 150)
     for _ in range(histories):
         history, share = ComparisonHistory.begun(Settings("gain@100 > 0", 0.5, kind="paired")), 20
         for _ in range(4):

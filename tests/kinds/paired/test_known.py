@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -179,7 +179,7 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
     comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.04, confidence=0.5, look=look)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
     labels = ReusedLabels.of(ReuseOptions(reuse="gold.parquet", label="right"), pair, Study("none"), None)
-    right, misses, runs = both.column("right").to_numpy(), 0, 60
+    right, misses, runs = both.column("right").to_numpy(), 0, examples(30, 60)
     for seed in range(runs):
         plan = drawn_plan(pair, comparing, seed, labels, None, silent)
         label = right[plan.ranks - 1].astype(np.int8)
@@ -190,7 +190,13 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
 
 
 @pytest.mark.whole_results
-def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_to_be_of_two(home, people, capsys):
+@pytest.mark.parametrize(
+    ("old", "new", "about"),
+    [("team", "team", "the truth"), ("team", "others", ANNOTATORS), *slow((None, None, ANNOTATORS))],
+)
+def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_to_be_of_two(
+    home, people, capsys, old, new, about
+):
     def labelled(study, source=None):
         answers = people(streameval.select(study).table)
         known = Study(study).plan().table.column("known").to_pylist() if study != "old" else []
@@ -198,22 +204,21 @@ def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_
         named = answers if source is None else answers.append_column("source", pa.repeat(source, answers.num_rows))
         return streameval.evaluate(study, labels=named)
 
-    for old, new, about in (("team", "team", "the truth"), ("team", "others", ANNOTATORS), (None, None, ANNOTATORS)):
-        for one in ("old", "s"):
-            shutil.rmtree(one, ignore_errors=True)
-        streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000], "within": 0.04}, seed=7)
-        labelled("old", old)
-        planned("s", reuse="old")
-        found = labelled("s", new)
-        assert found.summary["claim"]["about"] == about
-        for command in (["evaluate", "s"], ["show", "s"], ["check", "s", "gain@1000 > -1000"]):
-            assert run(command) == 0
-            assert ("no claim about the truth: labels are" in capsys.readouterr().out) == (about == ANNOTATORS)
-        assert ("no claim about the truth" in Path("s/report.html").read_text()) == (about == ANNOTATORS)
-        status = run(["monitor", "old", "s", "gain@1000"])
-        said = capsys.readouterr().err
-        assert status == (0 if about == "the truth" else 2)
-        assert about == "the truth" or f"s: is about {ANNOTATORS}, and the studies before about the truth" in said
+    for one in ("old", "s"):
+        shutil.rmtree(one, ignore_errors=True)
+    streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000], "within": 0.04}, seed=7)
+    labelled("old", old)
+    planned("s", reuse="old")
+    found = labelled("s", new)
+    assert found.summary["claim"]["about"] == about
+    for command in (["evaluate", "s"], ["show", "s"], ["check", "s", "gain@1000 > -1000"]):
+        assert run(command) == 0
+        assert ("no claim about the truth: labels are" in capsys.readouterr().out) == (about == ANNOTATORS)
+    assert ("no claim about the truth" in Path("s/report.html").read_text()) == (about == ANNOTATORS)
+    status = run(["monitor", "old", "s", "gain@1000"])
+    said = capsys.readouterr().err
+    assert status == (0 if about == "the truth" else 2)
+    assert about == "the truth" or f"s: is about {ANNOTATORS}, and the studies before about the truth" in said
 
 
 def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_runs(home, people, capsys):

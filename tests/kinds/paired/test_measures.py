@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval.errors import InputError
@@ -95,7 +95,7 @@ def test_an_estimate_is_right_on_average_before_all_labels_are_there(home):
     old, new = (np.argsort(np.argsort(-both.column(name).to_numpy())) for name in ("old", "new"))
     right = new < 1_000
     truth = naive("dcg", right[np.argsort(new)]) - naive("dcg", right[np.argsort(old)])
-    for seed in range(15):
+    for seed in range(examples(10, 15)):
         plan = planned(f"s{seed}", seed=seed, at=["1000", "dcg"], within=0.01)
         turn = plan.table.column("turn").to_numpy()
         label = np.where(turn < 0.3 * turn.size, right[plan.ranks - 1], -1).astype(np.int8)
@@ -148,7 +148,7 @@ def test_coverage(home, truth, reuse, tops_found_once):
     comparing = Comparing(against="both.parquet", against_score="old", at=["500", *names], within=0.1, confidence=0.5)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
     labels = ReusedLabels.of(ReuseOptions(reuse=reuse, label="right"), pair, Study("none"), None)
-    misses, runs = 0, 40
+    misses, runs = 0, examples(25, 40)
     for seed in range(runs):
         plan = drawn_plan(pair, comparing, seed, labels, None, silent)
         label = right[plan.ranks - 1].astype(np.int8)

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval.cli import run
@@ -61,7 +61,7 @@ def test_estimates_are_right_on_average_however_far_labelling_came(home, share):
     both = pq.read_table("both.parquet", columns=["old", "new"])
     old, new = (np.argsort(np.argsort(-both.column(name).to_numpy())) for name in ("old", "new"))
     right, off = new < AT[1], []
-    for seed in range(20):
+    for seed in range(examples(12, 20)):
         plan = planned(f"s{seed}", seed=seed, within=0.05)
         turn = plan.table.column("turn").to_numpy()
         label = np.where(turn < share * turn.size, right[plan.ranks - 1], -1).astype(np.int8)

@@ -53,7 +53,7 @@ def test_classes_are_counted_and_their_items_are_in_a_random_order(said, how):
 
 def test_a_gate_with_a_judge_is_decided_by_fewer_labels(said, home, labelled, capsys):
     for study, judge in (("q", ["--judge", "llm"]), ("alone", [])):
-        assert run([*PLAN[:3], study, *PLAN[4:], "--for", GATE, *judge, "--round", "20"]) == 0
+        assert run([*PLAN[:3], study, *PLAN[4:], "--for", GATE, *judge, "--round", "40"]) == 0
     assert "Items by what the judge says: 0 to 0.5: " in capsys.readouterr().out
     with_judge, _ = labelled("q")
     alone, _ = labelled("alone")

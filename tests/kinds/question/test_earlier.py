@@ -46,7 +46,7 @@ def is_wrong(truth, seed, confidence):
     return gate.tests[0].read(truth[ranks[ranks <= rank] - 1].astype(np.int8)).outcome == side
 
 
-@pytest.mark.parametrize("confidence", ["0.95", "0.5"])
+@pytest.mark.parametrize("confidence", cases(["0.95", "0.5"], "0.5"))
 @pytest.mark.parametrize("name", cases(LISTS, "alternating"))
 @pytest.mark.parametrize("runs", [80, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_the_claim_that_looks_best_is_wrong_no_more_often_than_is_said(name, confidence, runs):
