@@ -42,8 +42,8 @@ class Kernel(Generic[P, R]):
             return self.py_func(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
-    def at_size(self, steps: int) -> Callable[P, R]:
-        """It, run as plain Python where there is little to do (see `interpreted`).
+    def at_size(self, steps: int, plain: Callable[P, R] | None = None) -> Callable[P, R]:
+        """It, run as plain Python where there is little to do (see `interpreted`); or `plain`, which does the same.
 
         For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
         compiled code makes an infinite number, what is compiled runs.
@@ -53,7 +53,7 @@ class Kernel(Generic[P, R]):
             with interpreted(steps, self):
                 if _thread.interprets:
                     with suppress(ArithmeticError, ValueError):
-                        return self.py_func(*arguments, **named)
+                        return (plain or self.py_func)(*arguments, **named)
             return (self._compiled or self.compiled())(*arguments, **named)
 
         return run

@@ -12,12 +12,13 @@ from streameval.kernels import jit
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
 from streameval.kernels.draw import draw_strata, mix64, uniforms
+from streameval.kernels.few_blocks import follow
 from streameval.kernels.harmonic import _add_runs, precision_sum
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
 from streameval.kernels.mixture import mixture_roots
 from streameval.kernels.paula import bracket, window_sums
-from streameval.kernels.stakes import PREDICTED, TOTAL
+from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
 from streameval.kernels.window_band import upper_bounds
 
 SEED = np.uint64(7)
@@ -28,18 +29,18 @@ def runs(rng):
     return np.append(0, np.cumsum(counts)), np.cumsum(rng.integers(0, 9, 200)).astype(float), np.zeros(201)
 
 
-def martingale(rng, missing, phases):
-    n, classes, mu = 40, 2, np.geomspace(0.01, 3, 7)
+def martingale(rng, missing, phases, n=40, rows=2, threshold=5.3):
+    classes, mu = 2, np.geomspace(0.01, 3, 7)
     width = rng.integers(1, 50, n).astype(float)
     rate = np.where(rng.random(n) < 0.2, 1.0, rng.uniform(0.01, 0.9, n))
     items = rng.integers(0, 30, (n, classes)).astype(float)
     drawn = np.floor(items * rng.random((n, classes)))
     most = np.floor(drawn * rng.random((n, classes)))
-    state, table = np.zeros((PREDICTED + 1, classes)), np.zeros((TOTAL + 2, mu.size))
+    state, table = np.zeros((PREDICTED + 1, classes)), np.zeros((TOTAL + rows, mu.size))
     state[PREDICTED], table[0] = (0.4, 0.7), mu
     counts, fewest = np.stack([items, drawn, most]), np.floor(most / 2) if missing else None
     judged = rng.choice([0.5, 1.0], n) if phases else None
-    return np.stack([width, rate, np.zeros(n)]), judged, counts, fewest, state, (table, math.log(200))
+    return np.stack([width, rate, np.zeros(n)]), judged, counts, fewest, state, (table, threshold)
 
 
 def found(rng):
@@ -101,6 +102,21 @@ def test_plain_python_comes_to_the_same_bits(kernel, given_by, seed):
     compiled = kernel.compiled()(*other)
     for mine, theirs in zip(arrays((one, plain)), arrays((other, compiled)), strict=True):
         assert mine.tobytes() == theirs.astype(mine.dtype).tobytes()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32), blocks=st.sampled_from([1, 40, 1500]), rows=st.sampled_from([1, 2, 1500]),
+       threshold=st.sampled_from([math.log(200), 40.0, math.inf]))  # fmt: skip
+def test_few_blocks_are_followed_in_numpy_to_the_same_bits(seed, blocks, rows, threshold):
+    one = martingale(np.random.default_rng(seed), missing=False, phases=False, n=blocks, rows=rows, threshold=threshold)
+    other = copy.deepcopy(one)
+    with np.errstate(all="ignore"):
+        follow(*one)
+    _follow.compiled()(*other)
+    for arguments in one, other:
+        arguments[-1][0][STAKE:TOTAL] = 0  # room
+    for mine, theirs in zip(arrays(one), arrays(other), strict=True):
+        assert mine.tobytes() == theirs.tobytes()
 
 
 def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
