@@ -37,14 +37,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array
 _AT_ONCE = 1024  # blocks whose bounds are looked for together
 
 
-def follow(
-    blocks: FloatArray,
-    judged: FloatArray | None,
-    counts: FloatArray,
-    fewest: FloatArray | None,
-    classes: FloatArray,
-    mixture: tuple[FloatArray, float],
-) -> None:
+def follow(blocks: FloatArray, counts: FloatArray, classes: FloatArray, mixture: tuple[FloatArray, float]) -> None:
     """Do what `_follow` does where all are judged and no label is missing; rows of room in the table are left alone."""
     table, threshold = mixture
     table[EPSILON] = -_each(math.expm1, -table[MU])

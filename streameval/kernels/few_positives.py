@@ -134,3 +134,9 @@ def _places(keys: Words, key: Words) -> tuple[int, int]:
         smaller = np.uint32(smaller + np.uint32(keys[i] < key))
         equal = np.uint32(equal + np.uint32(keys[i] == key))
     return int(np.int64(smaller)), int(np.int64(equal))
+
+
+@_places.in_numpy
+def _few_places(keys: Words, key: Words) -> tuple[int, int]:
+    whole = keys[: keys.size - keys.size % STRETCH]
+    return int(np.count_nonzero(whole < key)), int(np.count_nonzero(whole == key))

@@ -110,6 +110,12 @@ def leading_ties(repeats: UInt64Array, rows: int) -> int:
     return rows
 
 
+@leading_ties.in_numpy
+def _few_leading_ties(repeats: UInt64Array, rows: int) -> int:
+    bits = np.unpackbits(repeats[: -(-rows // WORD)].view(np.uint8), count=rows, bitorder="little")
+    return int(bits.argmin()) if rows and not bits.all() else rows
+
+
 def last_group(repeats: UInt64Array, rows: int) -> int:
     """The last item that does not tie with the one before it, of which there is one; numpy alone."""
     fresh = ~repeats[: -(-rows // WORD)]

@@ -33,17 +33,23 @@ class Kernel(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
+        self._plain = function
         self._compiled: Callable[P, R] | None = None
         self._part: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
         if _thread.interprets:
-            return self.py_func(*arguments, **named)
+            return self._plain(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
-    def at_size(self, steps: int, plain: Callable[P, R] | None = None) -> Callable[P, R]:
-        """It, run as plain Python where there is little to do (see `interpreted`); or `plain`, which does the same.
+    def in_numpy(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Have a function that does the same to the last bit, with arrays, run in the place of its plain Python."""
+        self._plain = function
+        return function
+
+    def at_size(self, steps: int) -> Callable[P, R]:
+        """It, run as plain Python where there is little to do (see `interpreted`).
 
         For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
         compiled code makes an infinite number, what is compiled runs.
@@ -53,7 +59,7 @@ class Kernel(Generic[P, R]):
             with interpreted(steps, self):
                 if _thread.interprets:
                     with suppress(ArithmeticError, ValueError):
-                        return (plain or self.py_func)(*arguments, **named)
+                        return self._plain(*arguments, **named)
             return (self._compiled or self.compiled())(*arguments, **named)
 
         return run

@@ -171,6 +171,21 @@ def _follow(
                 live -= 1
 
 
+@_follow.in_numpy
+def _follow_few(
+    blocks: FloatArray,
+    judged: FloatArray | None,
+    counts: FloatArray,
+    fewest: FloatArray | None,
+    classes: FloatArray,
+    mixture: tuple[FloatArray, float],
+) -> None:
+    if judged is None and fewest is None:
+        follow(blocks, counts, classes, mixture)
+    else:
+        _follow.py_func(blocks, judged, counts, fewest, classes, mixture)
+
+
 def evidence(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
@@ -228,10 +243,7 @@ def _followed(
     reached = np.stack([width, rate, np.empty(width.size)])
     fewest = None if np.array_equal(least, most) else least
     phases = None if np.all(judged >= 1) else judged
-    sizes = items.size * mu.size
-    if fewest is None and phases is None:
-        run = _follow.at_size(sizes // 2 + sizes // mu.size, follow)
-    else:
-        run = _follow.at_size(_STEPS * sizes)
+    arrays = fewest is None and phases is None
+    run = _follow.at_size(items.size * (1 + mu.size // 2 if arrays else _STEPS * mu.size))
     run(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
     return reached[REACHED], table[TOTAL:]

@@ -11,14 +11,29 @@ from hypothesis import strategies as st
 from streameval.kernels import jit
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
+from streameval.kernels.discounts import discounts
 from streameval.kernels.draw import draw_strata, mix64, uniforms
 from streameval.kernels.few_blocks import follow
+from streameval.kernels.groups import leading_ties
 from streameval.kernels.harmonic import _add_runs, precision_sum
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
 from streameval.kernels.mixture import mixture_roots
+from streameval.kernels.order_keys import (
+    LAST,
+    LAST32,
+    float32_keys,
+    float32_words,
+    float64_bits,
+    float64_keys,
+    int64_keys,
+)
+from streameval.kernels.parting import gather, parts_of, place_rows, put
 from streameval.kernels.paula import bracket, window_sums
+from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
+from streameval.kernels.segments import add_up, measure, repeated
 from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
+from streameval.kernels.tie_hash import add_strings, add_words
 from streameval.kernels.window_band import upper_bounds
 
 SEED = np.uint64(7)
@@ -62,10 +77,61 @@ def blocks(rng):
     return draws, (rng.integers(1, 9, size), rng.integers(n, 99, size), rates, share, eta)
 
 
+def words(rng, n=99):
+    return rng.integers(0, 1 << 63, n).astype(np.uint64) << np.uint64(1) | np.uint64(rng.integers(2))
+
+
+def flip(rng):
+    return LAST if rng.integers(2) else np.uint64(0)
+
+
+def scores(rng):
+    return rng.choice([-0.0, 0.0, -1.5, 2.5, np.nan, -np.nan, np.inf, -np.inf, *rng.normal(0, 1, 3)], 99)
+
+
+def strings(rng):
+    offsets = np.append(0, np.cumsum(rng.integers(0, 20, 99)))
+    return words(rng), offsets, rng.integers(0, 256, offsets[-1]).astype(np.uint8), rng.random(99) < 0.9
+
+
+def named(rng, kind, most, high):
+    low = rng.integers(0, most, 200).astype(kind)
+    first = np.full(200, -1, np.int32)
+    return low, rng.integers(0, max(1, high), 200 if high else 0).astype(np.uint64), 0, np.empty(200, np.int32), first
+
+
+def rankings(rng, kind, most, grades):
+    sizes = rng.choice([0, 1, 7, 90, 300], 12)
+    starts, never = np.append(0, np.cumsum(sizes)), np.sort(rng.integers(0, 20, 13)) * rng.integers(0, 2)
+    never -= never[0]
+    labels = np.where(rng.random(starts[-1]) < rng.choice([0.02, 0.5]), rng.integers(1, grades, starts[-1]), 0)
+    cuts = np.array([1, 5, 100])
+    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts.py_func(50)
+    out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + 1, 3))
+    missed = never, rng.integers(1, grades, never[-1]).astype(np.uint8)
+    keys = rng.integers(0, most, starts[-1]).astype(kind)
+    return keys, labels.astype(np.uint8), starts, missed, cuts, tables, np.empty((12, 3), np.int64), out
+
+
+def measured(rng):
+    given = rankings(rng, np.uint64, 9, 2)
+    measure.compiled()(*given)
+    facts, values = given[-2:]
+    m = values.shape[1] - 1
+    sums = np.zeros((m, 3, 2), np.int64), np.zeros((m, 3, 2), np.int64)
+    return (
+        facts,
+        values,
+        sums,
+        (np.zeros((20, 2), np.int64), np.zeros((20, m, 2), np.int64)),
+        np.zeros((m, 10), np.int64),
+    )
+
+
 CASES = [
     (_add_runs, runs),
     (precision_sum, lambda rng: (float(rng.integers(1, 99)), float(rng.integers(1, 999)), float(rng.integers(0, 99)))),
-    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in ((False, False), (True, False), (True, True))],
+    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in ((True, False), (True, True))],
     (intervals, found),
     (mixture_roots, lambda rng: (np.geomspace(2, 2000, 16), rng.normal(0, 9, (20, 16)), rng.uniform(3, 9, 20))),
     (window_sums, lambda rng: (rng.integers(0, 2, 500), np.sort(rng.integers(0, 500, 40)), 20)),
@@ -81,6 +147,26 @@ CASES = [
     (draw_strata, lambda rng: (np.array([10, 500, 10**12]), np.array([10, 60, 90]), SEED)),
     (uniforms, lambda rng: (np.sort(rng.integers(1, 10**12, 99)), SEED)),
     (mix64, lambda rng: (SEED,)),
+    (float64_keys, lambda rng: (scores(rng).view(np.uint64), flip(rng), np.empty(99, np.uint64))),
+    (float32_keys, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), flip(rng), np.empty(99, np.uint64))),
+    (float32_words, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), np.uint32(flip(rng) & LAST32),
+                                 np.empty(99, np.uint32))),
+    (int64_keys, lambda rng: (words(rng), np.uint64(1 << 63), flip(rng), np.empty(99, np.uint64))),
+    (float64_bits, lambda rng: (words(rng), flip(rng))),
+    (leading_ties, lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
+    (add_words, lambda rng: (words(rng), words(rng))),
+    (add_strings, strings),
+    (parts_of, lambda rng: (words(rng), SEED, np.empty(99, np.int32), np.zeros(9, np.int64))),
+    (put, lambda rng: (words(rng), rng.permutation(99).astype(np.int32), np.zeros(99, np.uint32))),
+    *[(gather, lambda rng, how=how: named(rng, *how)) for how in
+      ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],
+    (place_rows, lambda rng: (rng.integers(0, 7, 99).astype(np.int32), rng.integers(126, 130, 99).astype(np.uint8),
+                              np.zeros(8, np.int64), np.zeros(8, np.int64))),
+    (repeated, lambda rng: (words(rng) & np.uint64(63), np.array([0, 20, 20, 99]))),
+    (discounts, lambda rng: (int(rng.integers(0, 99)),)),
+    *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
+      ((np.uint32, 9, 2), (np.uint64, 1 << 40, 2), (np.uint64, 9, 2), (np.uint64, 50, 5))],
+    (add_up, measured),
 ]  # fmt: skip
 
 
@@ -111,7 +197,7 @@ def test_few_blocks_are_followed_in_numpy_to_the_same_bits(seed, blocks, rows, t
     one = martingale(np.random.default_rng(seed), missing=False, phases=False, n=blocks, rows=rows, threshold=threshold)
     other = copy.deepcopy(one)
     with np.errstate(all="ignore"):
-        follow(*one)
+        follow(one[0], one[2], *one[4:])
     _follow.compiled()(*other)
     for arguments in one, other:
         arguments[-1][0][STAKE:TOTAL] = 0  # room
