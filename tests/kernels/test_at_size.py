@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.kernels import jit
+from streameval.kernels.bins import segment_bins
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
 from streameval.kernels.discounts import discounts
@@ -35,6 +36,7 @@ from streameval.kernels.segments import add_up, measure, repeated
 from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
 from streameval.kernels.tie_hash import add_strings, add_words
 from streameval.kernels.window_band import upper_bounds
+from streameval.kernels.words import part_words, sort_words, unpack_words
 
 SEED = np.uint64(7)
 
@@ -128,6 +130,31 @@ def measured(rng):
     )
 
 
+def parted(rng, kind, shift):
+    bins, edges = rng.integers(0, 9, 99).astype(np.uint32), np.zeros(13, np.int64)
+    part = np.sort(rng.integers(0, 6, 9)).astype(np.uint32)
+    rows = words(rng), rng.integers(0, 2, 99).astype(np.uint8), bins
+    return rows, part, np.uint64(shift), edges, np.empty(99, kind), np.empty((3, 12), np.uint64)
+
+
+def segments(rng):
+    low, shift = np.uint64(rng.integers(0, 1 << 62)), np.uint64(rng.integers(50, 61))
+    high, inner = np.uint64(1 << 63), rng.integers(30, 50, 1 << 13).astype(np.uint64)
+    bounds, first = np.array([low, high, shift]), np.sort(rng.integers(1, 1 << 20, (1 << 13) + 1))
+    return bounds, first, inner, np.empty(99, np.uint32)
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_words_are_sorted_in_numpy_as_by_the_kernel(kind):
+    given = words(np.random.default_rng(3), 5000).astype(kind) & kind(0x3FF)
+    sorts = sort_words._plain, sort_words.compiled()
+    found = []
+    for sort in sorts:
+        one, spare = given.copy(), np.empty_like(given)
+        found.append(spare if sort(one, spare) else one)
+    assert np.array_equal(*found)
+
+
 CASES = [
     (_add_runs, runs),
     (precision_sum, lambda rng: (float(rng.integers(1, 99)), float(rng.integers(1, 999)), float(rng.integers(0, 99)))),
@@ -162,6 +189,12 @@ CASES = [
       ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],
     (place_rows, lambda rng: (rng.integers(0, 7, 99).astype(np.int32), rng.integers(126, 130, 99).astype(np.uint8),
                               np.zeros(8, np.int64), np.zeros(8, np.int64))),
+    *[(part_words, lambda rng, how=how: parted(rng, *how))
+      for how in ((np.uint32, 32), (np.uint64, 0), (np.uint64, 3))],
+    *[(unpack_words, lambda rng, kind=kind: (words(rng).astype(kind), np.uint64(1 << 63), np.uint64(rng.integers(0, 9)),
+                                             np.empty(99, np.uint64), np.empty(99, np.uint8)))
+      for kind in (np.uint32, np.uint64)],
+    (segment_bins, lambda rng: (words(rng), *segments(rng))),
     (repeated, lambda rng: (words(rng) & np.uint64(63), np.array([0, 20, 20, 99]))),
     (discounts, lambda rng: (int(rng.integers(0, 99)),)),
     *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
