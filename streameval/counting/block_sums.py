@@ -200,7 +200,7 @@ def _part(
     source, rows, items = ended
     local = _inside(cutoffs, start, items)
     cut = np.empty((local.size, 4), np.int64)
-    add_groups(source, rows, start, local, whole, real, corner, cut)
+    add_groups.at_size(groups.steps(source, rows))(source, rows, start, local, whole, real, corner, cut)
     return BlockSums((0, 0), start, rest, whole, real, _hulls(whole, corner), cut)
 
 

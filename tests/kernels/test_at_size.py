@@ -14,8 +14,10 @@ from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
 from streameval.kernels.discounts import discounts
 from streameval.kernels.draw import draw_strata, mix64, uniforms
+from streameval.kernels.exact import MOST_CORNERS, REALS, WHOLES
 from streameval.kernels.few_blocks import follow
-from streameval.kernels.groups import leading_ties
+from streameval.kernels.group_sums import add_groups
+from streameval.kernels.groups import every_group, leading_ties
 from streameval.kernels.harmonic import _add_runs, precision_sum
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
@@ -155,6 +157,17 @@ def test_words_are_sorted_in_numpy_as_by_the_kernel(kind):
     assert np.array_equal(*found)
 
 
+def groups(rng, most):
+    n = 2000
+    repeats, labels = rng.integers(0, most, n) > 0, rng.random(n) < rng.random(n)
+    repeats[0] = False
+    padded = [np.append(one, np.zeros(2112 - n, bool)) for one in (labels, repeats)]
+    bits = [np.packbits(one, bitorder="little").view(np.uint64) for one in padded]
+    source = *bits, np.empty((2, 0), np.uint8), 0
+    room = np.zeros(WHOLES, np.int64), np.zeros(REALS), np.zeros((3, MOST_CORNERS, 2), np.int64)
+    return source, (0, n), int(rng.choice([0, 10**9])), np.array([1, 500, n]), *room, np.zeros((3, 4), np.int64)
+
+
 CASES = [
     (_add_runs, runs),
     (precision_sum, lambda rng: (float(rng.integers(1, 99)), float(rng.integers(1, 999)), float(rng.integers(0, 99)))),
@@ -195,6 +208,8 @@ CASES = [
                                              np.empty(99, np.uint64), np.empty(99, np.uint8)))
       for kind in (np.uint32, np.uint64)],
     (segment_bins, lambda rng: (words(rng), *segments(rng))),
+    *[(add_groups, lambda rng, most=most: groups(rng, most)) for most in (2, 20, 3000)],
+    (every_group, lambda rng: (groups(rng, 9)[0], (0, 2000), np.zeros(2500, np.int64), np.zeros(2500, np.int64))),
     (repeated, lambda rng: (words(rng) & np.uint64(63), np.array([0, 20, 20, 99]))),
     (discounts, lambda rng: (int(rng.integers(0, 99)),)),
     *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
