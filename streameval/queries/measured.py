@@ -25,7 +25,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
-_POSITIVE, _RANKING = 35, 40  # steps of plain Python for each, and for each cutoff of a ranking
+_POSITIVE, _RANKING = 15, 40  # steps of plain Python for each, and for each cutoff of a ranking
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
