@@ -50,7 +50,7 @@ class TiedRows:
     def of(source: GroupSource, rows: tuple[int, int], most: int) -> TiedRows:
         """Read groups, `most` of them at most; see `streameval.kernels.groups.read_stretch`."""
         ends = np.empty((2, most + ROOM), np.int64)
-        size = every_group.at_size(steps(source, rows))(source, rows, *ends) + 1
+        size = every_group.for_rows(steps(source, rows))(source, rows, *ends) + 1
         return TiedRows(ends[0, :size], ends[1, :size])
 
     @property

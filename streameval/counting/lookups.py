@@ -149,7 +149,7 @@ class Places:
             else:
                 source, whole = of_numbers(np.diff(np.stack([starts, founds]))), np.zeros(exact.WHOLES, np.int64)
                 nothing, rows = np.empty((0, 4), np.int64), (0, starts.size - 1)
-                add = add_groups.at_size(steps(source, rows))
+                add = add_groups.for_rows(steps(source, rows))
                 add(source, rows, before, nothing[:, 0], whole, sums, exact.corners(), nothing)
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]

@@ -114,7 +114,7 @@ class FirstStage:
 
     def _place_key(self, keys: UInt64Array, bins: UInt32Array) -> None:
         if self.inner.size:
-            segment_bins.at_size(keys.size // _STEPS)(keys, self.bounds, self.first, self.inner, bins)
+            segment_bins.for_rows(keys.size // _STEPS)(keys, self.bounds, self.first, self.inner, bins)
         else:
             even_bins(keys, self.bounds[0], self.bounds[1], self.bounds[2], bins)
 

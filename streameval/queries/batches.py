@@ -213,7 +213,7 @@ class ManyRows:
             values = np.empty(0, np.float32) if missing else scores.to_numpy()
         bits = values.view(np.uint32)
         bits.flags.writeable = False  # as Arrow's own: one kernel does for both
-        missing += float32_words.at_size(bits.size // STEPS)(bits, flip, out)
+        missing += float32_words.for_rows(bits.size // STEPS)(bits, flip, out)
         self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
         return out
 

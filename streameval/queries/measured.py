@@ -195,7 +195,7 @@ class Measure:
         values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3))
         missed = (rankings.missed, rankings.never)
         positives = int(np.count_nonzero(rankings.labels)) + rankings.never.size
-        run = measure.at_size(rankings.keys.size + _POSITIVE * positives + _RANKING * (1 + self.cuts.size) * n)
+        run = measure.for_rows(rankings.keys.size + _POSITIVE * positives + _RANKING * (1 + self.cuts.size) * n)
         run(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
         return self.measured(facts, values, rankings.names)
 
@@ -238,7 +238,7 @@ class Measure:
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
         steps = _RANKING * rankings.starts.size
-        many, rows, first = repeated.at_size(steps)(rankings.items.copy(), rankings.starts)
+        many, rows, first = repeated.for_rows(steps)(rankings.items.copy(), rankings.starts)
         if many:
             options = self._rows.options
             name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))

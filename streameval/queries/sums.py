@@ -44,7 +44,7 @@ class Sums:
     def of(facts: Int64Array, values: FloatArray) -> Sums:
         """Of some rankings; see `kernels.segments.measure`."""
         empty = Sums.nothing(values.shape[1] - 1)
-        add_up.at_size(values.size // 20)(
+        add_up.for_rows(values.size // 20)(
             facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins
         )
         items, positives, misses = (int(column.sum()) for column in facts.T)

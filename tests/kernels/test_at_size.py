@@ -263,6 +263,18 @@ def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
     assert how == ["plain", "compiled"]
 
 
+def test_no_block_of_a_long_list_is_done_in_numpy(monkeypatch):
+    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
+    monkeypatch.setattr(jit, "_long", [False])
+    how = []
+    kernel = jit.Kernel(lambda: how.append("plain"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    for rows in 10**6, 10**8, 10**6:
+        jit.expect(rows)
+        kernel.for_rows(1)()
+    assert how == ["plain", "compiled", "plain"]
+
+
 def test_what_plain_python_refuses_is_compiled(monkeypatch):
     kernel = jit.Kernel(lambda x: math.log(x))
     monkeypatch.setattr(kernel, "_compiled", lambda x: -math.inf)
