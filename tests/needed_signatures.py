@@ -118,7 +118,7 @@ def long_lists(place):
 def main():
     signatures = set()
     recorded(signatures)
-    jit._most, jit._others = [-1.0], [np.inf]  # what is done by kernels on long lists is so on short ones
+    jit._most, jit._others = [-1e9], [np.inf]  # what is done by kernels on long lists is so on short ones
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()), made_once():
         run_commands(Path(place, "verbs"), commands_of("paula", "gate", "--window") if "few" in sys.argv else EVERY)
         if len(sys.argv) == 1:

@@ -83,7 +83,7 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
     labels, repeats = bits
     if repeats is None:
         return _untied(before, labels, size, cutoffs)
-    n = groups.leading_ties(repeats, size)
+    n = groups.leading_ties.for_rows(size // WORD)(repeats, size)
     lead = n, count_bits(labels, 0, n)
     tied = groups.of_bits(labels, repeats)
     if n == size:
@@ -200,7 +200,7 @@ def _part(
     source, rows, items = ended
     local = _inside(cutoffs, start, items)
     cut = np.empty((local.size, 4), np.int64)
-    add_groups(source, rows, start, local, whole, real, corner, cut)
+    add_groups.for_rows(groups.steps(source, rows))(source, rows, start, local, whole, real, corner, cut)
     return BlockSums((0, 0), start, rest, whole, real, _hulls(whole, corner), cut)
 
 

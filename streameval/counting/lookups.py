@@ -15,7 +15,7 @@ from streameval.counting.kept_bits import LookUp
 from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.kernels.group_sums import add_groups
-from streameval.kernels.groups import of_numbers
+from streameval.kernels.groups import of_numbers, steps
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # the groups that begin in a block
@@ -148,8 +148,9 @@ class Places:
                 sums[:2] = exact.rank_sums(np.flatnonzero(np.diff(founds)) + 1, before)
             else:
                 source, whole = of_numbers(np.diff(np.stack([starts, founds]))), np.zeros(exact.WHOLES, np.int64)
-                nothing = np.empty((0, 4), np.int64)
-                add_groups(source, (0, starts.size - 1), before, nothing[:, 0], whole, sums, exact.corners(), nothing)
+                nothing, rows = np.empty((0, 4), np.int64), (0, starts.size - 1)
+                add = add_groups.for_rows(steps(source, rows))
+                add(source, rows, before, nothing[:, 0], whole, sums, exact.corners(), nothing)
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)

@@ -49,6 +49,17 @@ def segment_bins(
             out[i] = first[segment] + np.int64((offset & mask) >> inner[segment])
 
 
+@segment_bins.in_numpy
+def _few_segment_bins(
+    keys: UInt64Array, bounds: UInt64Array, first: Int64Array, inner: UInt64Array, out: UInt32Array
+) -> None:
+    low, high, shift = bounds
+    offset = np.clip(keys, low, high) - low
+    segment = (offset >> shift).astype(np.int64)
+    inside = (offset & ((np.uint64(1) << shift) - np.uint64(1))) >> inner[segment]
+    out[:] = np.where(keys < low, 0, np.where(keys > high, first[-1], first[segment] + inside.astype(np.int64)))
+
+
 @kernel
 def part_heavy(
     keys: UInt64Array,

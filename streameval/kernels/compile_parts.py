@@ -32,6 +32,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.types import Function
+from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from streameval.kernels.machine_code import folders
 from streameval.process.cache_files import CacheFiles
@@ -45,6 +46,7 @@ for _owner, _names in (
     (CompileResultCacheImpl, ("rebuild", "reduce", "check_cachable")),
     (FunctionCache, ("_index_key",)),
     (Function, ("get_call_type",)),
+    (_OverloadFunctionTemplate, ("_get_jit_decorator",)),
     (targetconfig.ConfigStack, ("top_or_none",)),
     (rtsys, ("initialize",)),
 ):
@@ -88,24 +90,40 @@ def _compiling() -> Iterator[None]:
     """
     with global_compiler_lock, held():
         builtin: Any = Function
-        collects, inner = gc.isenabled(), builtin.get_call_type
+        collects, inner, decorator = gc.isenabled(), builtin.get_call_type, _OverloadFunctionTemplate._get_jit_decorator
         gc.disable()
         builtin.get_call_type = functools.partialmethod(_call_type, inner)
+        _OverloadFunctionTemplate._get_jit_decorator = functools.partialmethod(_decorator, decorator)
         try:
             yield
         finally:
             builtin.get_call_type = inner
+            _OverloadFunctionTemplate._get_jit_decorator = decorator
+            _numbers.clear()
             if collects:
+                if gc.get_freeze_count() == 0:  # what there is goes to the oldest generation, without a look at each
+                    gc.freeze()
+                    gc.unfreeze()
                 gc.enable()
 
 
+def _decorator(template: Any, inner: Any) -> Any:
+    """Make a part of numba's own functions too: those that numba writes in Python, as `np.zeros` and `max`."""
+    decorator = inner(template)
+    return lambda **options: lambda function: _as_part(decorator(**options)(function))
+
+
 _typed = dict[Any, Any]()
+_flags = dict[Any, int]()
+_numbers = dict[int, tuple[int, Any]]()
 
 
 def _call_type(function: Any, inner: Any, context: Any, arguments: Any, named: Any) -> Any:
     # by its id: what a call compiles to is looked up in the very object that typed it, which is kept with the answer
     flags = targetconfig.ConfigStack.top_or_none()
-    key = id(function), context, tuple(arguments), tuple(named.items()), flags
+    if id(flags) not in _numbers:  # some twenty values are hashed and compared each time
+        _numbers[id(flags)] = _flags.setdefault(flags, len(_flags)), flags
+    key = id(function), context, tuple(arguments), tuple(named.items()), _numbers[id(flags)][0]
     if key not in _typed:
         _typed[key] = function, inner(function, context, arguments, named)
     return _typed[key][1]
@@ -114,8 +132,11 @@ def _call_type(function: Any, inner: Any, context: Any, arguments: Any, named: A
 def part(linked: Callable[..., Any], options: KernelOptions) -> Any:
     """Make a part of other kernels; each signature is lowered when one of them is compiled that needs it."""
     made = _jitted(linked, {**options, "no_cpython_wrapper": True})
-    if numba.config.DISABLE_JIT:
-        return linked
+    return linked if numba.config.DISABLE_JIT else _as_part(made)
+
+
+def _as_part(made: Any) -> Any:
+    """Have what numba compiles be lowered alone."""
     made._compiler.pipeline_class = _Lowered
 
     def add(found: Any) -> None:

@@ -23,3 +23,8 @@ def discounts(count: int) -> FloatArray:
     for i in range(count):
         out[i] = 1.0 / math.log2(i + 2.0)
     return out
+
+
+@discounts.in_numpy
+def _few_discounts(count: int) -> FloatArray:
+    return np.array([1.0 / math.log2(i + 2.0) for i in range(count)])

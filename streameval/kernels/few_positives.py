@@ -60,15 +60,26 @@ def add_few(
         equal[i] = same + also - (beyond if own[i] == rest[STRETCH - 1] else 0)
         word[i] = (smaller + others) << 16 | np.int64(grades[i]) << 8 | i
         tied += equal[i] - 1
-    for i in range(few):  # sorted without a branch
-        place = 0
-        for j in range(few):
-            place += int(np.int64(word[j] < word[i]))
-        order[place] = word[i]
+    _sort_words(word, order)
     if tied == 0:
         _add_untied(order, keys.size, relevant, state, cuts, tables, out)
     else:
         _add_grouped(order, equal, keys.size, relevant, state, cuts, tables, out)
+
+
+@kernel
+def _sort_words(word: Int64Array, order: Int64Array) -> None:
+    """Sort a few different numbers, without a branch."""
+    for i in range(word.size):
+        place = 0
+        for j in range(word.size):
+            place += int(np.int64(word[j] < word[i]))
+        order[place] = word[i]
+
+
+@_sort_words.in_numpy
+def _sort_few_words(word: Int64Array, order: Int64Array) -> None:
+    order[:] = np.sort(word)
 
 
 @kernel
@@ -134,3 +145,9 @@ def _places(keys: Words, key: Words) -> tuple[int, int]:
         smaller = np.uint32(smaller + np.uint32(keys[i] < key))
         equal = np.uint32(equal + np.uint32(keys[i] == key))
     return int(np.int64(smaller)), int(np.int64(equal))
+
+
+@_places.in_numpy
+def _few_places(keys: Words, key: Words) -> tuple[int, int]:
+    whole = keys[: keys.size - keys.size % STRETCH]
+    return int(np.count_nonzero(whole < key)), int(np.count_nonzero(whole == key))

@@ -208,3 +208,21 @@ def add_groups(
         for side in range(1 + whole[MIXED]):
             found = hull_of_groups(source, rows, ends[: stretches + 1], corner[2], corner[side], side, starts, founds)
             whole[EARLY + side] = found
+
+
+@add_groups.in_numpy
+def _add_few_groups(
+    source: GroupSource,
+    rows: tuple[int, int],
+    before: int,
+    ranks: Int64Array,
+    whole: Int64Array,
+    real: FloatArray,
+    corner: Int64Array,
+    cut: Int64Array,
+) -> None:
+    try:
+        add_groups.py_func(source, rows, before, ranks, whole, real, corner, cut)
+    except (ArithmeticError, ValueError):
+        whole[:], real[:] = 0, 0  # what is compiled begins anew
+        raise

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.bits import WORD, count, load, load_half, lowest
+from streameval.kernels.bits import WORD, count, count_bits, load, load_half, lowest
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
 STRETCH = 256
 ROOM = STRETCH + WORD + 1  # of arrays that receive a stretch
+_WORD_STEPS, _GROUP_STEPS = 8, 15
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 # labels, and bits that are set where an item ties with the one before it (uint64 arrays); and the sizes, and the
 # positives, of groups (uint8 array, shape (2, groups · bytes)), and bytes of each number: 0 where there are bits
@@ -30,6 +31,14 @@ def of_numbers(numbers: np.ndarray) -> GroupSource:
     """Groups of given sizes and positives: shape (2, groups), whole numbers of any width."""
     nothing = np.empty(0, np.uint64)
     return nothing, nothing, np.ascontiguousarray(numbers).view(np.uint8), numbers.dtype.itemsize
+
+
+def steps(source: GroupSource, rows: tuple[int, int]) -> int:
+    """Those of plain Python that sums of groups take, about; see `jit.interpreted`."""
+    first, last = rows
+    if source[3]:
+        return _GROUP_STEPS * (last - first)
+    return _WORD_STEPS * ((last - first) // WORD) + _GROUP_STEPS * (last - first - count_bits(source[1], first, last))
 
 
 @kernel
@@ -108,6 +117,12 @@ def leading_ties(repeats: UInt64Array, rows: int) -> int:
         if fresh:
             return int(WORD * i + count((fresh - _ONE) & ~fresh))
     return rows
+
+
+@leading_ties.in_numpy
+def _few_leading_ties(repeats: UInt64Array, rows: int) -> int:
+    bits = np.unpackbits(repeats[: -(-rows // WORD)].view(np.uint8), count=rows, bitorder="little")
+    return int(bits.argmin()) if rows and not bits.all() else rows
 
 
 def last_group(repeats: UInt64Array, rows: int) -> int:

@@ -24,6 +24,7 @@ _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to l
 _COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
 _BYTE = 3e-4
 _STEP = 2e-6  # at most
+_SHORT = 1 << 21  # rows: numpy's words for what kernels do take some 0.1 s for each of these millions
 
 
 class Kernel(Generic[P, R]):
@@ -33,14 +34,20 @@ class Kernel(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
+        self._plain = function
         self._compiled: Callable[P, R] | None = None
         self._part: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
         if _thread.interprets:
-            return self.py_func(*arguments, **named)
+            return self._plain(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
+
+    def in_numpy(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Have a function that does the same to the last bit, with arrays, run in the place of its plain Python."""
+        self._plain = function
+        return function
 
     def at_size(self, steps: int) -> Callable[P, R]:
         """It, run as plain Python where there is little to do (see `interpreted`).
@@ -53,10 +60,14 @@ class Kernel(Generic[P, R]):
             with interpreted(steps, self):
                 if _thread.interprets:
                     with suppress(ArithmeticError, ValueError):
-                        return self.py_func(*arguments, **named)
+                        return self._plain(*arguments, **named)
             return (self._compiled or self.compiled())(*arguments, **named)
 
         return run
+
+    def for_rows(self, steps: int) -> Callable[P, R]:
+        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first."""
+        return self if _long[0] else self.at_size(steps)
 
     @property
     def ready(self) -> bool:
@@ -142,7 +153,13 @@ _thread = _Thread()
 _spent = defaultdict[str, float](float)  # seconds, by kernel
 _most = [_MOST]
 _found = [False]  # whether a kernel was loaded from the disk
+_long = [False]  # whether the list that was opened last is
 _others = [0.0]  # seconds that other libraries took longer than kernels, in all
+
+
+def expect(rows: int) -> None:
+    """Say how many rows the list has that is opened: of a long one, each block is short, but not all of them."""
+    _long[0] = rows > _SHORT
 
 
 def _loaded() -> None:

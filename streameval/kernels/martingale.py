@@ -50,6 +50,7 @@ import math
 
 import numpy as np
 
+from streameval.kernels.few_blocks import follow
 from streameval.kernels.jit import kernel, vector_kernel
 from streameval.kernels.mixture import mixture_root
 from streameval.kernels.stakes import (
@@ -61,9 +62,11 @@ from streameval.kernels.stakes import (
     LABELS,
     LEAST,
     LOW,
+    MEMORY,
     MOST,
     MU,
     PREDICTED,
+    PRIOR,
     REACHED,
     REAL,
     TOTAL,
@@ -72,9 +75,6 @@ from streameval.kernels.stakes import (
     chained,
 )
 from streameval.typing import FloatArray, Int64Array
-
-PRIOR = 2.0  # labels that the plan's prediction of a class is worth
-MEMORY = 64.0  # labels of a class by which it is predicted, those of the last e-fold of ranks at most
 
 _STEPS = 8  # of plain Python, for each block, class and μ: both bounds need them
 
@@ -171,6 +171,21 @@ def _follow(
                 live -= 1
 
 
+@_follow.in_numpy
+def _follow_few(
+    blocks: FloatArray,
+    judged: FloatArray | None,
+    counts: FloatArray,
+    fewest: FloatArray | None,
+    classes: FloatArray,
+    mixture: tuple[FloatArray, float],
+) -> None:
+    if judged is None and fewest is None:
+        follow(blocks, counts, classes, mixture)
+    else:
+        _follow.py_func(blocks, judged, counts, fewest, classes, mixture)
+
+
 def evidence(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
@@ -228,6 +243,7 @@ def _followed(
     reached = np.stack([width, rate, np.empty(width.size)])
     fewest = None if np.array_equal(least, most) else least
     phases = None if np.all(judged >= 1) else judged
-    run = _follow.at_size(_STEPS * items.size * mu.size)
+    arrays = fewest is None and phases is None
+    run = _follow.at_size(items.size * (1 + mu.size // 2 if arrays else _STEPS * mu.size))
     run(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
     return reached[REACHED], table[TOTAL:]

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.kernels.jit import kernel
 from streameval.typing import UInt32Array, UInt64Array
 
+STEPS = 50  # scores that are done in numpy while plain Python takes a step
 LAST = np.uint64(0xFFFFFFFFFFFFFFFF)  # of NaN and null: no float has it, and integers are checked against it
 LAST32 = np.uint32(0xFFFFFFFF)  # its upper half, and of no score
 _SIGN64 = np.uint64(1 << 63)
@@ -38,6 +39,14 @@ def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
     return count
 
 
+@float64_keys.in_numpy
+def _few_float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
+    plain = np.where(bits == _SIGN64, np.uint64(0), bits)
+    gone = (plain & ~_SIGN64) > _INF64
+    out[:] = np.where(gone, LAST, plain ^ np.where(plain >> np.uint64(63), LAST, _SIGN64) ^ flip)
+    return int(np.count_nonzero(gone))
+
+
 @kernel
 def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of float32 scores given as bits, in the upper half; returns how many are NaN."""
@@ -48,6 +57,14 @@ def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
         up = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else _SIGN32)
         out[i] = LAST if gone else (np.uint64(up) << np.uint64(32)) ^ flip
         count += 1 if gone else 0
+    return count
+
+
+@float32_keys.in_numpy
+def _few_float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
+    words = np.empty(bits.size, np.uint32)
+    count = _few_float32_words(bits, np.uint32(0), words)
+    out[:] = np.where(words == LAST32, LAST, words.astype(np.uint64) << np.uint64(32) ^ flip)
     return count
 
 
@@ -64,11 +81,25 @@ def float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
     return int(np.int64(count))
 
 
+@float32_words.in_numpy
+def _few_float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
+    plain = np.where(bits == _SIGN32, np.uint32(0), bits)
+    gone = (plain & ~_SIGN32) > _INF32
+    out[:] = np.where(gone, LAST32, plain ^ np.where(plain >> np.uint32(31), LAST32, _SIGN32) ^ flip)
+    return int(np.count_nonzero(gone))
+
+
 @kernel
 def int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of integers given as 64 bits; `sign` is 2⁶³ for signed ones, 0 for unsigned. Returns 0: none is NaN."""
     for i in range(bits.size):
         out[i] = bits[i] ^ sign ^ flip
+    return 0
+
+
+@int64_keys.in_numpy
+def _few_int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64Array) -> int:
+    out[:] = bits ^ sign ^ flip
     return 0
 
 
@@ -80,3 +111,9 @@ def float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
         up = keys[i] ^ flip
         out[i] = up ^ _SIGN64 if up & _SIGN64 else ~up
     return out
+
+
+@float64_bits.in_numpy
+def _few_float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
+    up = keys ^ flip
+    return np.where(up & _SIGN64, up ^ _SIGN64, ~up)

@@ -7,6 +7,8 @@ numbered without large gaps, these bits are an index, and no table of hashes is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from streameval.kernels.draw import mix64
@@ -14,6 +16,9 @@ from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
+STEPS = 10  # rows that are parted or gathered in numpy while plain Python takes a step
+# of all numbers of an array
+_mix: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]
 NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
 
 
@@ -43,11 +48,25 @@ def parts_of(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64A
         following[part] += 1
 
 
+@parts_of.in_numpy
+def _parts_of_few(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64Array) -> None:
+    mask = np.uint64(edges.size - 2)
+    mixed = _mix((low >> np.uint64(int(mask).bit_length())) ^ salt)
+    part = ((low ^ mixed) & mask).astype(np.int64)
+    edges[1:] = np.cumsum(np.bincount(part, minlength=edges.size - 1))
+    place[np.argsort(part, kind="stable")] = np.arange(low.size)
+
+
 @kernel
 def put(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
     """Put every value in its place; `out` may be narrower than `values` where it holds them all."""
     for i in range(values.size):
         out[place[i]] = values[i]
+
+
+@put.in_numpy
+def _put_few(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
+    out[place] = values
 
 
 @kernel
@@ -92,6 +111,21 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
         if count == names.size:
             table, names = _grown(names)
     return count
+
+
+@gather.in_numpy
+def _gather_few(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: Int32Array) -> int:
+    order = np.lexsort((low, high)) if high.size else np.argsort(low, kind="stable")
+    begins = low[order[1:]] != low[order[:-1]]
+    if high.size:
+        begins |= high[order[1:]] != high[order[:-1]]
+    begins = np.append(np.ones(min(1, low.size), np.bool_), begins)
+    rows = order[begins]  # the first of each ranking: the order is stable
+    number = np.empty(rows.size, np.int64)
+    number[np.argsort(rows)] = np.arange(rows.size)
+    which[order] = number[np.cumsum(begins) - 1]
+    first[: rows.size] = np.sort(rows)
+    return int(rows.size)
 
 
 @kernel
@@ -152,3 +186,11 @@ def place_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed
         else:
             which[i] = place[r]
             place[r] += 1
+
+
+@place_rows.in_numpy
+def _place_few_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed: Int64Array) -> None:
+    never = labels >= NEVER
+    for edges, own in ((starts, which[~never]), (missed, which[never])):
+        edges[1:] = np.cumsum(np.bincount(own, minlength=edges.size - 1))
+    which[np.lexsort((which, never))] = np.arange(which.size)

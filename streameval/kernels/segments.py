@@ -80,6 +80,12 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
             keys[i], labels[i] = keys2[i], labels2[i]
 
 
+@sort_segment.in_numpy
+def _sort_few(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array) -> None:
+    order = np.argsort(keys, kind="stable")
+    keys[:], labels[:] = keys[order], labels[order]
+
+
 @kernel
 def _merge_runs(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array, width: int) -> None:
     for first in range(0, keys.size, 2 * width):
@@ -146,6 +152,24 @@ def measure(
         counts[: most + 1] = 0
 
 
+@measure.in_numpy
+def _measure_few(
+    keys: Words,
+    labels: UInt8Array,
+    starts: Int64Array,
+    misses: tuple[Int64Array, UInt8Array],
+    cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray],
+    facts: Int64Array,
+    out: FloatArray,
+) -> None:
+    try:
+        measure.py_func(keys, labels, starts, misses, cuts, tables, facts, out)
+    except (ArithmeticError, ValueError):
+        out[:] = 0  # what is compiled begins anew
+        raise
+
+
 @kernel
 def _counted(grades: UInt8Array, counts: Int64Array) -> int:
     """Count grades; returns the highest."""
@@ -174,6 +198,15 @@ def _positives(labels: UInt8Array, at: Int64Array) -> int:
         at[count] = i
         count += int(np.int64(labels[i] != 0))
     return count
+
+
+@_positives.in_numpy
+def _few_positives(labels: UInt8Array, at: Int64Array) -> int:
+    found = np.flatnonzero(labels)
+    if found.size > at.size:
+        return at.size + 1
+    at[: found.size] = found
+    return int(found.size)
 
 
 @kernel
@@ -217,3 +250,24 @@ def add_up(
             defined[m, 0, 0] += 1
             if relevant > 0:
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1
+
+
+@add_up.in_numpy
+def _add_up_few(
+    facts: Int64Array,
+    values: FloatArray,
+    sums: tuple[Int64Array, Int64Array],
+    by_size: tuple[Int64Array, Int64Array],
+    bins: Int64Array,
+) -> None:
+    own, relevant = values[:, : bins.shape[0]], facts[:, 1] + facts[:, 2]
+    size = np.searchsorted(10 ** np.arange(19), facts[:, 0], side="right")
+    np.add.at(by_size[0], size, np.stack([np.ones(size.size, np.int64), (relevant == 0).astype(np.int64)], axis=1))
+    defined = ~np.isnan(own[:, :, EXPECTED])
+    whole = (np.where(defined[:, :, None], own, 0.0) * UNIT).astype(np.int64)
+    halves = np.stack([whole >> HALF, whole & ((1 << HALF) - 1)], axis=3)
+    sums[0][:] += halves.sum(axis=0)
+    np.add.at(by_size[1], size, halves[:, :, EXPECTED])
+    sums[1][:, 0, 0] += defined.sum(axis=0)
+    at, m = np.nonzero(defined & (relevant > 0)[:, None])
+    np.add.at(bins, (m, np.minimum((own[at, m, EXPECTED] * bins.shape[1]).astype(np.int64), bins.shape[1] - 1)), 1)

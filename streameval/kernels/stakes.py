@@ -20,6 +20,8 @@ ITEMS, DRAWN, REAL = range(3)
 LABELS, LEAST, MOST, JUDGED, LOW, HIGH, PREDICTED = range(7)
 # of `table`, shape (4 + rows, mu): the μ and 1 − e^−μ, room for stakes and their R; then sums S_μ
 MU, EPSILON, STAKE, ROOT, TOTAL = range(5)
+PRIOR = 2.0  # labels that the plan's prediction of a class is worth
+MEMORY = 64.0  # labels of a class by which it is predicted, those of the last e-fold of ranks at most
 
 
 @vector_kernel

@@ -25,6 +25,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
+_POSITIVE, _RANKING = 15, 40  # steps of plain Python for each, and for each cutoff of a ranking
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
@@ -169,7 +170,7 @@ class Measure:
     @cached_property
     def tables(self) -> tuple[FloatArray, FloatArray]:
         """Gain of each grade, and discounts of the first ranks."""
-        return self.gain, discounts(_DISCOUNTS)
+        return self.gain, discounts.at_size(_DISCOUNTS // 10)(_DISCOUNTS)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -193,7 +194,9 @@ class Measure:
         facts = np.empty((n, 3), np.int64)
         values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3))
         missed = (rankings.missed, rankings.never)
-        measure(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
+        positives = int(np.count_nonzero(rankings.labels)) + rankings.never.size
+        run = measure.for_rows(rankings.keys.size + _POSITIVE * positives + _RANKING * (1 + self.cuts.size) * n)
+        run(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
         return self.measured(facts, values, rankings.names)
 
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
@@ -234,7 +237,8 @@ class Measure:
         return self.measured(np.array([[size, found, relevant - found]]), out, names)
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
-        many, rows, first = repeated(rankings.items.copy(), rankings.starts)
+        steps = _RANKING * rankings.starts.size
+        many, rows, first = repeated.for_rows(steps)(rankings.items.copy(), rankings.starts)
         if many:
             options = self._rows.options
             name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))

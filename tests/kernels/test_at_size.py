@@ -10,16 +10,36 @@ from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.kernels import jit
+from streameval.kernels.bins import segment_bins
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
+from streameval.kernels.discounts import discounts
 from streameval.kernels.draw import draw_strata, mix64, uniforms
+from streameval.kernels.exact import MOST_CORNERS, REALS, WHOLES
+from streameval.kernels.few_blocks import follow
+from streameval.kernels.group_sums import add_groups
+from streameval.kernels.groups import every_group, leading_ties
 from streameval.kernels.harmonic import _add_runs, precision_sum
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
 from streameval.kernels.mixture import mixture_roots
+from streameval.kernels.order_keys import (
+    LAST,
+    LAST32,
+    float32_keys,
+    float32_words,
+    float64_bits,
+    float64_keys,
+    int64_keys,
+)
+from streameval.kernels.parting import gather, parts_of, place_rows, put
 from streameval.kernels.paula import bracket, window_sums
-from streameval.kernels.stakes import PREDICTED, TOTAL
+from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
+from streameval.kernels.segments import add_up, measure, repeated
+from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
+from streameval.kernels.tie_hash import add_strings, add_words
 from streameval.kernels.window_band import upper_bounds
+from streameval.kernels.words import part_words, sort_words, unpack_words
 
 SEED = np.uint64(7)
 
@@ -29,18 +49,18 @@ def runs(rng):
     return np.append(0, np.cumsum(counts)), np.cumsum(rng.integers(0, 9, 200)).astype(float), np.zeros(201)
 
 
-def martingale(rng, missing, phases):
-    n, classes, mu = 40, 2, np.geomspace(0.01, 3, 7)
+def martingale(rng, missing, phases, n=40, rows=2, threshold=5.3):
+    classes, mu = 2, np.geomspace(0.01, 3, 7)
     width = rng.integers(1, 50, n).astype(float)
     rate = np.where(rng.random(n) < 0.2, 1.0, rng.uniform(0.01, 0.9, n))
     items = rng.integers(0, 30, (n, classes)).astype(float)
     drawn = np.floor(items * rng.random((n, classes)))
     most = np.floor(drawn * rng.random((n, classes)))
-    state, table = np.zeros((PREDICTED + 1, classes)), np.zeros((TOTAL + 2, mu.size))
+    state, table = np.zeros((PREDICTED + 1, classes)), np.zeros((TOTAL + rows, mu.size))
     state[PREDICTED], table[0] = (0.4, 0.7), mu
     counts, fewest = np.stack([items, drawn, most]), np.floor(most / 2) if missing else None
     judged = rng.choice([0.5, 1.0], n) if phases else None
-    return np.stack([width, rate, np.zeros(n)]), judged, counts, fewest, state, (table, math.log(200))
+    return np.stack([width, rate, np.zeros(n)]), judged, counts, fewest, state, (table, threshold)
 
 
 def found(rng):
@@ -62,10 +82,97 @@ def blocks(rng):
     return draws, (rng.integers(1, 9, size), rng.integers(n, 99, size), rates, share, eta)
 
 
+def words(rng, n=99):
+    return rng.integers(0, 1 << 63, n).astype(np.uint64) << np.uint64(1) | np.uint64(rng.integers(2))
+
+
+def flip(rng):
+    return LAST if rng.integers(2) else np.uint64(0)
+
+
+def scores(rng):
+    return rng.choice([-0.0, 0.0, -1.5, 2.5, np.nan, -np.nan, np.inf, -np.inf, *rng.normal(0, 1, 3)], 99)
+
+
+def strings(rng):
+    offsets = np.append(0, np.cumsum(rng.integers(0, 20, 99)))
+    return words(rng), offsets, rng.integers(0, 256, offsets[-1]).astype(np.uint8), rng.random(99) < 0.9
+
+
+def named(rng, kind, most, high):
+    low = rng.integers(0, most, 200).astype(kind)
+    first = np.full(200, -1, np.int32)
+    return low, rng.integers(0, max(1, high), 200 if high else 0).astype(np.uint64), 0, np.empty(200, np.int32), first
+
+
+def rankings(rng, kind, most, grades):
+    sizes = rng.choice([0, 1, 7, 90, 300], 12)
+    starts, never = np.append(0, np.cumsum(sizes)), np.sort(rng.integers(0, 20, 13)) * rng.integers(0, 2)
+    never -= never[0]
+    labels = np.where(rng.random(starts[-1]) < rng.choice([0.02, 0.5]), rng.integers(1, grades, starts[-1]), 0)
+    cuts = np.array([1, 5, 100])
+    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts.py_func(50)
+    out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + 1, 3))
+    missed = never, rng.integers(1, grades, never[-1]).astype(np.uint8)
+    keys = rng.integers(0, most, starts[-1]).astype(kind)
+    return keys, labels.astype(np.uint8), starts, missed, cuts, tables, np.empty((12, 3), np.int64), out
+
+
+def measured(rng):
+    given = rankings(rng, np.uint64, 9, 2)
+    measure.compiled()(*given)
+    facts, values = given[-2:]
+    m = values.shape[1] - 1
+    sums = np.zeros((m, 3, 2), np.int64), np.zeros((m, 3, 2), np.int64)
+    return (
+        facts,
+        values,
+        sums,
+        (np.zeros((20, 2), np.int64), np.zeros((20, m, 2), np.int64)),
+        np.zeros((m, 10), np.int64),
+    )
+
+
+def parted(rng, kind, shift):
+    bins, edges = rng.integers(0, 9, 99).astype(np.uint32), np.zeros(13, np.int64)
+    part = np.sort(rng.integers(0, 6, 9)).astype(np.uint32)
+    rows = words(rng), rng.integers(0, 2, 99).astype(np.uint8), bins
+    return rows, part, np.uint64(shift), edges, np.empty(99, kind), np.empty((3, 12), np.uint64)
+
+
+def segments(rng):
+    low, shift = np.uint64(rng.integers(0, 1 << 62)), np.uint64(rng.integers(50, 61))
+    high, inner = np.uint64(1 << 63), rng.integers(30, 50, 1 << 13).astype(np.uint64)
+    bounds, first = np.array([low, high, shift]), np.sort(rng.integers(1, 1 << 20, (1 << 13) + 1))
+    return bounds, first, inner, np.empty(99, np.uint32)
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_words_are_sorted_in_numpy_as_by_the_kernel(kind):
+    given = words(np.random.default_rng(3), 5000).astype(kind) & kind(0x3FF)
+    sorts = sort_words._plain, sort_words.compiled()
+    found = []
+    for sort in sorts:
+        one, spare = given.copy(), np.empty_like(given)
+        found.append(spare if sort(one, spare) else one)
+    assert np.array_equal(*found)
+
+
+def groups(rng, most):
+    n = 2000
+    repeats, labels = rng.integers(0, most, n) > 0, rng.random(n) < rng.random(n)
+    repeats[0] = False
+    padded = [np.append(one, np.zeros(2112 - n, bool)) for one in (labels, repeats)]
+    bits = [np.packbits(one, bitorder="little").view(np.uint64) for one in padded]
+    source = *bits, np.empty((2, 0), np.uint8), 0
+    room = np.zeros(WHOLES, np.int64), np.zeros(REALS), np.zeros((3, MOST_CORNERS, 2), np.int64)
+    return source, (0, n), int(rng.choice([0, 10**9])), np.array([1, 500, n]), *room, np.zeros((3, 4), np.int64)
+
+
 CASES = [
     (_add_runs, runs),
     (precision_sum, lambda rng: (float(rng.integers(1, 99)), float(rng.integers(1, 999)), float(rng.integers(0, 99)))),
-    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in ((False, False), (True, False), (True, True))],
+    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in ((True, False), (True, True))],
     (intervals, found),
     (mixture_roots, lambda rng: (np.geomspace(2, 2000, 16), rng.normal(0, 9, (20, 16)), rng.uniform(3, 9, 20))),
     (window_sums, lambda rng: (rng.integers(0, 2, 500), np.sort(rng.integers(0, 500, 40)), 20)),
@@ -81,6 +188,34 @@ CASES = [
     (draw_strata, lambda rng: (np.array([10, 500, 10**12]), np.array([10, 60, 90]), SEED)),
     (uniforms, lambda rng: (np.sort(rng.integers(1, 10**12, 99)), SEED)),
     (mix64, lambda rng: (SEED,)),
+    (float64_keys, lambda rng: (scores(rng).view(np.uint64), flip(rng), np.empty(99, np.uint64))),
+    (float32_keys, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), flip(rng), np.empty(99, np.uint64))),
+    (float32_words, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), np.uint32(flip(rng) & LAST32),
+                                 np.empty(99, np.uint32))),
+    (int64_keys, lambda rng: (words(rng), np.uint64(1 << 63), flip(rng), np.empty(99, np.uint64))),
+    (float64_bits, lambda rng: (words(rng), flip(rng))),
+    (leading_ties, lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
+    (add_words, lambda rng: (words(rng), words(rng))),
+    (add_strings, strings),
+    (parts_of, lambda rng: (words(rng), SEED, np.empty(99, np.int32), np.zeros(9, np.int64))),
+    (put, lambda rng: (words(rng), rng.permutation(99).astype(np.int32), np.zeros(99, np.uint32))),
+    *[(gather, lambda rng, how=how: named(rng, *how)) for how in
+      ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],
+    (place_rows, lambda rng: (rng.integers(0, 7, 99).astype(np.int32), rng.integers(126, 130, 99).astype(np.uint8),
+                              np.zeros(8, np.int64), np.zeros(8, np.int64))),
+    *[(part_words, lambda rng, how=how: parted(rng, *how))
+      for how in ((np.uint32, 32), (np.uint64, 0), (np.uint64, 3))],
+    *[(unpack_words, lambda rng, kind=kind: (words(rng).astype(kind), np.uint64(1 << 63), np.uint64(rng.integers(0, 9)),
+                                             np.empty(99, np.uint64), np.empty(99, np.uint8)))
+      for kind in (np.uint32, np.uint64)],
+    (segment_bins, lambda rng: (words(rng), *segments(rng))),
+    *[(add_groups, lambda rng, most=most: groups(rng, most)) for most in (2, 20, 3000)],
+    (every_group, lambda rng: (groups(rng, 9)[0], (0, 2000), np.zeros(2500, np.int64), np.zeros(2500, np.int64))),
+    (repeated, lambda rng: (words(rng) & np.uint64(63), np.array([0, 20, 20, 99]))),
+    (discounts, lambda rng: (int(rng.integers(0, 99)),)),
+    *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
+      ((np.uint32, 9, 2), (np.uint64, 1 << 40, 2), (np.uint64, 9, 2), (np.uint64, 50, 5))],
+    (add_up, measured),
 ]  # fmt: skip
 
 
@@ -104,6 +239,21 @@ def test_plain_python_comes_to_the_same_bits(kernel, given_by, seed):
         assert mine.tobytes() == theirs.astype(mine.dtype).tobytes()
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32), blocks=st.sampled_from([1, 40, 1500]), rows=st.sampled_from([1, 2, 1500]),
+       threshold=st.sampled_from([math.log(200), 40.0, math.inf]))  # fmt: skip
+def test_few_blocks_are_followed_in_numpy_to_the_same_bits(seed, blocks, rows, threshold):
+    one = martingale(np.random.default_rng(seed), missing=False, phases=False, n=blocks, rows=rows, threshold=threshold)
+    other = copy.deepcopy(one)
+    with np.errstate(all="ignore"):
+        follow(one[0], one[2], *one[4:])
+    _follow.compiled()(*other)
+    for arguments in one, other:
+        arguments[-1][0][STAKE:TOTAL] = 0  # room
+    for mine, theirs in zip(arrays(one), arrays(other), strict=True):
+        assert mine.tobytes() == theirs.tobytes()
+
+
 def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
     monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
     how = []
@@ -112,6 +262,18 @@ def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
     kernel.at_size(1)()
     kernel.at_size(10**9)()
     assert how == ["plain", "compiled"]
+
+
+def test_no_block_of_a_long_list_is_done_in_numpy(monkeypatch):
+    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
+    monkeypatch.setattr(jit, "_long", [False])
+    how = []
+    kernel = jit.Kernel(lambda: how.append("plain"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    for rows in 10**6, 10**8, 10**6:
+        jit.expect(rows)
+        kernel.for_rows(1)()
+    assert how == ["plain", "compiled", "plain"]
 
 
 def test_what_plain_python_refuses_is_compiled(monkeypatch):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from suite_cases import examples, slow
 
 from streameval.kernels.draw import draw_independent
-from streameval.kernels.martingale import MEMORY, PRIOR, bounds, evidence
+from streameval.kernels.martingale import bounds, evidence
 from streameval.kernels.mixture import mixture_roots
+from streameval.kernels.stakes import MEMORY, PRIOR
 from streameval.methods import create
 from streameval.methods.loguniform.design import blocks, closed, mixture
 from streameval.types import Labels

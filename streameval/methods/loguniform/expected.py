@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from streameval.kernels.martingale import MEMORY, PRIOR
+from streameval.kernels.stakes import MEMORY, PRIOR
 from streameval.methods.loguniform.design import Blocks
 from streameval.typing import FloatArray
 
