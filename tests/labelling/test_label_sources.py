@@ -211,7 +211,7 @@ def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     wrong = {
         f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
         f"duckdb:{tmp_path}/none.db": "no query",
-        f"{tmp_path}/x.db": "not a table that can be read (it holds NUL bytes, as no text does)",
+        f"{tmp_path}/x.db": "not a table that can be read (NUL bytes in it)",
         f"duckdb:{tmp_path}/one.db#SELECT 1; SELECT 2": "2 queries behind the #",
         f"duckdb:{tmp_path}/one.db#-- nothing": "0 queries behind the #",
         f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",

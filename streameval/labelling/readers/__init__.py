@@ -128,7 +128,7 @@ def _of_content(source: Any) -> ModuleType:
         if head is not None and head.startswith(start):
             raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8, packed by gzip or not at all")
     kinds = ", ".join(module.READS for module in readers)
-    why = " (it holds NUL bytes, as no text does)" if head is not None and b"\0" in head else ""
+    why = " (NUL bytes in it)" if head is not None and b"\0" in head else ""
     raise InputError(f"{name_of(source)}: not a table that can be read{why}", f"these can be read: {kinds}")
 
 
