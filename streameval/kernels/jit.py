@@ -13,7 +13,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from streameval.kernels.machine_code import kept
+from streameval.kernels.machine_code import kept, note_plain, plain_before
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +22,7 @@ _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5
 _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
 _COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
-_BYTE = 3e-4
+_BYTE = 5e-4
 _STEP = 2e-6  # at most
 _SHORT = 1 << 21  # rows: numpy's words for what kernels do take some 0.1 s for each of these millions
 
@@ -151,6 +151,8 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _spent = defaultdict[str, float](float)  # seconds, by kernel
+_noted = defaultdict[str, float](float)  # of these, on the disk
+_NOTE = 0.1  # seconds more that are worth a note
 _most = [_MOST]
 _found = [False]  # whether a kernel was loaded from the disk
 _long = [False]  # whether the list that was opened last is
@@ -178,14 +180,16 @@ def _limit(kernel: Kernel[..., Any]) -> float:
 def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
     """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
 
-    Only for kernels that give the same either way, to the last bit.
+    Only for kernels that give the same either way, to the last bit. What that takes is noted on the disk, so that a
+    kernel that process after process would do without is compiled in the end.
 
     Args:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
         kernel: The one that takes most of them.
     """
-    spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name]  # to load is one step for all
+    # to load is one step for all
+    spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name] + plain_before(kernel.name)
     if _thread.interprets or spent + steps * _STEP > _limit(kernel):
         yield
         return
@@ -197,6 +201,15 @@ def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
     finally:
         _thread.interprets = False
         _spent[kernel.name] += time.thread_time() - began
+        _note(kernel)
+
+
+def _note(kernel: Kernel[..., Any]) -> None:
+    """Note what is spent beyond what would be where the kernel was compiled already."""
+    more = _spent[kernel.name] - _most[0]
+    if more - _noted[kernel.name] >= _NOTE and not kernel.ready:
+        _noted[kernel.name] = more
+        note_plain(kernel.name, plain_before(kernel.name) + more)
 
 
 def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:

@@ -8,6 +8,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from streameval.process.cache_files import CacheFiles
+
+_PLAIN = "seconds in plain Python"
+
 
 @functools.cache
 def folders() -> tuple[str, ...]:
@@ -31,3 +35,22 @@ def kept() -> frozenset[str]:
         with suppress(OSError):
             names.update(entry.name.partition("-")[0] for entry in os.scandir(folder) if entry.name.endswith(".kernel"))
     return frozenset(names)
+
+
+@functools.cache
+def plain_before(kernel: str) -> float:
+    """Seconds that earlier processes noted for a kernel; see `note_plain`."""
+    return float(_notes(kernel).load(_PLAIN) or 0.0)
+
+
+def note_plain(kernel: str, seconds: float) -> None:
+    """Note how many seconds more plain Python took so far, in all processes, than a compiled kernel would have.
+
+    Where nothing can be written, each process begins anew.
+    """
+    with suppress(OSError):
+        _notes(kernel).save(_PLAIN, seconds)
+
+
+def _notes(kernel: str) -> CacheFiles:
+    return CacheFiles(folders(), kernel, _PLAIN, "note")

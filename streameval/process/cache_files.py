@@ -22,10 +22,11 @@ class CacheFiles:
             read-only. New ones go into the first that can be written to.
         stem: What their names begin with.
         stamp: What they were made from; a file of another stamp is as good as none.
+        ending: What their names end with.
     """
 
-    def __init__(self, folders: Sequence[str], stem: str, stamp: object) -> None:
-        self._folders, self._stem, self._stamp = folders, stem, stamp
+    def __init__(self, folders: Sequence[str], stem: str, stamp: object, ending: str = "kernel") -> None:
+        self._folders, self._stem, self._stamp, self._ending = folders, stem, stamp, ending
 
     @property
     def folder(self) -> str | None:
@@ -34,7 +35,7 @@ class CacheFiles:
 
     def name(self, key: object) -> str:
         """Name of the file of a key."""
-        return f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.kernel"
+        return f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.{self._ending}"
 
     def load(self, key: object) -> Any:
         """What was saved for a key; None where nothing was, or something is wrong with it."""

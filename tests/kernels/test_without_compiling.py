@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels import jit
+from streameval.kernels import jit, machine_code
 from streameval.kernels.draw import draw_independent, draws, mix64
 from streameval.kernels.martingale import bounds, fill_blocks
 from streameval.methods.loguniform.design import blocks
@@ -160,3 +160,27 @@ def test_a_plan_of_few_pages_loads_no_compiler(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_kernel_that_every_process_does_without_is_compiled_in_the_end(monkeypatch, tmp_path):
+    """At most so much is lost to plain Python in all of them as in one, and what is noted is less than is lost."""
+    steps, clock, runs = int(1.5 / jit._STEP), [0.0], []
+    monkeypatch.setattr(machine_code, "folders", lambda: (str(tmp_path),))
+    monkeypatch.setattr(jit.Kernel, "ready", False)
+    monkeypatch.setattr(jit, "_most", [0.4])
+    monkeypatch.setattr(jit.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(jit, "_BYTE", 3 / mix64.size)
+    while not runs or runs[-1]:
+        monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
+        monkeypatch.setattr(jit, "_noted", jit.defaultdict(float))
+        machine_code.plain_before.cache_clear()
+        with jit.interpreted(steps, mix64):
+            clock[0] += 1.5
+            runs.append(jit._thread.interprets)
+    assert runs == [True, True, False]  # limit: 3 s and .6; each of the runs lost 1.1, and would lose 1.5 more
+    assert mix64.name not in machine_code.kept.__wrapped__()
+    machine_code.plain_before.cache_clear()
+    (note,) = tmp_path.iterdir()
+    note.write_bytes(b"damaged")
+    assert machine_code.plain_before(mix64.name) == 0.0
+    machine_code.plain_before.cache_clear()
