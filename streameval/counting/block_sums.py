@@ -83,7 +83,7 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
     labels, repeats = bits
     if repeats is None:
         return _untied(before, labels, size, cutoffs)
-    n = groups.leading_ties.for_rows(size // WORD)(repeats, size)
+    n = groups.leading_ties.for_rows(size)(repeats, size)
     lead = n, count_bits(labels, 0, n)
     tied = groups.of_bits(labels, repeats)
     if n == size:

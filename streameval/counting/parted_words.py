@@ -89,7 +89,7 @@ class KeyRanges:
         bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
         edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
-        run = kernels.part_words.for_rows(keys.size // kernels.STEPS)
+        run = kernels.part_words.for_rows(keys.size)
         run((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
@@ -174,7 +174,7 @@ class Pile:
         if self.one_key:
             return SortedRows(self, None, 0, self.size)
         words = np.concatenate(list(self.of.pieces(self.number)))
-        spare, sort = np.empty_like(words), kernels.sort_words.for_rows(words.size // kernels.STEPS)
+        spare, sort = np.empty_like(words), kernels.sort_words.for_rows(words.size)
         return SortedRows(self, spare if sort(words, spare) else words, 0, self.size)
 
     def parted(self, most_rows: int) -> Parted:
@@ -187,7 +187,7 @@ class Pile:
         parts = Parted(ranges, self.of.spill)
         for piece in self.of.pieces(self.number):
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
-            kernels.unpack_words.for_rows(piece.size // kernels.STEPS)(piece, self.top, np.uint64(shift), keys, labels)
+            kernels.unpack_words.for_rows(piece.size)(piece, self.top, np.uint64(shift), keys, labels)
             parts.take(keys, labels)
         return parts
 
@@ -214,7 +214,7 @@ class SortedRows:
         """Fill arrays of that size."""
         if self.words is not None:
             words = self.words[self.first : self.first + self.size]
-            unpack = kernels.unpack_words.for_rows(words.size // kernels.STEPS)
+            unpack = kernels.unpack_words.for_rows(words.size)
             unpack(words, self.pile.top, np.uint64(self.pile.of.ranges.shift), keys, labels)
         else:
             keys[:] = self.pile.start

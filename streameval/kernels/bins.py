@@ -18,6 +18,7 @@ from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 _STEP = 2048  # cells that stay in the first-level cache
+_KEYS = 20  # that are placed in numpy while plain Python takes a step
 
 
 @kernel
@@ -49,7 +50,7 @@ def segment_bins(
             out[i] = first[segment] + np.int64((offset & mask) >> inner[segment])
 
 
-@segment_bins.in_numpy
+@segment_bins.in_numpy(_KEYS)
 def _few_segment_bins(
     keys: UInt64Array, bounds: UInt64Array, first: Int64Array, inner: UInt64Array, out: UInt32Array
 ) -> None:

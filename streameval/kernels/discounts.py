@@ -25,6 +25,6 @@ def discounts(count: int) -> FloatArray:
     return out
 
 
-@discounts.in_numpy
+@discounts.in_numpy()
 def _few_discounts(count: int) -> FloatArray:
     return np.array([1.0 / math.log2(i + 2.0) for i in range(count)])

@@ -27,10 +27,13 @@ def mix64(value: np.uint64) -> np.uint64:
     return z ^ (z >> _S31)
 
 
+# of each number of an array
+mix_each: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]
+
+
 def draws(seed: np.uint64, count: int) -> UInt64Array:
     """The first `count` 64-bit numbers of a seed's stream: number i is mix64(mix64(seed) + (i + 1)·golden)."""
-    mix: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]  # of all numbers of an array
-    return mix(mix(np.array([seed])) + _STEP * np.arange(1, count + 1, dtype=np.uint64))
+    return mix_each(mix_each(np.array([seed])) + _STEP * np.arange(1, count + 1, dtype=np.uint64))
 
 
 @kernel

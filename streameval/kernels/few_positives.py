@@ -77,7 +77,7 @@ def _sort_words(word: Int64Array, order: Int64Array) -> None:
         order[place] = word[i]
 
 
-@_sort_words.in_numpy
+@_sort_words.in_numpy()
 def _sort_few_words(word: Int64Array, order: Int64Array) -> None:
     order[:] = np.sort(word)
 
@@ -147,7 +147,7 @@ def _places(keys: Words, key: Words) -> tuple[int, int]:
     return int(np.int64(smaller)), int(np.int64(equal))
 
 
-@_places.in_numpy
+@_places.in_numpy()
 def _few_places(keys: Words, key: Words) -> tuple[int, int]:
     whole = keys[: keys.size - keys.size % STRETCH]
     return int(np.count_nonzero(whole < key)), int(np.count_nonzero(whole == key))

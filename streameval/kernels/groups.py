@@ -119,7 +119,7 @@ def leading_ties(repeats: UInt64Array, rows: int) -> int:
     return rows
 
 
-@leading_ties.in_numpy
+@leading_ties.in_numpy(WORD)
 def _few_leading_ties(repeats: UInt64Array, rows: int) -> int:
     bits = np.unpackbits(repeats[: -(-rows // WORD)].view(np.uint8), count=rows, bitorder="little")
     return int(bits.argmin()) if rows and not bits.all() else rows

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -35,6 +35,8 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._options = options
         self._plain = function
+        self._per_step = 1
+        self._sums: tuple[int, ...] = ()
         self._compiled: Callable[P, R] | None = None
         self._part: Any = None
 
@@ -44,10 +46,22 @@ class Kernel(Generic[P, R]):
             return self._plain(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
-    def in_numpy(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Have a function that does the same to the last bit, with arrays, run in the place of its plain Python."""
-        self._plain = function
-        return function
+    def in_numpy(self, rows: int = 1) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Have a function that does the same to the last bit, with arrays, run in the place of its plain Python.
+
+        Args:
+            rows: Of the arrays, that take as long as a step of plain Python: `for_rows` counts in them.
+        """
+
+        def take(function: Callable[P, R]) -> Callable[P, R]:
+            self._plain, self._per_step = function, rows
+            return function
+
+        return take
+
+    def sums_into(self, *places: int) -> None:
+        """Name arguments that it adds to, which are zero before: where plain Python fails, they are zero again."""
+        self._sums = places
 
     def at_size(self, steps: int) -> Callable[P, R]:
         """It, run as plain Python where there is little to do (see `interpreted`).
@@ -59,15 +73,18 @@ class Kernel(Generic[P, R]):
         def run(*arguments: P.args, **named: P.kwargs) -> R:
             with interpreted(steps, self):
                 if _thread.interprets:
-                    with suppress(ArithmeticError, ValueError):
+                    try:
                         return self._plain(*arguments, **named)
+                    except (ArithmeticError, ValueError):
+                        for place in self._sums:
+                            arguments[place].fill(0)  # type: ignore[attr-defined]
             return (self._compiled or self.compiled())(*arguments, **named)
 
         return run
 
-    def for_rows(self, steps: int) -> Callable[P, R]:
+    def for_rows(self, rows: int) -> Callable[P, R]:
         """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first."""
-        return self if _long[0] else self.at_size(steps)
+        return self if _long[0] else self.at_size(rows // self._per_step)
 
     @property
     def ready(self) -> bool:

@@ -171,7 +171,7 @@ def _follow(
                 live -= 1
 
 
-@_follow.in_numpy
+@_follow.in_numpy()
 def _follow_few(
     blocks: FloatArray,
     judged: FloatArray | None,

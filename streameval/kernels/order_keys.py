@@ -6,12 +6,14 @@ flipped; for descending scores every bit is then flipped. −0.0 counts as 0.0. 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.typing import UInt32Array, UInt64Array
+from streameval.typing import AnyArray, UInt32Array, UInt64Array
 
-STEPS = 50  # scores that are done in numpy while plain Python takes a step
+_SCORES = 50  # that are done in numpy while plain Python takes a step
 LAST = np.uint64(0xFFFFFFFFFFFFFFFF)  # of NaN and null: no float has it, and integers are checked against it
 LAST32 = np.uint32(0xFFFFFFFF)  # its upper half, and of no score
 _SIGN64 = np.uint64(1 << 63)
@@ -39,11 +41,17 @@ def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
     return count
 
 
-@float64_keys.in_numpy
+@float64_keys.in_numpy(_SCORES)
 def _few_float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
-    plain = np.where(bits == _SIGN64, np.uint64(0), bits)
-    gone = (plain & ~_SIGN64) > _INF64
-    out[:] = np.where(gone, LAST, plain ^ np.where(plain >> np.uint64(63), LAST, _SIGN64) ^ flip)
+    return _few_keys(bits, (_SIGN64, _INF64, LAST), flip, out)
+
+
+def _few_keys(bits: AnyArray, kind: tuple[Any, Any, Any], flip: Any, out: AnyArray) -> int:
+    """Keys of floats of one width: `kind` has the bit of their sign, infinity, and the key of NaN."""
+    sign, infinity, last = kind
+    plain = np.where(bits == sign, 0 * sign, bits)
+    gone = (plain & ~sign) > infinity
+    out[:] = np.where(gone, last, plain ^ np.where(plain & sign, last, sign) ^ flip)
     return int(np.count_nonzero(gone))
 
 
@@ -60,7 +68,7 @@ def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
     return count
 
 
-@float32_keys.in_numpy
+@float32_keys.in_numpy(_SCORES)
 def _few_float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
     words = np.empty(bits.size, np.uint32)
     count = _few_float32_words(bits, np.uint32(0), words)
@@ -81,12 +89,9 @@ def float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
     return int(np.int64(count))
 
 
-@float32_words.in_numpy
+@float32_words.in_numpy(_SCORES)
 def _few_float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
-    plain = np.where(bits == _SIGN32, np.uint32(0), bits)
-    gone = (plain & ~_SIGN32) > _INF32
-    out[:] = np.where(gone, LAST32, plain ^ np.where(plain >> np.uint32(31), LAST32, _SIGN32) ^ flip)
-    return int(np.count_nonzero(gone))
+    return _few_keys(bits, (_SIGN32, _INF32, LAST32), flip, out)
 
 
 @kernel
@@ -97,7 +102,7 @@ def int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64A
     return 0
 
 
-@int64_keys.in_numpy
+@int64_keys.in_numpy(_SCORES)
 def _few_int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64Array) -> int:
     out[:] = bits ^ sign ^ flip
     return 0
@@ -113,7 +118,7 @@ def float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
     return out
 
 
-@float64_bits.in_numpy
+@float64_bits.in_numpy(_SCORES)
 def _few_float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
     up = keys ^ flip
     return np.where(up & _SIGN64, up ^ _SIGN64, ~up)

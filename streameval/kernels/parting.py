@@ -7,18 +7,14 @@ numbered without large gaps, these bits are an index, and no table of hashes is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from streameval.kernels.draw import mix64
+from streameval.kernels.draw import mix64, mix_each
 from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
-STEPS = 10  # rows that are parted or gathered in numpy while plain Python takes a step
-# of all numbers of an array
-_mix: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]
+_ROWS = 10  # that are parted or gathered in numpy while plain Python takes a step
 NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
 
 
@@ -48,10 +44,10 @@ def parts_of(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64A
         following[part] += 1
 
 
-@parts_of.in_numpy
+@parts_of.in_numpy(_ROWS)
 def _parts_of_few(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64Array) -> None:
     mask = np.uint64(edges.size - 2)
-    mixed = _mix((low >> np.uint64(int(mask).bit_length())) ^ salt)
+    mixed = mix_each((low >> np.uint64(int(mask).bit_length())) ^ salt)
     part = ((low ^ mixed) & mask).astype(np.int64)
     edges[1:] = np.cumsum(np.bincount(part, minlength=edges.size - 1))
     place[np.argsort(part, kind="stable")] = np.arange(low.size)
@@ -64,7 +60,7 @@ def put(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
         out[place[i]] = values[i]
 
 
-@put.in_numpy
+@put.in_numpy(_ROWS)
 def _put_few(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
     out[place] = values
 
@@ -113,7 +109,7 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
     return count
 
 
-@gather.in_numpy
+@gather.in_numpy(_ROWS)
 def _gather_few(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: Int32Array) -> int:
     order = np.lexsort((low, high)) if high.size else np.argsort(low, kind="stable")
     begins = low[order[1:]] != low[order[:-1]]
@@ -188,7 +184,7 @@ def place_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed
             place[r] += 1
 
 
-@place_rows.in_numpy
+@place_rows.in_numpy(_ROWS)
 def _place_few_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed: Int64Array) -> None:
     never = labels >= NEVER
     for edges, own in ((starts, which[~never]), (missed, which[never])):

@@ -17,6 +17,7 @@ _FEW = 64  # positives whose places are counted, item by item, instead of sortin
 _SIGN = np.uint64(1 << 63)
 HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
 UNIT = 2.0**62
+_VALUES = 20  # of metrics that are summed in numpy while plain Python takes a step
 
 
 @kernel
@@ -80,7 +81,7 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
             keys[i], labels[i] = keys2[i], labels2[i]
 
 
-@sort_segment.in_numpy
+@sort_segment.in_numpy()
 def _sort_few(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array) -> None:
     order = np.argsort(keys, kind="stable")
     keys[:], labels[:] = keys[order], labels[order]
@@ -152,22 +153,7 @@ def measure(
         counts[: most + 1] = 0
 
 
-@measure.in_numpy
-def _measure_few(
-    keys: Words,
-    labels: UInt8Array,
-    starts: Int64Array,
-    misses: tuple[Int64Array, UInt8Array],
-    cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
-    facts: Int64Array,
-    out: FloatArray,
-) -> None:
-    try:
-        measure.py_func(keys, labels, starts, misses, cuts, tables, facts, out)
-    except (ArithmeticError, ValueError):
-        out[:] = 0  # what is compiled begins anew
-        raise
+measure.sums_into(7)
 
 
 @kernel
@@ -200,7 +186,7 @@ def _positives(labels: UInt8Array, at: Int64Array) -> int:
     return count
 
 
-@_positives.in_numpy
+@_positives.in_numpy()
 def _few_positives(labels: UInt8Array, at: Int64Array) -> int:
     found = np.flatnonzero(labels)
     if found.size > at.size:
@@ -252,7 +238,7 @@ def add_up(
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1
 
 
-@add_up.in_numpy
+@add_up.in_numpy(_VALUES)
 def _add_up_few(
     facts: Int64Array,
     values: FloatArray,

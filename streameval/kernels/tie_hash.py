@@ -10,21 +10,15 @@ draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from streameval.kernels.draw import mix64
+from streameval.kernels.draw import mix64, mix_each
 from streameval.kernels.jit import kernel
 from streameval.typing import BoolArray, Int64Array, UInt8Array, UInt64Array
 
-STEPS = 20  # words that are taken in in numpy while plain Python takes a step
+WORDS = 20  # that are taken in in numpy while plain Python takes a step
 SEED = np.uint64(0x7469656861736831)  # "tiehash1"
 NULL_WORD = np.uint64((1 << 63) + 1)
-
-
-# of all numbers of an array
-_mix: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]
 
 
 @kernel
@@ -49,9 +43,9 @@ def add_words(state: UInt64Array, words: UInt64Array) -> None:
         state[i] = mix64(state[i] ^ words[i])
 
 
-@add_words.in_numpy
+@add_words.in_numpy(WORDS)
 def _add_few_words(state: UInt64Array, words: UInt64Array) -> None:
-    state[:] = _mix(state ^ words)
+    state[:] = mix_each(state ^ words)
 
 
 @kernel
@@ -78,10 +72,10 @@ def add_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid
         state[i] = h
 
 
-@add_strings.in_numpy
+@add_strings.in_numpy(WORDS)
 def _add_few_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid: BoolArray) -> None:
     start, size = offsets[:-1], np.where(valid, np.diff(offsets), 0)
-    state[:] = _mix(state ^ np.where(valid, size.astype(np.uint64), NULL_WORD))
+    state[:] = mix_each(state ^ np.where(valid, size.astype(np.uint64), NULL_WORD))
     left, done = np.flatnonzero(size > 0), 0
     while left.size:
         word = np.zeros(left.size, np.uint64)
@@ -89,6 +83,6 @@ def _add_few_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, 
             inside = np.flatnonzero(size[left] > done + j)
             byte = data[start[left[inside]] + done + j].astype(np.uint64)
             word[inside] |= byte << np.uint64(8 * j)
-        state[left] = _mix(state[left] ^ word)
+        state[left] = mix_each(state[left] ^ word)
         done += 8
         left = left[size[left] > done]

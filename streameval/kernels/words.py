@@ -9,7 +9,7 @@ from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 Words = UInt64Array | UInt32Array
 
-STEPS = 20  # words that are parted or sorted in numpy while plain Python takes a step
+_WORDS = 20  # that are parted or sorted in numpy while plain Python takes a step
 _DIGIT = 11  # bits: as many counters as fit the first-level cache beside what is sorted
 _TOP = np.uint64(63)
 _ONE = np.uint64(1)
@@ -53,7 +53,7 @@ def part_words(
         facts[0, r], facts[1, r], facts[2, r] = positives, low, high
 
 
-@part_words.in_numpy
+@part_words.in_numpy(_WORDS)
 def _part_few_words(
     rows: tuple[UInt64Array, UInt8Array, UInt32Array],
     part: UInt32Array,
@@ -113,7 +113,7 @@ def sort_words(words: Words, spare: Words) -> int:
     return passes % 2
 
 
-@sort_words.in_numpy
+@sort_words.in_numpy(_WORDS)
 def _sort_few_words(words: Words, spare: Words) -> int:
     spare[:] = words[np.argsort(words >> words.dtype.type(1), kind="stable")]
     return 1
@@ -127,7 +127,7 @@ def unpack_words(words: Words, top: np.uint64, shift: np.uint64, keys: UInt64Arr
         labels[i] = words[i] & 1
 
 
-@unpack_words.in_numpy
+@unpack_words.in_numpy(_WORDS)
 def _unpack_few_words(words: Words, top: np.uint64, shift: np.uint64, keys: UInt64Array, labels: UInt8Array) -> None:
     keys[:] = words.astype(np.uint64, copy=False) >> _ONE << shift | top
     labels[:] = words & words.dtype.type(1)

@@ -22,7 +22,6 @@ _MOST = (1 << 64) - 1
 # bins of equal width are quicker than segments: worth so many times as many bins
 _EVEN_BITS = 3
 _GROUP_BITS = 12
-_STEPS = 20  # keys that are placed in numpy while plain Python takes a step
 _HEAVY_BINS = 16  # a key that takes so many bins' worth of items is heavy
 
 
@@ -114,7 +113,7 @@ class FirstStage:
 
     def _place_key(self, keys: UInt64Array, bins: UInt32Array) -> None:
         if self.inner.size:
-            segment_bins.for_rows(keys.size // _STEPS)(keys, self.bounds, self.first, self.inner, bins)
+            segment_bins.for_rows(keys.size)(keys, self.bounds, self.first, self.inner, bins)
         else:
             even_bins(keys, self.bounds[0], self.bounds[1], self.bounds[2], bins)
 

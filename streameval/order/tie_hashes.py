@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tie_hash import NULL_WORD, SEED, STEPS, add_strings, add_words
+from streameval.kernels.tie_hash import NULL_WORD, SEED, WORDS, add_strings, add_words
 from streameval.rows.options import RankingOptions
 from streameval.typing import BoolArray, UInt64Array
 
@@ -35,12 +35,12 @@ def key_hashes(keys: pa.Table, seed: np.uint64 = SEED) -> UInt64Array:
             array = array.dictionary_decode()
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-            add_words.for_rows(state.size // STEPS)(state, _words(array, valid))
+            add_words.for_rows(state.size)(state, _words(array, valid))
         else:
             text = array.cast(pa.large_string())
             offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
             data = np.frombuffer(text.buffers()[2] or b"", np.uint8)
-            add_strings.for_rows(state.size + data.size // STEPS)(state, offsets, data, valid)
+            add_strings.for_rows(WORDS * state.size + data.size)(state, offsets, data, valid)
     return state
 
 

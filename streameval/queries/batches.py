@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from streameval.counting.labelled_rows import LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
-from streameval.kernels.order_keys import STEPS, float32_words
+from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
 from streameval.kernels.words import Words
@@ -213,7 +213,7 @@ class ManyRows:
             values = np.empty(0, np.float32) if missing else scores.to_numpy()
         bits = values.view(np.uint32)
         bits.flags.writeable = False  # as Arrow's own: one kernel does for both
-        missing += float32_words.for_rows(bits.size // STEPS)(bits, flip, out)
+        missing += float32_words.for_rows(bits.size)(bits, flip, out)
         self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
         return out
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
-from streameval.kernels.parting import STEPS, gather, parts_of, place_rows, put
+from streameval.kernels.parting import gather, parts_of, place_rows, put
 from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
@@ -64,13 +64,13 @@ class Parts:
         """Part some rows, from any thread; returns how many."""
         edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
         place = place[: batch.rows]
-        parts_of.for_rows(batch.rows // STEPS)(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
+        parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
         columns: dict[str, tuple[AnyArray, Int64Array]] = {}
         for name in ARRAYS:
             if (values := getattr(batch, name)).size:
                 narrow = name == "low" and values.max() <= _SMALL
                 out = np.empty(batch.rows, np.uint32 if narrow else values.dtype)
-                put.for_rows(place.size // STEPS)(values, place, out)
+                put.for_rows(place.size)(values, place, out)
                 columns[name] = out, edges
         if batch.table.num_columns:
             order = np.empty(batch.rows, np.int64)
@@ -177,7 +177,7 @@ class PartedRankings(Job[Measured]):
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
             edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
-            parts_of.for_rows(batch.rows // STEPS)(batch.low.astype(np.uint64, copy=False), _SALT, place, edges)
+            parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), _SALT, place, edges)
             order = np.argsort(place)
             for part, (begin, end) in enumerate(pairwise(edges.tolist())):
                 if begin < end:
@@ -233,7 +233,7 @@ def _is_one(parts: Parts, part: int) -> bool:
 def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
     """Measure the rankings of a part, one of 2^bits, that memory holds."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
-    count = gather.for_rows(batch.rows // STEPS)(batch.low, batch.high, bits, which, first)
+    count = gather.for_rows(batch.rows)(batch.low, batch.high, bits, which, first)
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
         measured = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
@@ -241,7 +241,7 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
         yield from measured
         return
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
-    place_rows.for_rows(batch.rows // STEPS)(place, batch.labels, starts, missed)
+    place_rows.for_rows(batch.rows)(place, batch.labels, starts, missed)
     keys, labels, items = (_placed(one, place) for one in (batch.keys, batch.labels, batch.items))
     inside = int(starts[-1])
     gathered = Rankings(
@@ -259,5 +259,5 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
 
 def _placed(values: AnyArray, place: Int32Array) -> AnyArray:
     out = np.empty_like(values)
-    put.for_rows(values.size // STEPS)(values, place[: values.size], out)
+    put.for_rows(values.size)(values, place[: values.size], out)
     return out
