@@ -16,12 +16,12 @@ import numpy as np
 from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
 from streameval.kernels import exact, groups
-from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at, counts_before
+from streameval.kernels.bits import WORD, copy_bits, count_bits
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import GroupSource
-from streameval.kernels.hull import founds_of, hull_of_labels
+from streameval.kernels.hull import found_before, founds_of, hull_of_labels
 from streameval.kernels.jit import interpreted
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
@@ -106,13 +106,12 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
         exact.add_labels(words, size, before, whole, real)
     else:
         exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real)
-    counts = counts_before(words[: size // WORD + 1])
-    founds = founds_of(words, size, counts)
+    founds = founds_of(words, size)
     with interpreted(_STRETCH_STEPS * founds.size, hull_of_labels):
         whole[exact.EARLY] = hull_of_labels(words, size, founds, corner[2], corner[0])
     local = _inside(cutoffs, before, size)
     cut = np.empty((local.size, 4), np.int64)
-    cut[:, 0], cut[:, 1], cut[:, 2] = local - 1, counts_at(words, local - 1, counts), 1
+    cut[:, 0], cut[:, 1], cut[:, 2] = local - 1, found_before(words, local - 1, founds), 1
     cut[:, 3] = words[cut[:, 0] // WORD] >> (cut[:, 0] % WORD).astype(np.uint64) & np.uint64(1)
     return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
 

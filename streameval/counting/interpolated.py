@@ -15,16 +15,20 @@ from functools import partial
 import numpy as np
 
 from streameval.counting.kept_bits import LookUp
+from streameval.counting.labelled_rows import in_batches
 from streameval.counting.lookups import Places
 from streameval.kernels.groups import of_numbers
 from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
+
+_TOGETHER = 8  # blocks to a task
 
 
 def best_sums(places: Places, threads: int) -> dict[str, Fraction]:
     """Σ over the positives of the highest precision at or after each, in units of 2^-62, by order of tied items."""
     orders = ("late", "early") if places.totals.mixed else ("late",)
     with ThreadPoolExecutor(threads) as pool:
-        by_block = list(pool.map(partial(_in_block, places, orders), range(places.totals.start.size - 1)))
+        blocks = range(places.totals.start.size - 1)
+        by_block = list(in_batches(pool, partial(_in_block, places, orders), blocks, 2 * threads, _TOGETHER))
     sums = {}
     for at, order in enumerate(orders):
         high, low = (sum(int(one[at][half]) for one in by_block) for half in range(2))

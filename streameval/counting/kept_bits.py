@@ -6,6 +6,7 @@ take as long as all the rest.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, TiedRows, UntiedRows
 from streameval.counting.block_sums import BlockSums
-from streameval.kernels.bits import WORD, count_bits
+from streameval.kernels.bits import count_bits
 from streameval.kernels.groups import of_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.kernels.jit import interpreted
@@ -59,7 +60,7 @@ class KeptBits:
 
     def _read(self, first: int, last: int) -> tuple[UInt64Array, UInt64Array | None, tuple[int, int]]:
         """Labels; repeats, None where nothing ties; and which of the bits are the rows."""
-        block = int(np.searchsorted(self._ends, first, side="right")) - 1
+        block = bisect_right(self._ends, first) - 1
         number, sets, size = self._kept[block]
         bits = np.empty((sets, size // 8 // sets), np.uint64)  # writable, as compiled code expects arrays to be
         bits.view(np.uint8).ravel()[:] = np.frombuffer(self._spill.read(number, 0, size), np.uint8)
@@ -71,4 +72,4 @@ def _best_of_labels(
     labels: UInt64Array, rows: tuple[int, int], before: tuple[int, int], late: int, best: float
 ) -> tuple[int, int]:
     with interpreted(rows[1] - rows[0], best_of_labels):
-        return best_of_labels(labels, rows, before, best, np.empty((2, WORD // 2)))
+        return best_of_labels(labels, rows, before, best)

@@ -31,9 +31,9 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _MOST_BLOCKS = 512  # that come back from workers at once, with their labels
 _BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
-_TOGETHER_ROWS = 1 << 22  # of units that are read together
+_TOGETHER_ROWS = 1 << 23  # of units that are read together
 _BYTES_PER_ROW = 64
-_TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes a tenth of its time
+_TOGETHER = 8  # units, or blocks, to a task: to hand over each by itself takes a tenth of its time
 SummedBlock = tuple[BlockSums, UInt64Array | None]
 
 

@@ -14,6 +14,7 @@ _EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _STRETCH = 1 << 16
 _EIGHTS, _SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_BYTES, _HALVES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 
 
 @kernel
@@ -58,6 +59,17 @@ def count(word: np.uint64) -> np.int64:
     word = (word & _FOURS) + (word >> np.uint64(2) & _FOURS)
     word = (word + (word >> np.uint64(4))) & _EIGHTS
     return np.int64(word * _SUM >> np.uint64(56))
+
+
+@kernel
+def backwards(word: np.uint64) -> np.uint64:
+    """Its bits, the last first."""
+    word = (word >> _ONE & _PAIRS) | (word & _PAIRS) << _ONE
+    word = (word >> np.uint64(2) & _FOURS) | (word & _FOURS) << np.uint64(2)
+    word = (word >> np.uint64(4) & _EIGHTS) | (word & _EIGHTS) << np.uint64(4)
+    word = (word >> np.uint64(8) & _BYTES) | (word & _BYTES) << np.uint64(8)
+    word = (word >> np.uint64(16) & _HALVES) | (word & _HALVES) << np.uint64(16)
+    return word >> np.uint64(32) | word << np.uint64(32)
 
 
 @kernel

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernels.bits import WORD, count, lowest
+from streameval.kernels.bits import WORD, backwards, count, lowest
 from streameval.kernels.groups import ROOM, STRETCH, GroupSource, number_at, read_stretch
 from streameval.kernels.jit import kernel, vector_kernel
-from streameval.typing import FloatArray, Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt64Array
 
 UNIT_BITS, HALF_BITS = 62, 31
 _UNITS, _LOW = float(1 << UNIT_BITS), (1 << HALF_BITS) - 1
@@ -32,10 +32,8 @@ def _inside(i: int, begin: int, end: int) -> np.uint64:
     return here & ~lowest(begin - WORD * i) if begin > WORD * i else here
 
 
-@kernel
-def best_of_labels(
-    words: UInt64Array, rows: tuple[int, int], before: tuple[int, int], best: float, room: FloatArray
-) -> tuple[int, int]:
+@vector_kernel
+def best_of_labels(words: UInt64Array, rows: tuple[int, int], before: tuple[int, int], best: float) -> tuple[int, int]:
     """Σ over the positives among untied items of the highest precision at or after each.
 
     Args:
@@ -43,13 +41,13 @@ def best_of_labels(
         rows: The first of them, and the one after the last.
         before: Ranks, and positives, before the first.
         best: The highest precision after the last.
-        room (float64 array, shape (2, WORD // 2)): For the runs of positives of a word.
 
     Returns:
         high, low: Halves of the sum.
 
     Along a run of positives precision rises, so that only its last item counts. A word is not looked into where its
-    positives would not reach what later ones do if all of them came first.
+    positives would not reach what later ones do if all of them came first. In one that is, nothing branches but the end
+    of its runs: which of them reach higher than later ones nothing foretells.
     """
     begin, end = rows
     found: Any = before[1]
@@ -63,25 +61,22 @@ def best_of_labels(
         if not word:
             continue
         gained, rank = count(word), before[0] - begin + WORD * i
+        reached, last = np.float64(found), np.float64(rank + WORD)
         found -= gained
-        if np.float64(found + gained) / np.float64(rank + max(0, begin - WORD * i) + gained) <= best:
-            high += gained * (unit >> HALF_BITS)
-            low += gained * (unit & _LOW)
-            continue
-        ends, runs = word & ~(word >> _ONE), 0
-        while ends:
-            below = (ends - _ONE) & ~ends
-            room[0, runs] = found + count(word & (below << _ONE | _ONE))
-            room[1, runs] = rank + count(below) + 1
-            ends &= ends - _ONE
-            runs += 1
-        for run in range(runs - 1, -1, -1):
-            precision = room[0, run] / room[1, run]
-            if precision > best:
-                best, unit = precision, np.int64(precision * _UNITS)
-            gained = np.int64(room[0, run]) - (np.int64(room[0, run - 1]) if run else found)
-            high += gained * (unit >> HALF_BITS)
-            low += gained * (unit & _LOW)
+        later: Any = np.int64(0)
+        if reached / np.float64(rank + max(0, begin - WORD * i) + gained) > best:
+            word = backwards(word)
+            ends = word & ~(word << _ONE)
+            while ends:
+                below = (ends - _ONE) & ~ends
+                seen = count(word & below)
+                high += (seen - later) * (unit >> HALF_BITS)
+                low += (seen - later) * (unit & _LOW)
+                best = max(best, (reached - np.float64(seen)) / (last - np.float64(count(below))))
+                unit, later = np.int64(best * _UNITS), seen
+                ends &= ends - _ONE
+        high += (gained - later) * (unit >> HALF_BITS)
+        low += (gained - later) * (unit & _LOW)
     return high, low
 
 

@@ -15,7 +15,6 @@ from streameval.counting.labelled_rows import packed
 from streameval.counting.totals import fold
 from streameval.errors import InputError
 from streameval.kernels import exact, group_sums, hull
-from streameval.kernels.bits import counts_before
 
 QUICK = settings(max_examples=30, deadline=None)
 NO_CUTS = np.empty(0, np.int64)
@@ -227,7 +226,7 @@ def test_the_first_ranks_are_summed_one_after_another(seed, n, share):
     plain = sum_labels(17, labels, NO_CUTS)
     assert plain.real[:2].tolist() == [weighted, inverse]
     words, room = packed(labels), exact.corners()
-    size = hull.hull_of_labels.compiled()(words, n, hull.founds_of(words, n, counts_before(words)), room[2], room[0])
+    size = hull.hull_of_labels.compiled()(words, n, hull.founds_of(words, n), room[2], room[0])
     assert room[0, :size].tolist() == plain.corner[0].tolist() == hull_of((np.flatnonzero(labels) + 1).tolist())
 
 

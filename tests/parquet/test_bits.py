@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from streameval.counting.labelled_rows import packed
 from streameval.kernels import bits, exact
 from streameval.kernels.codecs import SLACK, lz4
+from streameval.kernels.groups import STRETCH
+from streameval.kernels.hull import found_before, founds_of
 
 QUICK = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 2**32)
@@ -34,6 +36,15 @@ def test_bits_are_copied_and_counted(seed, n, first, at):
         int(flags[:place].sum()) for place in places
     ]
     assert bits.count_bits(packed(flags), places[0], places[-1]) == flags[places[0] : places[-1]].sum()
+    founds = founds_of(words, flags.size)
+    assert founds.tolist() == [int(flags[:end].sum()) for end in range(0, flags.size + STRETCH, STRETCH)]
+    assert found_before(words, places, founds).tolist() == [int(flags[:place].sum()) for place in places]
+
+
+@QUICK
+@given(st.integers(0, 2**64 - 1))
+def test_bits_of_a_word_are_turned_around(word):
+    assert f"{int(bits.backwards(np.uint64(word))):064b}" == f"{word:064b}"[::-1]
 
 
 @QUICK

@@ -46,8 +46,7 @@ def test_sums_from_the_end_are_those_of_the_definition(seed, n, before, fall, be
             reached = before[1] + int(labels[begin : i + 1].sum())
             highest = max(highest, Fraction(float(Fraction(reached, before[0] + i + 1 - begin))))
             expected += int(highest * 2**kernels.UNIT_BITS)
-    room = np.empty((2, 32))
-    high, low = kernels.best_of_labels(packed(labels), (begin, n), before, best, room)
+    high, low = kernels.best_of_labels(packed(labels), (begin, n), before, best)
     assert (high << kernels.HALF_BITS) + low == expected
     numbers, ends = np.stack([np.ones(n - begin, np.uint8), labels[begin:]]), (n - begin, int(labels[begin:].sum()))
     alone = groups.of_bits(packed(labels), np.zeros(n // 64 + 2, np.uint64))
