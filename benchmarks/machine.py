@@ -38,12 +38,19 @@ def counters() -> dict[str, int]:
 
 
 def peak_bytes() -> int:
-    """Most memory this process ever had resident, imports included.
+    """Most memory this process ever had resident, imports included, or a command that it ran.
 
-    Not `ru_maxrss`: that begins with what the parent had.
+    Not `ru_maxrss` of itself: that begins with what the parent had.
     """
-    peak = next((line for line in _lines("/proc/self/status") if line.startswith("VmHWM")), None)
-    return int(peak.split()[1]) * 1024 if peak else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    own = next((int(line.split()[1]) for line in _lines("/proc/self/status") if line.startswith("VmHWM")), None)
+    if own is None:
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process, and of commands that it ran."""
+    return sum(os.times()[:4])
 
 
 def disk_speed(files: list[Path], threads: int) -> float:

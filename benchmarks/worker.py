@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Case, Context
-from benchmarks.machine import counters, drop_cache, peak_bytes
+from benchmarks.machine import counters, cpu_seconds, drop_cache, peak_bytes
 
 # runs repeat until one of these is reached; medians are reported
 _MOST_SECONDS = 5.0
@@ -25,12 +25,12 @@ def measure(case: Case, runner: str, context: Context) -> dict[str, Any]:
     files = [path for dataset in case.datasets(context) for path in dataset.files]
     files += context.scratch.rglob("*.parquet")
     most = 1 if case.once else _MOST_RUNS
-    before, begin = counters(), time.process_time()
+    before, begin = counters(), cpu_seconds()
     cold, result = _repeat(run, most, lambda: drop_cache(files))
     after, peak = counters(), peak_bytes()
     found = {
         "cold": statistics.median(cold),
-        "cpu": (time.process_time() - begin) / len(cold),
+        "cpu": (cpu_seconds() - begin) / len(cold),
         "disk_bytes": (after["read_bytes"] - before["read_bytes"]) // len(cold),
         "call_bytes": (after["rchar"] - before["rchar"]) // len(cold),
         "peak": peak,
