@@ -251,7 +251,7 @@ def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:
 def _with_scope(function: Any) -> tuple[Any, dict[str, Any]]:
     """The same function with global names of its own."""
     scope = {**function.__globals__}
-    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     return functools.update_wrapper(copy, function), scope
 
 
