@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -95,8 +96,17 @@ def _answered(arguments: list[str]) -> Any:
     """Run the command; help is given at once, where the app would first read every flag of the verb once more."""
     words = [*takewhile(lambda word: word != "--", arguments)]
     if words and words[0] in VERBS and {*app.help_flags} & {*words}:
+        _read_no_source()
         return app.help_print(words[:1])
     return app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+
+
+def _read_no_source() -> None:
+    """Let help of flags be that of their fields: to look for more, the source of every class would be parsed."""
+    with suppress(ImportError):
+        from docstring_parser import parser
+
+        vars(parser)["add_attribute_docstrings"] = lambda of, docstring: None
 
 
 def _since(began: float) -> float:

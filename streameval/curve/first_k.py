@@ -58,13 +58,17 @@ def dcg_at(extremes: Extremes, k: int) -> Interval:
 
 
 def _discounted(walk: Walk) -> float:
-    total = discounts()
     first, last = (places[1].astype(np.int64) for places in (walk.starts, walk.ends))
+    total = discounts(int(last.max(initial=1)))
     return float(np.sum(total[last] - total[first]))
 
 
+def discounts(last: int) -> FloatArray:
+    """Σ 1/log2(r + 1) over ranks 1..i, for i = 0..`last` at least, which is `DEEPEST_DCG` at most."""
+    return _discounts_of(last.bit_length())
+
+
 @cache
-def discounts() -> FloatArray:
-    """Σ 1/log2(r + 1) over ranks 1..i, for i = 0..`DEEPEST_DCG`."""
-    each = 1.0 / np.log2(np.arange(2, DEEPEST_DCG + 2))
+def _discounts_of(bits: int) -> FloatArray:
+    each = 1.0 / np.log2(np.arange(2, (1 << bits) + 2))
     return np.concatenate([[0.0], np.cumsum(each)])

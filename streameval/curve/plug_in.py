@@ -169,7 +169,8 @@ class PlugIn:
         """Σ v_r/log2(r + 1) over the first so many items, of at most `streameval.curve.first_k.DEEPEST_DCG`."""
         inside = self.curve.rank[self.curve.rank <= ranks.max()]
         knots = unique(inside, ranks[ranks <= self.curve.rank[-1]])
-        return _sums_at(ranks, knots, np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(discounts()[knots]))
+        total = discounts(int(knots[-1]))
+        return _sums_at(ranks, knots, np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(total[knots]))
 
     def rank_at_precision(self, precision: Fraction) -> float:
         """Last rank with Yh ≥ precision·rank; 0 where none has."""

@@ -12,15 +12,18 @@ from streameval.curve.envelope import Envelope
 from streameval.curve.estimated import YieldEstimate
 from streameval.types import Claim
 
+_NOTHING = pa.table({"rank": pa.array([], pa.int64())})
 
-def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) -> Curve:
+
+def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table | None) -> Curve:
     """Make a curve of its tables and of what evaluation.json says of it.
 
     Args:
         facts: `n_items`, `claim`, `diagnostics`, `findings`; `estimates`, `misses`, `misses_upper` where they are
             unusual.
-        envelope, curve: See `Curve.envelope_table` and `Curve.table`.
+        envelope, curve: See `Curve.envelope_table` and `Curve.table`; None: neither grid nor scores are needed.
     """
+    curve = _NOTHING if curve is None else curve
     missed = facts.get("misses_estimate")
     return Curve(
         n_items=facts["n_items"],

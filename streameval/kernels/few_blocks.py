@@ -1,12 +1,10 @@
 """What `streameval.kernels.martingale._follow` finds, in numpy alone: to load what is compiled takes longer.
 
-To the last bit the same: each number comes of the same operations, in the same order. Logarithms and exponentials are
-those of the system's library, as in compiled code; numpy has its own.
+To the last bit the same: each number comes of the same operations, in the same order.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -32,6 +30,7 @@ from streameval.kernels.stakes import (
     TOTAL,
     WIDTH,
 )
+from streameval.kernels.system_math import exp, expm1, log, log1p
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 _AT_ONCE = 1024  # blocks whose bounds are looked for together
@@ -40,7 +39,7 @@ _AT_ONCE = 1024  # blocks whose bounds are looked for together
 def follow(blocks: FloatArray, counts: FloatArray, classes: FloatArray, mixture: tuple[FloatArray, float]) -> None:
     """Do what `_follow` does where all are judged and no label is missing; rows of room in the table are left alone."""
     table, threshold = mixture
-    table[EPSILON] = -_each(math.expm1, -table[MU])
+    table[EPSILON] = -expm1(-table[MU])
     high = np.stack([_predicted(blocks, counts, classes, g) for g in range(classes.shape[1])], axis=1)
     gains = _gains(blocks, counts, high, table)
     n, rows = gains.shape[0], table.shape[0] - TOTAL
@@ -54,16 +53,12 @@ def follow(blocks: FloatArray, counts: FloatArray, classes: FloatArray, mixture:
         table[TOTAL + own % rows, m] = totals[own, m]
 
 
-def _each(function: Callable[[float], float], values: FloatArray) -> FloatArray:
-    return np.fromiter(map(function, values.ravel().tolist()), np.float64, values.size).reshape(values.shape)
-
-
 def _predicted(blocks: FloatArray, counts: FloatArray, classes: FloatArray, g: int) -> FloatArray:
     """The share of positives that a class is predicted to have, for each block; see `_learn`."""
     width, drawn, most = blocks[WIDTH], counts[DRAWN, :, g], counts[REAL, :, g]
     end = np.append(0.0, np.cumsum(width))[:-1]
     fade = end / (end + width)
-    decay, prior = (fade * _each(math.exp, -drawn / MEMORY)).tolist(), float(PRIOR * classes[PREDICTED, g])
+    decay, prior = (fade * exp(-drawn / MEMORY)).tolist(), float(PRIOR * classes[PREDICTED, g])
 
     def along(first: float, less: float, fades: list[float], more: FloatArray) -> FloatArray:
         pairs = zip(fades, more.tolist(), strict=True)
@@ -90,11 +85,11 @@ def _gains(blocks: FloatArray, counts: FloatArray, high: FloatArray, table: Floa
     b = 1 - y * (1 - rate * q)
     root = np.sqrt(b * b + 4 * (1 - rate) * y * q)
     stake = np.where(b > 0, 2 * y * q / (b + root), (root - b) / (2 * (1 - rate)))
-    gains[part, :, 0] = untaken[part, :, None] * _each(math.log1p, -rate * stake)
+    gains[part, :, 0] = untaken[part, :, None] * log1p(-rate * stake)
 
-    def put(place: int, number: FloatArray, log: Callable[[Int64Array, Int64Array], FloatArray]) -> None:
+    def put(place: int, number: FloatArray, each: Callable[[Int64Array, Int64Array], FloatArray]) -> None:
         at, g = np.nonzero(number[part] > 0)
-        gains[part[at], g, place] = number[part[at], g, None] * log(at, g)
+        gains[part[at], g, place] = number[part[at], g, None] * each(at, g)
 
     def log_positive(at: Int64Array, g: Int64Array) -> FloatArray:
         p, share, own = rate[at, 0], q[at, g], y[at, 0]
@@ -103,7 +98,7 @@ def _gains(blocks: FloatArray, counts: FloatArray, high: FloatArray, table: Floa
         inside = np.where(near, (1 - p) * stake[at, g] - own, 2 * own * share / far)
         return _either(near, inside) - np.where(near, 0.0, mu)
 
-    put(1, negative, lambda at, g: _each(math.log1p, (1 - rate[at, 0]) * stake[at, g]))
+    put(1, negative, lambda at, g: log1p((1 - rate[at, 0]) * stake[at, g]))
     put(2, positive, log_positive)
     return gains.reshape(high.shape[0], -1, table.shape[1])
 
@@ -111,7 +106,7 @@ def _gains(blocks: FloatArray, counts: FloatArray, high: FloatArray, table: Floa
 def _either(near: BoolArray, values: FloatArray) -> FloatArray:
     """Logarithms, of one plus the value where it is near."""
     out = np.empty(values.shape)
-    out[near], out[~near] = _each(math.log1p, values[near]), _each(math.log, values[~near])
+    out[near], out[~near] = log1p(values[near]), log(values[~near])
     return out
 
 
@@ -132,23 +127,22 @@ def _bounds(out: FloatArray, mu: FloatArray, totals: FloatArray, threshold: floa
 
 def _roots(mu: FloatArray, totals: FloatArray, threshold: float) -> FloatArray:
     """`mixture_root` of each row."""
-    t = np.full(len(totals), np.inf)
-    for m in range(mu.size):
-        reached = (threshold - totals[:, m]) / mu[m]
-        t = np.where(reached < t, reached, t)
+    rows = np.ascontiguousarray(totals.T)
+    t = np.min((threshold - rows) / mu[:, None], axis=0, initial=np.inf)
     left = np.flatnonzero(t != np.inf)
     for _ in range(60):
         if not left.size:
             break
-        at, rows = t[left], totals[left]
+        at = t[left]
+        each = mu[:, None] * at + rows[:, left] - threshold
+        near = each > -45
+        each[~near] = 0.0
+        each[near] = exp(each[near])
         mass, slope = np.zeros(left.size), np.zeros(left.size)
-        for m in range(mu.size):
-            v = mu[m] * at + rows[:, m] - threshold
-            near = v > -45
-            each = _each(math.exp, v[near])
-            mass[near] += each
-            slope[near] += each * mu[m]
-        step = _each(math.log, mass) * mass / slope
+        for mine, m in zip(each, mu.tolist(), strict=True):  # one after another, as they are added there
+            mass += mine
+            slope += mine * m
+        step = log(mass) * mass / slope
         t[left] = at - step
         left = left[~(step <= 1e-12 * np.abs(t[left]) + 1e-9)]
-    return t
+    return np.asarray(t)

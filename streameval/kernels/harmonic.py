@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import numpy as np
 
 from streameval.kernels.jit import kernel
+from streameval.kernels.system_math import log1p
 from streameval.typing import FloatArray
 
 # beyond this the series below is exact to the last bit
 _SERIES = 32.0
 _FEW = 8
-_STEPS = 8  # of plain Python, for each run
+_CALLS, _RUNS = 100, 16  # steps of plain Python that numpy's calls take, and runs for each more
 
 
 @kernel
@@ -32,6 +34,12 @@ def harmonic_difference(start: float, count: float) -> float:
         total += 1.0 / start
     if count <= 0:
         return total
+    return total + math.log1p(count / (start + 1.0)) + _series(start, count)
+
+
+@kernel
+def _series(start: float, count: float) -> float:
+    """What the difference is besides a logarithm; of arrays too."""
     low, high = start + 1.0, start + count + 1.0
     a, b = low * low, high * high
     c, d = a * a, b * b
@@ -40,7 +48,7 @@ def harmonic_difference(start: float, count: float) -> float:
     rest -= (1.0 / c - 1.0 / d) / 120.0
     rest += (1.0 / (a * c) - 1.0 / (b * d)) / 252.0
     rest -= (1.0 / (c * c) - 1.0 / (d * d)) / 240.0
-    return total + math.log1p(count / low) + rest
+    return rest
 
 
 @kernel
@@ -71,6 +79,23 @@ def _add_runs(positives: FloatArray, negatives: FloatArray, total: FloatArray) -
         total[i + 1] = total[i] + precision_sum(positives[i] + 1.0, positives[i + 1], negatives[i])
 
 
+@_add_runs.in_numpy()
+def _add_few_runs(positives: FloatArray, negatives: FloatArray, total: FloatArray) -> None:
+    first, each = positives[:-1] + 1.0, np.zeros(negatives.size)
+    count, start = positives[1:] - first + 1.0, first - 1.0 + negatives
+    each[negatives == 0] = count[negatives == 0]
+    at = np.flatnonzero((negatives != 0) & (count <= _FEW))
+    for i in range(_FEW):
+        at = at[count[at] > i]
+        each[at] += (first[at] + i) / (first[at] + i + negatives[at])
+    for run in np.flatnonzero((negatives != 0) & (count > _FEW) & (start < _SERIES)):  # four at most
+        each[run] = precision_sum(first[run], positives[run + 1], negatives[run])
+    at, series = np.flatnonzero((negatives != 0) & (count > _FEW) & (start >= _SERIES)), cast(Any, _series)
+    difference = log1p(count[at] / (start[at] + 1.0)) + series(start[at], count[at])
+    each[at] = count[at] - negatives[at] * difference
+    np.cumsum(each, out=total[1:])
+
+
 def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     """Cumulate the precisions of runs of positives.
 
@@ -82,5 +107,5 @@ def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
         float64 array, shape (k + 1,): Σ j/r_j up to the end of each run, after a 0.
     """
     total = np.zeros(positives.size)
-    _add_runs.at_size(_STEPS * negatives.size)(positives, negatives, total)
+    _add_runs.at_size(_CALLS + negatives.size // _RUNS)(positives, negatives, total)
     return total

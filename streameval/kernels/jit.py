@@ -35,6 +35,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._options = options
         self._plain = function
+        self._direct: Callable[P, R] | None = None
         self._per_step = 1
         self._sums: tuple[int, ...] = ()
         self._compiled: Callable[P, R] | None = None
@@ -43,7 +44,7 @@ class Kernel(Generic[P, R]):
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
         if _thread.interprets:
-            return self._plain(*arguments, **named)
+            return self.plain()(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
     def in_numpy(self, rows: int = 1) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -74,7 +75,7 @@ class Kernel(Generic[P, R]):
             with interpreted(steps, self):
                 if _thread.interprets:
                     try:
-                        return self._plain(*arguments, **named)
+                        return self.plain()(*arguments, **named)
                     except (ArithmeticError, ValueError):
                         for place in self._sums:
                             arguments[place].fill(0)  # type: ignore[attr-defined]
@@ -116,6 +117,15 @@ class Kernel(Generic[P, R]):
                 self._compiled = compiled(self.py_func, self._linked(), self._options, _loaded)
             return self._compiled
 
+    def plain(self) -> Callable[P, R]:
+        """What runs without numba: in its Python, kernels call one another's Python and nothing in between."""
+        if self._plain is not self.py_func:
+            return self._plain
+        if self._direct is None:
+            self._direct, scope = _with_scope(self.py_func)
+            scope.update({name: kernel.plain() for name, kernel in self._calls().items()})
+        return self._direct
+
     def part(self) -> Any:
         """What numba makes of it within other kernels."""
         from streameval.kernels.compile import part
@@ -127,11 +137,10 @@ class Kernel(Generic[P, R]):
 
     def _linked(self) -> Callable[P, R]:
         """The function with parts in the place of the kernels that it calls, where numba looks for them."""
-        function: Any = self.py_func
-        parts = {name: kernel.part() for name, kernel in self._calls().items()}
-        scope = {**function.__globals__, **parts}
-        linked: Any = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-        return functools.update_wrapper(linked, function)
+        linked: Callable[P, R]
+        linked, scope = _with_scope(self.py_func)
+        scope.update({name: kernel.part() for name, kernel in self._calls().items()})
+        return linked
 
     def _calls(self) -> dict[str, Kernel[..., Any]]:
         """The kernels that it calls, by the names that it calls them by."""
@@ -237,6 +246,13 @@ def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:
     """
     _others[0] += seconds
     return _others[0] > _limit(kernel)
+
+
+def _with_scope(function: Any) -> tuple[Any, dict[str, Any]]:
+    """The same function with global names of its own."""
+    scope = {**function.__globals__}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    return functools.update_wrapper(copy, function), scope
 
 
 def _names(code: CodeType) -> set[str]:

@@ -244,6 +244,6 @@ def _followed(
     fewest = None if np.array_equal(least, most) else least
     phases = None if np.all(judged >= 1) else judged
     arrays = fewest is None and phases is None
-    run = _follow.at_size(items.size * (1 + mu.size // 2 if arrays else _STEPS * mu.size))
+    run = _follow.at_size(items.size * (1 + mu.size // 4 if arrays else _STEPS * mu.size))
     run(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
     return reached[REACHED], table[TOTAL:]

@@ -77,6 +77,8 @@ class Kind(Reporting):
     def refuse_others(self, verb: str, given: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
         strangers = sorted(set(given) - self.accepts(verb))
+        if not strangers:
+            return  # other kinds need not be loaded
         asked = {kind: f" ({flag(option)})" if (option := kind.asked_by.get(verb)) else ""
                  for kind in available().values()}  # fmt: skip
         owners = {name: [f"{kind.about}{how}" for kind, how in asked.items() if name in kind.accepts(verb)]

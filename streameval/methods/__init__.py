@@ -1,21 +1,21 @@
 """Methods: each picks ranks to label, and turns their labels into bounds on the yield Y(r).
 
 A method is one file in this folder with a frozen dataclass that inherits from `Method`: its fields are its parameters
-and carry their help, and a module-level `METHOD` names the class. It is found by name; nothing else has to be edited,
-and its parameters are flags of the command line. It knows no files. A method that is a folder has `METHOD` in its
-file `method`, and in the folder itself `PARAMETERS`, the class with the fields: help texts load no more than that.
+and carry their help, and a module-level `METHOD` names the class. It is found by its name, which is that of the file;
+nothing else has to be edited, and its parameters are flags of the command line. It knows no files. A method that is a
+folder has `METHOD` in its file `method`, and in the folder itself `PARAMETERS`, the class with the fields: help texts
+load no more than that.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Integral
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from streameval.errors import InputError, StudyError, did_you_mean
@@ -194,54 +194,53 @@ class Multiplies(Protocol):
 
 def available() -> dict[str, type[Method]]:
     """Every method that plans by name, in alphabetical order."""
-    return {name: method for name, method in _all(tuple(__path__)).items() if method.planned}
+    return {name: _named(name) for name in declared()}
 
 
 def declared() -> dict[str, type[Method]]:
     """Parameters of every method that plans by name, in alphabetical order; nothing else of a folder is loaded."""
-    kinds = (getattr(module, "PARAMETERS", None) or getattr(module, "METHOD", None) for module in _modules(__path__))
-    return {kind.name: kind for kind in sorted(filter(None, kinds), key=lambda kind: kind.name) if kind.planned}
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in _names(tuple(__path__))]
+    kinds = (getattr(module, "PARAMETERS", None) or getattr(module, "METHOD", None) for module in modules)
+    return {kind.name: kind for kind in kinds if kind is not None and kind.planned}
+
+
+def _named(name: str) -> type[Method]:
+    """Give the method of a name; no other is loaded."""
+    module = importlib.import_module(f"{__name__}.{name}")
+    inner = importlib.import_module(f"{module.__name__}.method") if hasattr(module, "__path__") else module
+    return cast(type[Method], inner.METHOD)
 
 
 @cache
-def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
-    """Methods of some folders, which are looked through once: plans by slices make methods by the hundred."""
-    places = [f"{one.__name__}.method" if hasattr(one, "__path__") else one.__name__ for one in _modules(folders)]
-    methods = {method.name: method for method in (importlib.import_module(place).METHOD for place in places)}
-    return dict(sorted(methods.items()))
-
-
-def _modules(folders: Iterable[str]) -> Iterator[ModuleType]:
-    """Files with a `METHOD`, and folders that have a file `method`."""
-    for folder in folders:
-        for info in pkgutil.iter_modules([folder]):
-            place = Path(folder, info.name, "method.py") if info.ispkg else Path(folder, f"{info.name}.py")
-            if place.exists() and b"\nMETHOD = " in place.read_bytes():
-                yield importlib.import_module(f"{__name__}.{info.name}")
+def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of files with a `METHOD`, and of folders that have a file `method`, in alphabetical order."""
+    found = [(Path(folder, one.name), one.ispkg) for folder in folders for one in pkgutil.iter_modules([folder])]
+    places = {path.name: path / "method.py" if is_folder else path.with_suffix(".py") for path, is_folder in found}
+    return tuple(sorted(n for n, file in places.items() if file.exists() and b"\nMETHOD = " in file.read_bytes()))
 
 
 def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     """Make a method from its name and parameters.
 
     Args:
-        name: As in `available()`.
+        name: That of its file or folder here.
         parameters: Only those that differ from the defaults; None counts as not given.
 
     Raises:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
-    methods = _all(tuple(__path__))
-    if name not in methods:
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, available()))
+    if name not in _names(tuple(__path__)):
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, declared()))
+    method = _named(name)
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
-    accepted = parameter_names(methods[name])
+    accepted = parameter_names(method)
     for key in given:
         if key not in accepted:
-            owners = [other for other, method in available().items() if key in parameter_names(method)]
+            owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter {flag(key)}", hint)
-        check_type(methods[name], key, given[key])
-    return methods[name](**{key: plain(value) for key, value in given.items()})
+        check_type(method, key, given[key])
+    return method(**{key: plain(value) for key, value in given.items()})
 
 
 def method_of(plan: Plan) -> Method:

@@ -252,7 +252,7 @@ def _dcg_at(start: Int64Array, found: Int64Array, k: int, order: str) -> float:
     deep = min(int(np.searchsorted(start, k)), start.size - 1)
     positives, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
     last = np.minimum(end, k)
-    total = discounts()
+    total = discounts(k)
     gained = total[last if order == "late" else np.minimum(positives + first, last)]
     gained -= total[np.minimum(end - positives, last) if order == "late" else first]
     return float(gained.sum())

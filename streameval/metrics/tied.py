@@ -65,7 +65,7 @@ class Tied:
 
     def dcg_at(self, start: Int64Array, found: Int64Array, rank: int) -> float:
         """Σ v_r/log2(r + 1) over the first `rank` items; `start` and `found` as of `Places.groups`."""
-        total = discounts()
+        total = discounts(rank)
         deep = min(int(np.searchsorted(start, rank)), start.size - 1)
         share = np.diff(found[: deep + 1]) / np.diff(start[: deep + 1])
         return float(np.sum(share * (total[np.minimum(start[1 : deep + 1], rank)] - total[start[:deep]])))

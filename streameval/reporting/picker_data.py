@@ -78,7 +78,8 @@ def _estimates(curve: Curve, ranks: Int64Array) -> dict[str, Any]:
     if curve.plug_in is None:
         return {}
     yields = curve.plug_in.curve.at(ranks)
-    short = np.array([float(f"{value:.{_DIGITS}g}") for value in yields[~np.isnan(yields)].tolist()])
+    known = yields[~np.isnan(yields)].tolist()
+    short = np.array((f"%.{_DIGITS}g " * len(known) % tuple(known)).split(), np.float64)
     missed = curve.plug_in.misses
     return {"yield": _runs(short, "values"), "missed": None if np.isnan(missed) else missed}
 
@@ -97,8 +98,10 @@ def _runs(values: Int64Array | FloatArray, of: str) -> dict[str, Any]:
     told = np.diff(values, prepend=0) if of == "differences" else values
     begins = np.flatnonzero(np.concatenate([[True], told[1:] != told[:-1]]))
     lengths = np.diff(np.append(begins, told.size))
-    pairs = zip(told[begins].tolist(), lengths.tolist(), strict=True)
-    flat = [_plain(value) for pair in pairs for value in pair]
+    each = told[begins]
+    whole = bool(np.all(each == np.rint(each)))
+    numbers = each.astype(np.int64).tolist() if whole else map(_plain, each.tolist())
+    flat = [one for pair in zip(numbers, lengths.tolist(), strict=True) for one in pair]
     return {"n": int(told.size), "delta": of == "differences", "runs": flat}
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from streameval.curve import Curve
 from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES
 from streameval.errors import StudyError
@@ -18,8 +19,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.study.history import Settings
 from streameval.study.judging import at_confidence, curve_of
 from streameval.study.planned_ranking import counted_at
-from streameval.study.result_files import Evaluation
-from streameval.types import TRUTH, Plan
+from streameval.types import TRUTH, Labels, Plan
 from streameval.typing import FloatArray, Int8Array
 
 ContradictedBy = Literal["study", "day"]
@@ -114,40 +114,43 @@ class DayStudy:
     Attributes:
         day: The day.
         folder: Of the study, as given.
+        summary, labels, curve: Of its results.
     """
 
     day: date
     folder: str
     plan: Plan
-    evaluation: Evaluation
+    summary: Mapping[str, Any]
+    labels: Labels
+    curve: Curve
 
     @property
     def evaluation_id(self) -> str:
         """Of its results."""
-        return self.evaluation.evaluation_id
+        return str(self.summary["evaluation_id"])
 
     @property
     def answers(self) -> Int8Array:
         """Labels that count."""
-        return self.evaluation.labels.label
+        return self.labels.label
 
     @property
     def seed(self) -> str | None:
         """Seed of the draw; None where no chance is left, or versions share a draw by key and are not pooled."""
-        exact = self.evaluation.curve.claim.coverage == "exact"
+        exact = self.curve.claim.coverage == "exact"
         return None if exact or self.plan.draw_by else str(self.plan.seed)
 
     @property
     def question(self) -> dict[str, Any]:
         """What has to be the same for two days to be compared."""
-        summary, ranking = self.evaluation.summary, self.plan.ranking
+        summary, ranking = self.summary, self.plan.ranking
         ranked = {"score": ranking.get("score"), "ascending": bool(ranking.get("ascending", False))}
         judged = {key: summary.get(key) for key in ("vote", "prefer", "label_error", "assume")}
-        return {**ranked, **judged, "about": TRUTH if self.evaluation.curve.claim.about == TRUTH else "answers"}
+        return {**ranked, **judged, "about": TRUTH if self.curve.claim.about == TRUTH else "answers"}
 
     def refuse_without_probability(self) -> None:
         """Raise a `StudyError` where bounds promise nothing, or what they promise is no matter of chance."""
-        coverage, hint = self.evaluation.curve.claim.coverage, "give studies whose draw bounds the precision"
+        coverage, hint = self.curve.claim.coverage, "give studies whose draw bounds the precision"
         if coverage == "none":
             raise StudyError(f"{self.folder}: its bounds promise nothing", hint)
         if coverage == "conditional":
@@ -155,35 +158,34 @@ class DayStudy:
 
     def at(self, settings: Settings, error: float) -> Day:
         """What the labels say of the items above the cutoff; the level holds with probability 1 - error."""
-        plan, evaluation, rank = self.plan, self.evaluation, self._rank(settings.watched.cutoffs[0])
+        plan, rank = self.plan, self._rank(settings.watched.cutoffs[0])
         level = self._level(rank, 1 - error)
-        contradiction: ContradictedBy | None = None if evaluation.curve.envelope.consistent else "study"
+        contradiction: ContradictedBy | None = None if self.curve.envelope.consistent else "study"
         if level is None:
-            contradiction, level = "day", Bounds(0.0, evaluation.curve.precision_at(rank).estimate, 1.0)
+            contradiction, level = "day", Bounds(0.0, self.curve.precision_at(rank).estimate, 1.0)
         return Day(self.day, self.folder, plan.plan_id, self.evaluation_id, self.seed, plan.n_items, rank, self.answers,
                     level, contradiction, self._evidence(rank))  # fmt: skip
 
     def _rank(self, cutoff: Cutoff) -> int:
         """The cutoff in the list of the day."""
-        curve = self.evaluation.curve
-        rank = cutoff.rank_in(curve.n_items)
+        rank = cutoff.rank_in(self.curve.n_items)
         if rank is not None:
             return rank
-        first, last = curve.rank_at_score(cutoff.value)
+        first, last = self.curve.rank_at_score(cutoff.value)
         return first if 0 < first == last else counted_at(self.plan, cutoff.value)
 
     def _level(self, rank: int, confidence: float) -> Bounds | None:
         """Bounds on precision with another confidence, and the estimate; None where they contradict themselves."""
-        error = float(self.evaluation.summary["label_error"])
-        curve = curve_of(at_confidence(self.plan, confidence), self.evaluation.labels, error)
+        error = float(self.summary["label_error"])
+        curve = curve_of(at_confidence(self.plan, confidence), self.labels, error)
         if not curve.envelope.consistent:
             return None
         lower, _, upper = curve.precision_at(rank)
-        return Bounds.of(lower, upper, self.evaluation.curve.precision_at(rank).estimate)
+        return Bounds.of(lower, upper, self.curve.precision_at(rank).estimate)
 
     def _evidence(self, rank: int) -> tuple[FloatArray, FloatArray] | None:
         """S of `streameval.curve.runs`; None where the method has none, labels may be wrong, or draws share keys."""
         method = method_of(self.plan)
-        if self.evaluation.summary["label_error"] or self.plan.draw_by or not isinstance(method, Multiplies):
+        if self.summary["label_error"] or self.plan.draw_by or not isinstance(method, Multiplies):
             return None
-        return method.evidence_at(self.plan, self.evaluation.labels, rank, STAKES / rank)
+        return method.evidence_at(self.plan, self.labels, rank, STAKES / rank)

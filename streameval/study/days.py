@@ -20,6 +20,7 @@ from streameval.questions.cutoffs import plain
 from streameval.study import Study
 from streameval.study.day import RUN_BOUNDS, SCHEMA, DayStudy
 from streameval.study.history import Entry, History, WatchedStudy
+from streameval.study.result_files import BOUNDS, read_bounds
 
 FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 0.9 behind it"
 DATE = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
@@ -60,7 +61,9 @@ class DayHistory(History):
         """Read a study; its day stands before it, or is the last date in its path."""
         study = Study(Path(folder))
         plan = study.plan()  # says where there is no study, before a day is missed
-        return DayStudy(day or _last_date(folder), folder, plan, study.evaluation())
+        tables = BOUNDS if plan.ranking.get("score") is None else (*BOUNDS, "curve")
+        summary, labels, curve = study.results(lambda at, told: (told, *read_bounds(at, told, tables)))
+        return DayStudy(day or _last_date(folder), folder, plan, summary, labels, curve)
 
     @property
     def delta(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from streameval.errors import StudyError
 from streameval.notebook import Tabular, facts
 from streameval.slices.files import SLICES, SliceResult, slice_tables, slices_from_tables
 from streameval.study.results import EVALUATE, read_tables
-from streameval.types import Labels
+from streameval.types import Claim, Labels
 
 _WEIGHTS = dict.fromkeys(("weight", "draw_weight"), pa.array([], pa.float64()))
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), **_WEIGHTS})
 _VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
 FROM_VOTES = ("labels", "issues")
 COUNTED = ("envelope", "curve", "metrics")  # tables that need no votes
+BOUNDS = ("labels", "envelope")  # tables that all others follow from
 
 
 # columns that are computed with; labels may be null
@@ -83,12 +84,7 @@ class Evaluation(Tabular):
     @property
     def labels(self) -> Labels:
         """What is known of each planned rank; of no rank where every item has a label."""
-        table = self.label_table
-        label = table.column("label").fill_null(-1).to_numpy().astype(np.int8)
-        votes, positive = (table.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
-        account, claim = self.summary.get("account", {}), self.curve.claim
-        ranks = table.column("rank").to_numpy()
-        return Labels(ranks, label, votes, positive, account, about=claim.about, why=claim.why)
+        return _labels_of(self.label_table, self.summary, self.curve.claim)
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was evaluated, the claim, a picture and a few cutoffs."""
@@ -96,6 +92,27 @@ class Evaluation(Tabular):
         entries = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
         entries |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
         return facts("Evaluation", entries) + self.curve._repr_html_()
+
+
+def _labels_of(table: pa.Table, summary: Mapping[str, Any], claim: Claim) -> Labels:
+    label = table.column("label").fill_null(-1).to_numpy().astype(np.int8)
+    votes, positive = (table.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
+    ranks = table.column("rank").to_numpy()
+    return Labels(ranks, label, votes, positive, summary.get("account", {}), about=claim.about, why=claim.why)
+
+
+def read_bounds(folder: Path, summary: Mapping[str, Any], tables: Collection[str] = BOUNDS) -> tuple[Labels, Curve]:
+    """Read the labels of an evaluation.json and their curve, but no table that follows from these.
+
+    Args:
+        tables: `BOUNDS`, and "curve" for scores and a grid; without it the curve has none.
+
+    Raises:
+        FileNotFoundError, StudyError, OutsideError, UNUSABLE: See `read_evaluation`.
+    """
+    files = read_tables(folder, summary, tables, EVALUATE, _COLUMNS)
+    curve = stored_curve(summary, files["envelope"].table, files["curve"].table if "curve" in files else None)
+    return _labels_of(files["labels"].table, summary, curve.claim), curve
 
 
 def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:

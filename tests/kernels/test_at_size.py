@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import examples
 
-from streameval.kernels import jit
+from streameval.kernels import jit, system_math
 from streameval.kernels.bins import segment_bins
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
@@ -252,6 +252,20 @@ def test_few_blocks_are_followed_in_numpy_to_the_same_bits(seed, blocks, rows, t
         arguments[-1][0][STAKE:TOTAL] = 0  # room
     for mine, theirs in zip(arrays(one), arrays(other), strict=True):
         assert mine.tobytes() == theirs.tobytes()
+
+
+@given(st.lists(st.floats(), min_size=1), st.sampled_from(["exp", "expm1", "log", "log1p"]))
+def test_exponentials_and_logarithms_of_arrays_are_those_of_the_system(values, name):
+    def alone(value):
+        try:
+            return getattr(math, name)(value)
+        except OverflowError:
+            return math.inf
+        except ValueError:  # which Python refuses
+            return -math.inf if value == (name == "log1p") * -1 else math.nan
+
+    mine = getattr(system_math, name)(np.array([values, values]))
+    assert np.array_equal(mine, [list(map(alone, values))] * 2, equal_nan=True)
 
 
 def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):

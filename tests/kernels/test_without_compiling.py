@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import streameval
 from streameval.kernels import jit, machine_code
 from streameval.kernels.draw import draw_independent, draws, mix64
 from streameval.kernels.martingale import bounds, fill_blocks
@@ -51,6 +52,9 @@ def test_commands_on_a_short_list_load_neither_numba_nor_pandas_nor_scipy(items,
     assert loaded("plan", items, "--study", tmp_path / "s", "--budget", 2_000) == []
     assert loaded("select", tmp_path / "s", "--export", tmp_path / "tasks.csv") == []
     assert loaded("exact", items, "--label", "good") == []
+    ranks = streameval.Study(tmp_path / "s").plan().ranks
+    pq.write_table(pa.table({"rank": ranks, "label": (ranks % 3 > 0).astype(np.int8)}), tmp_path / "labels.parquet")
+    assert loaded("evaluate", tmp_path / "s", "--labels", tmp_path / "labels.parquet") == []
 
 
 @pytest.mark.parametrize("files", [(), (".numba_config.yaml",)])

@@ -51,6 +51,7 @@ def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, sha
 @pytest.mark.parametrize("name", available())
 def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     method = create(name)
+    assert type(method).name == name == type(method).__module__.split(".")[2]
     assert all(one.metadata["help"].endswith(".") for one in fields(method))
     assert changed(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
     assert method.level is None or 0 < method.level < 1

@@ -110,6 +110,19 @@ def test_a_nightly_job_appends_and_may_be_run_again(days, tmp_path, capsys):
     assert fell == [(START + timedelta(days=3), True)]
 
 
+def test_of_a_night_only_labels_and_their_envelope_are_read(days, tmp_path):
+    """Scores at its cutoffs too, where it is by score; a night whose other tables are gone counts all the same."""
+    _, made = days
+    folder = shutil.copytree(made[0][0], tmp_path / "2026-01-01")
+    expected = streameval.monitor(folder, "precision@score:0.5").rows
+    for name in ("metrics", "issues"):
+        (folder / f"{name}.parquet").unlink()
+    assert streameval.monitor(folder, "precision@score:0.5").rows == expected
+    (folder / "envelope.parquet").unlink()
+    with pytest.raises(StreamevalError, match=r"envelope.parquet: no results yet"):
+        streameval.monitor(folder, "precision@score:0.5")
+
+
 def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
     _, made = days
     history = streameval.monitor([folder for folder, _, _ in made[:3]], "precision@score:.5", confidence=0.9)
