@@ -40,6 +40,18 @@ def bits_of(words, rows=N):
     return np.unpackbits(words.view(np.uint8), count=rows, bitorder="little")
 
 
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def with_length(runs, length=None):
+    return (len(runs) if length is None else length).to_bytes(4, "little") + runs
+
+
 def column(kind, *, nullable=True, values=LABELS):
     return pa.table([pa.array(values).cast(kind)], pa.schema([pa.field("label", kind, nullable)]))
 
@@ -145,6 +157,28 @@ def test_numbers_lie_as_they_are(tmp_path, kind, nullable, codec):
     assert unit.numbers("label", np.empty(N // 3, np.uint64)) is None
 
 
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip"])
+def test_numbers_of_other_codecs_need_no_kernel(tmp_path, nothing_compiled, monkeypatch, codec):
+    monkeypatch.setattr(plain_chunks, "read_group", None)
+    values = RANDOM.normal(0, 1, N).astype(np.float32)
+    for nullable in (True, False):
+        table = column(pa.float32(), nullable=nullable, values=values)
+        unit = unit_of(tmp_path / "a.parquet", table, compression=codec, use_dictionary=False, write_page_index=True)
+        assert np.array_equal(unit.numbers("label", np.empty(N, np.uint64), "any"), values)
+
+
+@pytest.mark.parametrize(("levels", "used"), [
+    (varint(N << 1) + b"\x01", True), (varint((N - 8) << 1) + b"\x01" + varint(8 << 1) + b"\x01", False),
+    (varint(N << 1) + b"\x00", False), (varint((N - 1) << 1) + b"\x01" + varint(1 << 1) + b"\x00", False),
+])  # fmt: skip
+def test_levels_that_are_not_one_run_of_ones_are_left_to_others(tmp_path, monkeypatch, levels, used):
+    values = RANDOM.integers(0, 99, N)
+    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), compression="zstd", use_dictionary=False,
+                   max_rows_per_page=N)  # fmt: skip
+    monkeypatch.setattr(plain_chunks, "decompress", lambda codec, body, size: with_length(levels) + values.tobytes())
+    assert (unit.numbers("label", np.empty(N, np.uint64), "any") is not None) == used
+
+
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(plain_chunks, "_pays", lambda kernel, footer, groups: False)
@@ -175,7 +209,7 @@ def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
     path, seen = tmp_path / "a.parquet", {"same": 0, "none": 0, "refused": 0}
     table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32))})
     room = np.empty(N, np.uint64)
-    for codec in CODECS:
+    for codec in [*CODECS, "brotli"]:
         for coded in (True, False):
             unit_of(path, table, compression=codec, use_dictionary=coded)
             whole = path.read_bytes()
@@ -252,13 +286,13 @@ def test_labels_of_a_table_in_memory(kind, pieces):
     assert np.array_equal(rows.labels(unit), LABELS[pieces[0] : pieces[-1]])
 
 
-@pytest.mark.parametrize("options", [{"use_dictionary": True}, {"data_page_version": "2.0"}, {"compression": "brotli"}])
+@pytest.mark.parametrize("options", [{"data_page_version": "2.0"}, {"compression": "brotli"}])
 def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
     scores, cutoffs = np.sort(RANDOM.integers(0, 90, N)).astype(np.float32)[::-1], np.array([1, 600, N])
     found = []
-    for written in ({"use_dictionary": False}, options):
+    for written in ({}, options):
         table = pa.table({"score": scores, "label": LABELS.astype(bool)})
-        unit = unit_of(tmp_path / "a.parquet", table, **written)
+        unit = unit_of(tmp_path / "a.parquet", table, use_dictionary=False, **written)
         assert (unit.numbers("score", np.empty(N, np.uint64)) is None) == (written is options)
         rows = labelled_rows(open_ranking(str(tmp_path / "a.parquet"), RankingOptions(score="score")), "label")
         found.append((next(read_bits(rows, rows.units, cutoffs)), rows.read(rows.units[0])))
@@ -267,20 +301,8 @@ def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
             assert np.array_equal(value, getattr(other, name)), name
 
 
-def varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
-
-
 PACKED, LEVELS = varint((N + 7) // 8 << 1 | 1), varint(N << 1) + b"\x01"
 BITS = np.packbits(LABELS.astype(np.uint8), bitorder="little").tobytes()
-
-
-def with_length(runs, length=None):
-    return (len(runs) if length is None else length).to_bytes(4, "little") + runs
 
 
 def kernel_says(body, encoding, *, optional=0, width=0, entries=2):
