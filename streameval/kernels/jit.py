@@ -83,8 +83,12 @@ class Kernel(Generic[P, R]):
         return run
 
     def for_rows(self, rows: int) -> Callable[P, R]:
-        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first."""
-        return self if _long[0] else self.at_size(rows // self._per_step)
+        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first.
+
+        One that has to be compiled is, where that takes less than all rows of the list would without.
+        """
+        pays = self.ready or _rows[0] // self._per_step * _STEP > _limit(self)
+        return self if _rows[0] > _SHORT and pays else self.at_size(rows // self._per_step)
 
     @property
     def ready(self) -> bool:
@@ -172,13 +176,13 @@ _noted = defaultdict[str, float](float)  # of these, on the disk
 _NOTE = 0.1  # seconds more that are worth a note
 _most = [_MOST]
 _found = [False]  # whether a kernel was loaded from the disk
-_long = [False]  # whether the list that was opened last is
+_rows = [0]  # of the list that was opened last
 _others = [0.0]  # seconds that other libraries took longer than kernels, in all
 
 
 def expect(rows: int) -> None:
     """Say how many rows the list has that is opened: of a long one, each block is short, but not all of them."""
-    _long[0] = rows > _SHORT
+    _rows[0] = rows
 
 
 def _loaded() -> None:
