@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ from streameval.kernels.codecs import SLACK
 from streameval.kernels.jit import Kernel, worth_compiling
 from streameval.parquet.check_values import pages_hold
 from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
-from streameval.parquet.chunks import Chunks, OpenFile, UnfitError
+from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
@@ -36,6 +37,7 @@ _BOOLEAN = 0
 _ROW = 1e-8  # seconds that Arrow takes longer for a row
 _AT_ONCE = (UNCOMPRESSED, LZ4)  # all pages of a chunk, by a kernel
 _SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
+_DAMAGE = (pa.ArrowException, OSError, ValueError, UnfitError)
 _PLACE = [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]
 
 
@@ -70,7 +72,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
             )
             if row < 0:
                 return None
-    except (pa.ArrowException, OSError, ValueError, UnfitError):
+    except _DAMAGE:
         return None
     return words
 
@@ -155,13 +157,10 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         values, coded = room.view(stored)[: chunk.n_rows], chunk.facts[kernels.DICTIONARY_AT] > 0
         if coded or (codec in _AT_ONCE and not _pays(plain.chunk_numbers, footer, [group])):
             return _by_arrow(footer, group, column, values, order)
-        if not _is_plain(leaves, codec):
-            return None
-        raw, *index = file.read([(chunk.begin, chunk.end - chunk.begin), *chunk.column_index])
-    checked = check_bytes(chunk, raw, index)
-    kinds, rows = checked.pages[:, headers.PAGE_TYPE], checked.pages[:, headers.PAGE_VALUES]
-    if np.any(kinds != DATA_PAGE) or rows.min(initial=1) < 1 or not _put(checked, raw, values):
+        found = _read_plain(file, leaves, chunk)
+    if found is None or not _put(*found, values):
         return None
+    rows = found[0].pages[:, headers.PAGE_VALUES]
     end = np.cumsum(rows)
     begin = end - rows
     if order == "sorted":
@@ -170,7 +169,44 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         low, high = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
         if np.any(np.isnan(low)):  # then nothing is known here of the others
             return None
-    return values if pages_hold(checked.stated, low, high) else None
+    return values if pages_hold(found[0].stated, low, high) else None
+
+
+def read_runs(footer: Footer, group: int, column: str) -> tuple[AnyArray, Int64Array] | None:
+    """Whole numbers of a row group of which equal ones lie together: that of each run, as stored, and its first row.
+
+    None: decode them, or read each. Where they lie in runs, one is held against what is stated, not every number.
+
+    Raises:
+        InputError: As of `check_bytes`.
+    """
+    kind = footer.schema.field(column).type
+    if not pa.types.is_integer(kind):
+        return None
+    with OpenFile(footer) as file:
+        leaves = KNOWN.of(file, footer, [column])[1][0]
+        chunk = leaves[0][group]
+        if chunk.facts[kernels.DICTIONARY_AT] > 0 or chunk.facts[kernels.CODEC] in _AT_ONCE:
+            return None
+        found = _read_plain(file, leaves, chunk)
+    if found is None:
+        return None
+    values, starts, ends = list[AnyArray](), list[Int64Array](), list[tuple[Any, Any]]()
+    row, last = 0, None
+    try:
+        for numbers in _pages(*found, number_type(NUMBERS[chunk.leaf.physical], kind)):
+            at = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+            own = numbers[at]
+            ends.append((own.min(), own.max()))
+            known = int(own[0] == last)
+            values.append(own[known:])
+            starts.append(at[known:] + row)
+            last, row = own[-1], row + numbers.size
+    except _DAMAGE:
+        return None
+    low, high = np.array(ends).T
+    sound = row == chunk.n_rows and pages_hold(found[0].stated, low, high)
+    return (np.concatenate(values), np.concatenate(starts)) if sound else None
 
 
 def _pays(kernel: Kernel[..., int], footer: Footer, groups: Sequence[int]) -> bool:
@@ -197,29 +233,46 @@ def _is_plain(leaves: Sequence[Chunks], codec: int) -> bool:
     return flat and codec not in _SLOW and (leaf.physical == _BOOLEAN or leaf.physical in NUMBERS)
 
 
+def _read_plain(file: OpenFile, leaves: Sequence[Chunks], chunk: Chunk) -> tuple[SoundChunk, memoryview] | None:
+    """Read and check a chunk of one value a row, in plain data pages, none of them empty; None where it is another."""
+    if not _is_plain(leaves, int(chunk.facts[kernels.CODEC])):
+        return None
+    raw, *index = file.read([(chunk.begin, chunk.end - chunk.begin), *chunk.column_index])
+    checked = check_bytes(chunk, raw, index)
+    kinds, rows = checked.pages[:, headers.PAGE_TYPE], checked.pages[:, headers.PAGE_VALUES]
+    return None if np.any(kinds != DATA_PAGE) or rows.min(initial=1) < 1 else (checked, raw)
+
+
 def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
     """Put numbers of all pages one after another; whether they are plain, and as many."""
     chunk, pages = checked.chunk, checked.pages
-    codec, nullable = int(chunk.facts[kernels.CODEC]), chunk.leaf.max_def > 0
+    codec = int(chunk.facts[kernels.CODEC])
     try:
         if codec in _AT_ONCE:
             told, size = np.zeros(plain.N_TOLD, np.int64), int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
-            told[[plain.IS_LZ4, plain.OPTIONAL, plain.WIDTH]] = codec == LZ4, nullable, values.itemsize
+            told[[plain.IS_LZ4, plain.OPTIONAL, plain.WIDTH]] = codec == LZ4, chunk.leaf.max_def, values.itemsize
             room, out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8), values.view(np.uint8)
             return plain.chunk_numbers(np.frombuffer(raw, np.uint8), pages, told, room, 0, out) == values.size
-        if not _are_plain(pages, nullable):
-            return False
         row = 0
-        for begin, size, whole, rows in pages[:, _PLACE].tolist():
-            body = memoryview(decompress(codec, raw[begin : begin + size], whole))
-            levels = _every_level(rows) if nullable else b""
-            if bytes(body[: len(levels)]) != levels:  # other writers may put them otherwise; Arrow reads that
-                return False
-            values[row : row + rows] = np.frombuffer(body, values.dtype, rows, len(levels))
-            row += rows
-    except (pa.ArrowException, OSError, ValueError, UnfitError):
+        for numbers in _pages(checked, raw, values.dtype):
+            values[row : row + numbers.size] = numbers
+            row += numbers.size
+    except _DAMAGE:
         return False
     return row == values.size
+
+
+def _pages(checked: SoundChunk, raw: memoryview, stored: np.dtype[Any]) -> Iterator[AnyArray]:
+    """Numbers of one page after another, decompressed by a library; `_DAMAGE` where they are not plain."""
+    pages, nullable = checked.pages, checked.chunk.leaf.max_def > 0
+    if not _are_plain(pages, nullable):
+        raise UnfitError("its pages are not plain")
+    for begin, size, whole, rows in pages[:, _PLACE].tolist():
+        body = memoryview(decompress(int(checked.chunk.facts[kernels.CODEC]), raw[begin : begin + size], whole))
+        levels = _every_level(rows) if nullable else b""
+        if bytes(body[: len(levels)]) != levels:
+            raise UnfitError("some are null, or a writer puts levels otherwise")
+        yield np.frombuffer(body, stored, rows, len(levels))
 
 
 def _are_plain(pages: Int64Array, nullable: bool) -> bool:

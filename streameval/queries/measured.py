@@ -256,9 +256,9 @@ class Measure:
                 f"one score for each {options.key} of a ranking",
             )
 
-    def adjacent(self, batch: RowBatch, starts: Int64Array) -> Rankings:
-        """Make rankings of rows that lie together; `starts` are the first rows of each."""
-        names = self._rows.named(batch, starts)
+    def adjacent(self, batch: RowBatch, low: Words, starts: Int64Array) -> Rankings:
+        """Make rankings of rows that lie together: of each, what tells it apart (`RowBatch.low`), and its first row."""
+        names = self._rows.named(low, batch.table, starts)
         edges = np.append(starts, batch.rows)
         nothing = np.zeros(starts.size + 1, np.int64)
         never = np.empty(0, np.uint8)
