@@ -24,6 +24,7 @@ _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to l
 _COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
 _BYTE = 5e-4
 _STEP = 2e-6  # at most
+_RARE = 10  # one step in 2^10 rows is 2 ns a row
 _SHORT = 1 << 21  # rows: numpy's words for what kernels do take some 0.1 s for each of these millions
 
 
@@ -63,7 +64,7 @@ class Kernel(Generic[P, R]):
         """Name arguments that it adds to, which are zero before: where plain Python fails, they are zero again."""
         self._sums = places
 
-    def at_size(self, steps: int) -> Callable[P, R]:
+    def at_size(self, steps: int, among: int = 0) -> Callable[P, R]:
         """It, run as plain Python where there is little to do (see `interpreted`).
 
         For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
@@ -71,7 +72,7 @@ class Kernel(Generic[P, R]):
         """
 
         def run(*arguments: P.args, **named: P.kwargs) -> R:
-            with interpreted(steps, self):
+            with interpreted(steps, self, among):
                 if _thread.interprets:
                     try:
                         return self._plain(*arguments, **named)
@@ -198,7 +199,7 @@ def _limit(kernel: Kernel[..., Any]) -> float:
 
 
 @contextmanager
-def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
+def interpreted(steps: int, kernel: Kernel[..., Any], among: int = 0) -> Iterator[None]:
     """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
 
     Only for kernels that give the same either way, to the last bit. What that takes is noted on the disk, so that a
@@ -208,10 +209,11 @@ def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
         kernel: The one that takes most of them.
+        among: Rows that compiled code goes along besides: so few steps among them cost less than loading ever would.
     """
     # to load is one step for all
     spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name] + plain_before(kernel.name)
-    if _thread.interprets or spent + steps * _STEP > _limit(kernel):
+    if _thread.interprets or (steps << _RARE >= among and spent + steps * _STEP > _limit(kernel)):
         yield
         return
     began = time.thread_time()

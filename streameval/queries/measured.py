@@ -28,7 +28,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
-_RANKING, _OTHER = 40, 150  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
+_RANKING, _OTHER = 40, 75  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
@@ -204,7 +204,9 @@ class Measure:
         others = left[: run(keys, labels, starts, missed, self.cuts, self.tables, facts, values, left)]
         if others.size:
             steps = int(np.diff(starts)[others].sum()) + _OTHER * (1 + self.cuts.size) * others.size
-            measure.at_size(steps)(keys, labels, starts, missed, self.cuts, self.tables, facts, values, others)
+            measure.at_size(steps, keys.size)(
+                keys, labels, starts, missed, self.cuts, self.tables, facts, values, others
+            )
         return self.measured(facts, values, rankings.names)
 
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:

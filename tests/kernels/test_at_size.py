@@ -326,6 +326,17 @@ def test_a_kernel_is_compiled_where_that_takes_less_than_the_whole_list(monkeypa
     assert how == [ran]
 
 
+@pytest.mark.parametrize(("steps", "ran"), [(900, "plain"), (1100, "compiled")])
+def test_few_steps_among_many_rows_are_plain_python_whatever_was_done_before(monkeypatch, steps, ran):
+    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float, another=99.0))
+    monkeypatch.setattr(jit.Kernel, "ready", True)
+    how = []
+    kernel = jit.Kernel(lambda: how.append("plain"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    kernel.at_size(steps, 1 << 20)()
+    assert how == [ran]
+
+
 def test_what_plain_python_refuses_is_compiled(monkeypatch):
     kernel = jit.Kernel(lambda x: math.log(x))
     monkeypatch.setattr(kernel, "_compiled", lambda x: -math.inf)
