@@ -4,24 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.discounts import discount
 from streameval.kernels.jit import kernel
-from streameval.kernels.ranking_metrics import (
-    ABOVE,
-    COMMON,
-    DCG,
-    FOUND,
-    GRADES,
-    ITEMS,
-    NEXT,
-    PAIRS,
-    R_PRECISION,
-    RR,
-    add_negatives,
-    add_positive,
-    add_tied,
-    record,
-)
+from streameval.kernels.ranking_metrics import GRADES, ITEMS, add_negatives, add_positive, add_tied
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 
@@ -53,22 +37,18 @@ def add_few(
     rest[:] = _LAST
     for i in range(whole, keys.size):
         rest[i - whole] = keys[i]
-    tied, beyond = 0, whole + STRETCH - keys.size  # of the rest: above every key, or equal to the last there may be
+    beyond = whole + STRETCH - keys.size  # of the rest: above every key, or equal to the last there may be
     for i in range(few):
-        smaller, same = _places(keys, own[i])
-        others, also = _places(rest, own[i])
+        smaller, same = places(keys, own[i])
+        others, also = places(rest, own[i])
         equal[i] = same + also - (beyond if own[i] == rest[STRETCH - 1] else 0)
         word[i] = (smaller + others) << 16 | np.int64(grades[i]) << 8 | i
-        tied += equal[i] - 1
-    _sort_words(word, order)
-    if tied == 0:
-        _add_untied(order, keys.size, relevant, state, cuts, tables, out)
-    else:
-        _add_grouped(order, equal, keys.size, relevant, state, cuts, tables, out)
+    sort_words(word, order)
+    _add_grouped(order, equal, keys.size, relevant, state, cuts, tables, out)
 
 
 @kernel
-def _sort_words(word: Int64Array, order: Int64Array) -> None:
+def sort_words(word: Int64Array, order: Int64Array) -> None:
     """Sort a few different numbers, without a branch."""
     for i in range(word.size):
         place = 0
@@ -77,36 +57,9 @@ def _sort_words(word: Int64Array, order: Int64Array) -> None:
         order[place] = word[i]
 
 
-@_sort_words.in_numpy()
+@sort_words.in_numpy()
 def _sort_few_words(word: Int64Array, order: Int64Array) -> None:
     order[:] = np.sort(word)
-
-
-@kernel
-def _add_untied(
-    order: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray], out: FloatArray,
-) -> None:  # fmt: skip
-    """Go along a ranking of `size` items whose positives are tied with nothing; see `add_few`."""
-    gain, table = tables
-    common, dcg, above, pairs, within, c = 0.0, 0.0, 0.0, 0.0, 0.0, 0
-    for i in range(order.size):
-        before = order[i] >> 16
-        while c < cuts.size and cuts[c] <= before:
-            state[FOUND], state[COMMON], state[DCG] = i, common, dcg
-            record(c, state, out)
-            c += 1
-        s, f = before + 1.0, i + 1.0
-        common += f / s
-        dcg += gain[order[i] >> 8 & 255] * discount(table, before + 1)
-        above += min(s - f, float(relevant))
-        pairs += s - f
-        within += 1.0 if s <= relevant else 0.0
-        if i == 0:
-            out[RR, :] = 1.0 / s
-    out[R_PRECISION, :] = within
-    state[ITEMS], state[FOUND], state[NEXT] = size, order.size, c
-    state[COMMON], state[DCG], state[ABOVE], state[PAIRS] = common, dcg, above, pairs
 
 
 @kernel
@@ -135,7 +88,7 @@ def _add_grouped(
 
 
 @kernel
-def _places(keys: Words, key: Words) -> tuple[int, int]:
+def places(keys: Words, key: Words) -> tuple[int, int]:
     """How many keys are smaller than one, and how many equal it; as many as make whole stretches.
 
     With sums of 32 bits, no branch and no rest, a compiler compares a stretch at once.
@@ -147,7 +100,7 @@ def _places(keys: Words, key: Words) -> tuple[int, int]:
     return int(np.int64(smaller)), int(np.int64(equal))
 
 
-@_places.in_numpy()
+@places.in_numpy()
 def _few_places(keys: Words, key: Words) -> tuple[int, int]:
     whole = keys[: keys.size - keys.size % STRETCH]
     return int(np.count_nonzero(whole < key)), int(np.count_nonzero(whole == key))

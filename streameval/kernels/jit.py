@@ -24,6 +24,7 @@ _LESS = 0.1  # where numba is imported, and kernels were found on the disk: to l
 _COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
 _BYTE = 5e-4
 _STEP = 2e-6  # at most
+_RARE = 10  # one step in 2^10 rows is 2 ns a row
 _SHORT = 1 << 21  # rows: numpy's words for what kernels do take some 0.1 s for each of these millions
 
 
@@ -64,7 +65,7 @@ class Kernel(Generic[P, R]):
         """Name arguments that it adds to, which are zero before: where plain Python fails, they are zero again."""
         self._sums = places
 
-    def at_size(self, steps: int) -> Callable[P, R]:
+    def at_size(self, steps: int, among: int = 0) -> Callable[P, R]:
         """It, run as plain Python where there is little to do (see `interpreted`).
 
         For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
@@ -72,7 +73,7 @@ class Kernel(Generic[P, R]):
         """
 
         def run(*arguments: P.args, **named: P.kwargs) -> R:
-            with interpreted(steps, self):
+            with interpreted(steps, self, among):
                 if _thread.interprets:
                     try:
                         return self.plain()(*arguments, **named)
@@ -84,8 +85,12 @@ class Kernel(Generic[P, R]):
         return run
 
     def for_rows(self, rows: int) -> Callable[P, R]:
-        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first."""
-        return self if _long[0] else self.at_size(rows // self._per_step)
+        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first.
+
+        One that has to be compiled is, where that takes less than all rows of the list would without.
+        """
+        pays = self.ready or _rows[0] // self._per_step * _STEP > _limit(self)
+        return self if _rows[0] > _SHORT and pays else self.at_size(rows // self._per_step)
 
     @property
     def ready(self) -> bool:
@@ -181,13 +186,13 @@ _noted = defaultdict[str, float](float)  # of these, on the disk
 _NOTE = 0.1  # seconds more that are worth a note
 _most = [_MOST]
 _found = [False]  # whether a kernel was loaded from the disk
-_long = [False]  # whether the list that was opened last is
+_rows = [0]  # of the list that was opened last
 _others = [0.0]  # seconds that other libraries took longer than kernels, in all
 
 
 def expect(rows: int) -> None:
     """Say how many rows the list has that is opened: of a long one, each block is short, but not all of them."""
-    _long[0] = rows > _SHORT
+    _rows[0] = rows
 
 
 def _loaded() -> None:
@@ -203,7 +208,7 @@ def _limit(kernel: Kernel[..., Any]) -> float:
 
 
 @contextmanager
-def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
+def interpreted(steps: int, kernel: Kernel[..., Any], among: int = 0) -> Iterator[None]:
     """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
 
     Only for kernels that give the same either way, to the last bit. What that takes is noted on the disk, so that a
@@ -213,10 +218,11 @@ def interpreted(steps: int, kernel: Kernel[..., Any]) -> Iterator[None]:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
         kernel: The one that takes most of them.
+        among: Rows that compiled code goes along besides: so few steps among them cost less than loading ever would.
     """
     # to load is one step for all
     spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name] + plain_before(kernel.name)
-    if _thread.interprets or spent + steps * _STEP > _limit(kernel):
+    if _thread.interprets or (steps << _RARE >= among and spent + steps * _STEP > _limit(kernel)):
         yield
         return
     began = time.thread_time()

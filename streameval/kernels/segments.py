@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.bits import load
 from streameval.kernels.few_positives import STRETCH, add_few
 from streameval.kernels.jit import kernel
 from streameval.kernels.ranking_metrics import GRADES, STATE, add_items, finish
@@ -111,8 +110,9 @@ def measure(
     tables: tuple[FloatArray, FloatArray],
     facts: Int64Array,
     out: FloatArray,
+    which: Int64Array,
 ) -> None:
-    """Measure rankings that lie one after another; items of one with many positives are sorted in place.
+    """Measure some of the rankings that lie one after another; items of one with many positives are sorted in place.
 
     Args:
         keys (uint32 or uint64 array, shape (n,)): Order keys, the best item has the smallest.
@@ -122,38 +122,35 @@ def measure(
             uint8.
         cuts, tables: See `add_items`.
         facts (int64 array, shape (rankings, 3)): Receives items, positives among them, and positives never returned.
-        out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Zero; receives the metrics.
+        out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Receives the metrics.
+        which (int64 array): Numbers of those to measure.
     """
     longest = 0
-    for r in range(starts.size - 1):  # numpy's own words for this take two seconds to compile
-        longest = max(longest, starts[r + 1] - starts[r])
+    for number in range(which.size):  # numpy's own words for this take two seconds to compile
+        longest = max(longest, starts[which[number] + 1] - starts[which[number]])
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
-    at, own, grades = np.empty(_FEW + 7, np.int64), np.empty(_FEW + 7, keys.dtype), np.empty(_FEW + 7, np.uint8)
+    at, own, grades = np.empty(_FEW, np.int64), np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
     room, rest = np.empty(3 * at.size, np.int64), np.empty(STRETCH, keys.dtype)
-    for r in range(starts.size - 1):
+    for number in range(which.size):
+        r = which[number]
         first, last = starts[r], starts[r + 1]
-        few = _positives(labels[first:last], at)
-        if few <= at.size:
-            for i in range(few):
-                own[i], grades[i] = keys[first + at[i]], labels[first + at[i]]
-        most = max(_counted(labels[first:last] if few > at.size else grades[:few], counts),
-                   _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))  # fmt: skip
         n, missed = last - first, misses[0][r + 1] - misses[0][r]
-        positives = n - counts[0] if few > at.size else few
+        most = _counted(labels[first:last], counts)
+        positives = n - counts[0]
+        most = max(most, _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))
         facts[r, 0], facts[r, 1], facts[r, 2] = n, positives, missed
         state[:] = 0.0
-        if few > at.size:
+        out[r, :, :] = 0.0
+        if positives > _FEW:
             sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
-            few_ones = own[:few], grades[:few], room, rest
+            _pick(keys[first:last], labels[first:last], own, grades)
+            few_ones = own[:positives], grades[:positives], room, rest
             add_few(keys[first:last], few_ones, positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
-
-
-measure.sums_into(7)
 
 
 @kernel
@@ -166,33 +163,26 @@ def _counted(grades: UInt8Array, counts: Int64Array) -> int:
     return most
 
 
+@_counted.in_numpy()
+def _counted_in_numpy(grades: UInt8Array, counts: Int64Array) -> int:
+    counts += np.bincount(grades, minlength=counts.size)
+    return int(grades.max(initial=0))
+
+
 @kernel
-def _positives(labels: UInt8Array, at: Int64Array) -> int:
-    """Find the positives of a ranking; returns how many, or more than there is room for."""
-    count, whole = 0, labels.size - labels.size % 8
-    for begin in range(0, whole, 8):
-        if load(labels, np.uint64(begin)) == 0:  # eight labels at once: most are 0
-            continue
-        if count + 8 > at.size:
-            return at.size + 1
-        for i in range(begin, begin + 8):
-            at[count] = i
-            count += int(np.int64(labels[i] != 0))
-    for i in range(whole, labels.size):
-        if count == at.size:
-            return count + 1
-        at[count] = i
-        count += int(np.int64(labels[i] != 0))
-    return count
+def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
+    """Keys and grades of the positives, for which there is room."""
+    count = 0
+    for i in range(labels.size):
+        if labels[i]:
+            own[count], grades[count] = keys[i], labels[i]
+            count += 1
 
 
-@_positives.in_numpy()
-def _few_positives(labels: UInt8Array, at: Int64Array) -> int:
-    found = np.flatnonzero(labels)
-    if found.size > at.size:
-        return at.size + 1
-    at[: found.size] = found
-    return int(found.size)
+@_pick.in_numpy()
+def _pick_in_numpy(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
+    at = np.flatnonzero(labels)
+    own[: at.size], grades[: at.size] = keys[at], labels[at]
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pyarrow as pa
 
@@ -39,7 +41,23 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
     if codec == LZ4:
         return pa.py_buffer(out[:size])
-    return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
+    return _own.of(codec).decompress(body, size) if codec else body
+
+
+class _Codecs(threading.local):
+    """Arrow's codecs of a thread: to make one takes as long as a small page."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, pa.Codec] = {}
+
+    def of(self, codec: int) -> pa.Codec:
+        """That with Parquet's number."""
+        if codec not in self._made:
+            self._made[codec] = pa.Codec(_CODECS[codec])
+        return self._made[codec]
+
+
+_own = _Codecs()
 
 
 def _size(codec: int, body: memoryview, size: int) -> int:

@@ -7,8 +7,10 @@ and 1, values that break a statement) nothing comes of it, and `groups` decodes 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,19 +23,22 @@ from streameval.kernels import wanted_pages as wanted
 from streameval.kernels.codecs import SLACK
 from streameval.kernels.jit import Kernel, worth_compiling
 from streameval.parquet.check_values import pages_hold
-from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, DICTIONARY_PAGE, SoundChunk, check_bytes
+from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
 from streameval.parquet.schema import Leaf
 from streameval.parquet.statistics import NUMBERS, number_type
+from streameval.parquet.thrift import varint
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
 _ROW = 1e-8  # seconds that Arrow takes longer for a row
-# a kernel, given pages, where they lie, what it is told, and values before them: values after them, -1 where unfit
-_ChunkKernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
+_AT_ONCE = (UNCOMPRESSED, LZ4)  # all pages of a chunk, by a kernel
+_SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
+_DAMAGE = (pa.ArrowException, OSError, ValueError, UnfitError)
+_PLACE = [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]
 
 
 def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array | None:
@@ -67,7 +72,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
             )
             if row < 0:
                 return None
-    except (pa.ArrowException, OSError, ValueError, UnfitError):
+    except _DAMAGE:
         return None
     return words
 
@@ -117,7 +122,7 @@ def _bodies(
     codec: int, raw: UInt8Array, chunks: Int64Array, pages: Int64Array, cuts: Int64Array
 ) -> Iterator[tuple[UInt8Array, Int64Array, Int64Array, Int64Array]]:
     """Chunks, and where bodies of their pages lie: all of them where a kernel decompresses these, else one by one."""
-    if codec in (UNCOMPRESSED, LZ4):
+    if codec in _AT_ONCE:
         yield raw, chunks, pages, cuts
         return
     for i, (first, last) in enumerate(pairwise(cuts.tolist())):
@@ -141,34 +146,67 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     kind = footer.schema.field(column).type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
-    if not _pays(plain.chunk_numbers, footer, [group]):
-        return _by_arrow(footer, group, column, room, order)
-    if (found := _read(footer, group, column)) is None or (physical := found[0].chunk.leaf.physical) not in NUMBERS:
+    with OpenFile(footer) as file:
+        leaves = KNOWN.of(file, footer, [column])[1][0]
+        chunk, codec = leaves[0][group], int(leaves[0].facts[group, kernels.CODEC])
+        if chunk.leaf.physical not in NUMBERS:
+            return None
+        stored = number_type(NUMBERS[chunk.leaf.physical], kind)
+        if room.nbytes < chunk.n_rows * stored.itemsize:
+            return None
+        values, coded = room.view(stored)[: chunk.n_rows], chunk.facts[kernels.DICTIONARY_AT] > 0
+        if coded or (codec in _AT_ONCE and not _pays(plain.chunk_numbers, footer, [group])):
+            return _by_arrow(footer, group, column, values, order)
+        found = _read_plain(file, leaves, chunk)
+    if found is None or not _put(*found, values):
         return None
-    checked, raw = found
-    stored, n_rows = number_type(NUMBERS[physical], kind), checked.chunk.n_rows
-    if room.nbytes < n_rows * stored.itemsize or checked.dictionary:
-        return None
-    told = np.zeros(plain.N_TOLD, np.int64)
-    told[[plain.IS_LZ4, plain.OPTIONAL]] = checked.chunk.facts[kernels.CODEC] == LZ4, checked.chunk.leaf.max_def
-    told[plain.WIDTH] = stored.itemsize
-    pages = checked.pages[checked.pages[:, headers.PAGE_TYPE] == DATA_PAGE]
-
-    def put(raw: UInt8Array, some: Int64Array, told: Int64Array, scratch: UInt8Array, row: int) -> int:
-        return plain.chunk_numbers(raw, some, told, scratch, row, room.view(np.uint8))
-
-    if not _decoded(checked.chunk, pages, raw, told, put) or pages[:, headers.PAGE_VALUES].min(initial=1) < 1:
-        return None
-    values = room.view(stored)[:n_rows]
-    end = np.cumsum(pages[:, headers.PAGE_VALUES])
-    begin = end - pages[:, headers.PAGE_VALUES]
+    rows = found[0].pages[:, headers.PAGE_VALUES]
+    end = np.cumsum(rows)
+    begin = end - rows
     if order == "sorted":
         low, high = np.minimum(values[begin], values[end - 1]), np.maximum(values[begin], values[end - 1])
     else:
         low, high = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
         if np.any(np.isnan(low)):  # then nothing is known here of the others
             return None
-    return values if pages_hold(checked.stated, low, high) else None
+    return values if pages_hold(found[0].stated, low, high) else None
+
+
+def read_runs(footer: Footer, group: int, column: str) -> tuple[AnyArray, Int64Array] | None:
+    """Whole numbers of a row group of which equal ones lie together: that of each run, as stored, and its first row.
+
+    None: decode them, or read each. Where they lie in runs, one is held against what is stated, not every number.
+
+    Raises:
+        InputError: As of `check_bytes`.
+    """
+    kind = footer.schema.field(column).type
+    if not pa.types.is_integer(kind):
+        return None
+    with OpenFile(footer) as file:
+        leaves = KNOWN.of(file, footer, [column])[1][0]
+        chunk = leaves[0][group]
+        if chunk.facts[kernels.DICTIONARY_AT] > 0 or chunk.facts[kernels.CODEC] in _AT_ONCE:
+            return None
+        found = _read_plain(file, leaves, chunk)
+    if found is None:
+        return None
+    values, starts, ends = list[AnyArray](), list[Int64Array](), list[tuple[Any, Any]]()
+    row, last = 0, None
+    try:
+        for numbers in _pages(*found, number_type(NUMBERS[chunk.leaf.physical], kind)):
+            at = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+            own = numbers[at]
+            ends.append((own.min(), own.max()))
+            known = int(own[0] == last)
+            values.append(own[known:])
+            starts.append(at[known:] + row)
+            last, row = own[-1], row + numbers.size
+    except _DAMAGE:
+        return None
+    low, high = np.array(ends).T
+    sound = row == chunk.n_rows and pages_hold(found[0].stated, low, high)
+    return (np.concatenate(values), np.concatenate(starts)) if sound else None
 
 
 def _pays(kernel: Kernel[..., int], footer: Footer, groups: Sequence[int]) -> bool:
@@ -179,32 +217,13 @@ def _pays(kernel: Kernel[..., int], footer: Footer, groups: Sequence[int]) -> bo
     return kernel.ready or (len(groups) == 1 and worth_compiling(_ROW * int(footer.row_group_rows[groups[0]]), kernel))
 
 
-def _by_arrow(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
-    """Numbers of a row group, put into `room`; None where some are null, or NaN in "any" order."""
-    with OpenFile(footer) as file:
-        physical = KNOWN.of(file, footer, [column])[1][0][0].leaf.physical
-    if physical not in NUMBERS:
-        return None
+def _by_arrow(footer: Footer, group: int, column: str, values: AnyArray, order: str) -> AnyArray | None:
+    """Numbers of a row group, put into `values`; None where some are null, or NaN in "any" order."""
     found = read_group(footer, group, [column]).column(0)
-    stored = number_type(NUMBERS[physical], footer.schema.field(column).type)
-    if found.null_count or room.nbytes < len(found) * stored.itemsize:
+    if found.null_count:
         return None
-    values = room.view(stored)[: len(found)]
     values[:] = found.to_numpy()
     return None if order == "any" and np.any(np.isnan(values.min(initial=0))) else values
-
-
-def _read(footer: Footer, group: int, column: str) -> tuple[SoundChunk, memoryview] | None:
-    """Read and check a chunk of one value a row, in plain data pages; None where it is another."""
-    with OpenFile(footer) as file:
-        leaves = KNOWN.of(file, footer, [column])[1][0]
-        chunk = leaves[0][group]
-        if not _is_plain(leaves, int(chunk.facts[kernels.CODEC])):
-            return None
-        raw, *index = file.read([(chunk.begin, chunk.end - chunk.begin), *chunk.column_index])
-    checked = check_bytes(chunk, raw, index)
-    kinds = checked.pages[:, headers.PAGE_TYPE]
-    return (checked, raw) if np.all((kinds == DATA_PAGE) | (kinds == DICTIONARY_PAGE)) else None
 
 
 def _is_plain(leaves: Sequence[Chunks], codec: int) -> bool:
@@ -214,33 +233,60 @@ def _is_plain(leaves: Sequence[Chunks], codec: int) -> bool:
     return flat and codec not in _SLOW and (leaf.physical == _BOOLEAN or leaf.physical in NUMBERS)
 
 
-def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array, kernel: _ChunkKernel) -> bool:
-    """Have a kernel take all pages of a chunk; whether it could."""
-    largest = int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
-    room, row = np.empty(largest + SLACK if told[plain.IS_LZ4] else 0, np.uint8), 0
+def _read_plain(file: OpenFile, leaves: Sequence[Chunks], chunk: Chunk) -> tuple[SoundChunk, memoryview] | None:
+    """Read and check a chunk of one value a row, in plain data pages, none of them empty; None where it is another."""
+    if not _is_plain(leaves, int(chunk.facts[kernels.CODEC])):
+        return None
+    raw, *index = file.read([(chunk.begin, chunk.end - chunk.begin), *chunk.column_index])
+    checked = check_bytes(chunk, raw, index)
+    kinds, rows = checked.pages[:, headers.PAGE_TYPE], checked.pages[:, headers.PAGE_VALUES]
+    return None if np.any(kinds != DATA_PAGE) or rows.min(initial=1) < 1 else (checked, raw)
+
+
+def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
+    """Put numbers of all pages one after another; whether they are plain, and as many."""
+    chunk, pages = checked.chunk, checked.pages
+    codec = int(chunk.facts[kernels.CODEC])
     try:
-        for body, some in _plain(int(chunk.facts[kernels.CODEC]), pages, raw):
-            row = kernel(body, some, told, room, row)
-            if row < 0:
-                return False
-    except (pa.ArrowException, OSError, ValueError, UnfitError):
+        if codec in _AT_ONCE:
+            told, size = np.zeros(plain.N_TOLD, np.int64), int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
+            told[[plain.IS_LZ4, plain.OPTIONAL, plain.WIDTH]] = codec == LZ4, chunk.leaf.max_def, values.itemsize
+            room, out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8), values.view(np.uint8)
+            return plain.chunk_numbers(np.frombuffer(raw, np.uint8), pages, told, room, 0, out) == values.size
+        row = 0
+        for numbers in _pages(checked, raw, values.dtype):
+            values[row : row + numbers.size] = numbers
+            row += numbers.size
+    except _DAMAGE:
         return False
-    return row == chunk.n_rows
+    return row == values.size
 
 
-def _plain(codec: int, pages: Int64Array, raw: memoryview) -> Iterator[tuple[UInt8Array, Int64Array]]:
-    """Pages, and where they lie: all of them at once where a kernel decompresses them, else one at a time."""
-    if codec in (UNCOMPRESSED, LZ4):
-        yield np.frombuffer(raw, np.uint8), pages
-        return
-    for page in pages:
-        begin, size = int(page[BODY]), int(page[headers.PAGE_COMPRESSED])
-        body = np.frombuffer(
-            decompress(codec, raw[begin : begin + size], int(page[headers.PAGE_UNCOMPRESSED])), np.uint8
-        )
-        alone = page[None].copy()
-        alone[0, [BODY, headers.PAGE_COMPRESSED]] = 0, body.size
-        yield body, alone
+def _pages(checked: SoundChunk, raw: memoryview, stored: np.dtype[Any]) -> Iterator[AnyArray]:
+    """Numbers of one page after another, decompressed by a library; `_DAMAGE` where they are not plain."""
+    pages, nullable = checked.pages, checked.chunk.leaf.max_def > 0
+    if not _are_plain(pages, nullable):
+        raise UnfitError("its pages are not plain")
+    for begin, size, whole, rows in pages[:, _PLACE].tolist():
+        body = memoryview(decompress(int(checked.chunk.facts[kernels.CODEC]), raw[begin : begin + size], whole))
+        levels = _every_level(rows) if nullable else b""
+        if bytes(body[: len(levels)]) != levels:
+            raise UnfitError("some are null, or a writer puts levels otherwise")
+        yield np.frombuffer(body, stored, rows, len(levels))
 
 
-_SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
+def _are_plain(pages: Int64Array, nullable: bool) -> bool:
+    """Whether headers of data pages say that values are plain."""
+    levels = pages[:, [headers.LEVELS, headers.REPETITIONS]]
+    return bool(
+        np.all(pages[:, headers.ENCODING] == plain.PLAIN)
+        and levels.min() >= 0  # a header names them, even where there are none
+        and (not nullable or np.all(levels[:, 0] == plain.RLE))
+    )
+
+
+@lru_cache(maxsize=64)
+def _every_level(rows: int) -> bytes:
+    """Definition levels of a page without nulls, as writers put them: one run, after its length."""
+    run = varint(rows << 1) + b"\x01"
+    return len(run).to_bytes(4, "little") + run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,56 @@ class ApartError(Exception):
 
 
 @dataclass(frozen=True)
+class _Adjoining:
+    """Rows of rankings that lie one after another.
+
+    Attributes:
+        rows: Without what tells their rankings apart.
+        starts (int64 array): First row of each ranking.
+        low, high: What tells each apart; see `RowBatch`.
+    """
+
+    rows: RowBatch
+    starts: Int64Array
+    low: Words
+    high: UInt64Array
+
+    @classmethod
+    def read(cls, rows: ManyRows, unit: Unit) -> _Adjoining:
+        """Those of a unit."""
+        if (runs := rows.runs(unit)) is not None:
+            return cls(rows.read(unit, "known"), runs[1], runs[0], NOTHING)
+        batch = rows.read(unit)
+        starts = batch.starts()
+        low, high = batch.low[starts], batch.high[starts] if batch.high.size else NOTHING
+        return cls(replace(batch, low=NOTHING, high=NOTHING), starts, low, high)
+
+    def cut(self, first: int, last: int) -> _Adjoining:
+        """Consecutive rankings; nothing is copied."""
+        edges = np.append(self.starts, self.rows.rows)
+        begin, end = int(edges[first]), int(edges[last])
+        return _Adjoining(
+            self.rows.cut(begin, end), self.starts[first:last] - begin, self.low[first:last], self.high[first:last]
+        )
+
+    def copied(self) -> _Adjoining:
+        """The same, their rows in memory of their own."""
+        return replace(self, rows=self.rows.copied())
+
+    @classmethod
+    def joined(cls, parts: list[_Adjoining]) -> _Adjoining:
+        """One after another, where the last ranking of one may go on in the next."""
+        sizes = np.cumsum([0, *(part.rows.rows for part in parts)])
+        starts = np.concatenate([part.starts + first for part, first in zip(parts, sizes[:-1], strict=True)])
+        low, high = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "high"))
+        new = np.append(True, low[1:] != low[:-1])
+        if high.size:
+            new[1:] |= high[1:] != high[:-1]
+        whole = RowBatch.joined([part.rows for part in parts])
+        return cls(whole, starts[new], low[new], high[new] if high.size else high)
+
+
+@dataclass(frozen=True)
 class _MeasuredBlock:
     """Rankings that were measured, and what tells them apart."""
 
@@ -33,7 +83,7 @@ class _MeasuredBlock:
 
 
 # the first ranking of a unit, those between, the last if that is another: the ends may go on in other units
-_MeasuredUnit = tuple[RowBatch, list[_MeasuredBlock], RowBatch]
+_MeasuredUnit = tuple[_Adjoining, list[_MeasuredBlock], _Adjoining]
 
 
 def adjacent(
@@ -45,33 +95,30 @@ def adjacent(
     """
     seen = _Seen(memory / 4)
 
-    def blocks(batch: RowBatch, starts: Int64Array) -> list[_MeasuredBlock]:
+    def blocks(rankings: _Adjoining) -> list[_MeasuredBlock]:
         pieces = []
-        for at in range(0, starts.size, MOST):
-            first, last = int(starts[at]), int(starts[at + MOST]) if at + MOST < starts.size else batch.rows
-            block, here = batch.cut(first, last), starts[at : at + MOST] - first
-            result = measure(measure.adjacent(block, here))
-            pieces.append(_MeasuredBlock(result, block.low[here], block.high[here] if block.high.size else NOTHING))
+        for at in range(0, rankings.starts.size, MOST):
+            block = rankings.cut(at, min(at + MOST, rankings.starts.size))
+            result = measure(measure.adjacent(block.rows, block.low, block.starts))
+            pieces.append(_MeasuredBlock(result, block.low, block.high))
         return pieces
 
     def read(unit: Unit) -> _MeasuredUnit:
-        batch = rows.read(unit)
-        starts = batch.starts()
-        if starts.size < 2:
-            return batch.copied(), [], batch.cut(batch.rows, batch.rows)
-        _refuse_apart(batch, starts)
-        first, last = int(starts[1]), int(starts[-1])
-        inner = blocks(batch.cut(first, last), starts[1:-1] - first)
-        return batch.cut(0, first).copied(), inner, batch.cut(last, batch.rows).copied()
+        found = _Adjoining.read(rows, unit)
+        count = found.starts.size
+        if count < 2:
+            return found.copied(), [], found.cut(count, count)
+        _refuse_apart(found)
+        inner = blocks(found.cut(1, count - 1))
+        return found.cut(0, 1).copied(), inner, found.cut(count - 1, count).copied()
 
-    def measured(part: list[RowBatch] | list[_MeasuredBlock]) -> list[_MeasuredBlock]:
-        ends = [one for one in part if isinstance(one, RowBatch)]
+    def measured(part: list[_Adjoining] | list[_MeasuredBlock]) -> list[_MeasuredBlock]:
+        ends = [one for one in part if isinstance(one, _Adjoining)]
         if not ends:
             return [one for one in part if isinstance(one, _MeasuredBlock)]
-        batch = RowBatch.joined(ends)
-        starts = batch.starts()
-        _refuse_apart(batch, starts)
-        return blocks(batch, starts)
+        joined = _Adjoining.joined(ends)
+        _refuse_apart(joined)
+        return blocks(joined)
 
     with ThreadPoolExecutor(threads) as pool:
         units = in_order(pool, read, rows.rows.units, threads + 1)
@@ -84,22 +131,22 @@ def adjacent(
     seen.check()
 
 
-def _parts(units: Iterator[_MeasuredUnit], most_rows: int) -> Iterator[list[RowBatch] | list[_MeasuredBlock]]:
+def _parts(units: Iterator[_MeasuredUnit], most_rows: int) -> Iterator[list[_Adjoining] | list[_MeasuredBlock]]:
     """What was measured, and between, in their order, ends of units that together hold whole rankings."""
-    held: list[RowBatch] = []
+    held: list[_Adjoining] = []
     for head, blocks, tail in units:
-        if not head.rows:
+        if not head.rows.rows:
             continue
         if held and not _same(held[-1], head) and _size(held) >= _ENOUGH:
             yield held
             held = []
         held.append(head)
-        if tail.rows and (blocks or _size(held) >= _ENOUGH):
+        if tail.rows.rows and (blocks or _size(held) >= _ENOUGH):
             yield held
             held = []
         if blocks:
             yield blocks
-        if tail.rows:
+        if tail.rows.rows:
             held.append(tail)
         if _size(held) > most_rows:
             raise ApartError
@@ -107,25 +154,25 @@ def _parts(units: Iterator[_MeasuredUnit], most_rows: int) -> Iterator[list[RowB
         yield held
 
 
-def _size(parts: list[RowBatch]) -> int:
-    return sum(part.rows for part in parts)
+def _size(parts: list[_Adjoining]) -> int:
+    return sum(part.rows.rows for part in parts)
 
 
-def _same(a: RowBatch, b: RowBatch) -> bool:
+def _same(a: _Adjoining, b: _Adjoining) -> bool:
     """Whether the last row of one and the first of another are of one ranking."""
     return bool(a.low[-1] == b.low[0]) and (not a.high.size or bool(a.high[-1] == b.high[0]))
 
 
-def _refuse_apart(batch: RowBatch, starts: Int64Array) -> None:
-    """Raise `ApartError` where two of the rankings that begin at these rows are one."""
-    low, wide = batch.low[starts], batch.high.size > 0
+def _refuse_apart(rankings: _Adjoining) -> None:
+    """Raise `ApartError` where two of the rankings are one."""
+    low, wide = rankings.low, rankings.high.size > 0
     steps = np.diff(low.view(np.int64))
     if not wide and ((steps > 0).all() or (steps < 0).all()):
         return
     ordered = np.sort(low)
     if not np.any(ordered[1:] == ordered[:-1]):
         return
-    if not wide or np.unique(np.stack([low, batch.high[starts]]), axis=1).shape[1] < low.size:
+    if not wide or np.unique(np.stack([low, rankings.high]), axis=1).shape[1] < low.size:
         raise ApartError
 
 

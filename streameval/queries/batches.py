@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -54,14 +54,12 @@ class RowBatch:
     @property
     def rows(self) -> int:
         """How many."""
-        return int(self.low.size)
+        return int(self.labels.size)
 
     def cut(self, first: int, last: int) -> RowBatch:
         """Consecutive rows; nothing is copied."""
-        wide, named = self.high.size > 0, self.items.size > 0
-        at = slice(first, last)
-        return RowBatch(self.low[at], self.high[at] if wide else NOTHING, self.keys[at], self.labels[at],
-                     self.items[at] if named else NOTHING, self.table.slice(first, last - first))  # fmt: skip
+        arrays = {name: getattr(self, name)[first:last] for name in ARRAYS}
+        return RowBatch(**arrays, table=self.table.slice(first, last - first))
 
     def starts(self) -> Int64Array:
         """Rows whose ranking is not that of the row before; the first row always."""
@@ -152,16 +150,25 @@ class ManyRows:
         item = (self.options.key,) if self.options.ties == "trec_eval" and self.options.key else ()
         return (*(() if self.whole else self.options.per), *item)
 
-    def read(self, unit: Unit) -> RowBatch:
+    def runs(self, unit: Unit) -> tuple[UInt64Array, Int64Array] | None:
+        """What tells rankings apart that lie together, and the first row of each; None: of each row, by `read`."""
+        found = unit.runs(self.options.per[0]) if self.whole else None
+        if found is None or pa.from_numpy_dtype(found[0].dtype) != self.names.types[0]:
+            return None
+        return found[0].astype(np.int64, copy=False).view(np.uint64), found[1]
+
+    def read(self, unit: Unit, names: Literal["read", "known"] = "read") -> RowBatch:
         """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used.
 
-        The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
+        Where names are known (`runs`), `low` is empty. The rows lie in room of the thread, and are lost when it reads
+        again: what is to stay has to be copied.
         """
-        item, low, high = self.options.key, self._plain_names(unit), NOTHING
-        names = [] if low is not None else list(self.options.per)
-        table = unit.read(list(dict.fromkeys([*names, *([item] if item else [])])))
+        item, high = self.options.key, NOTHING
+        low = NOTHING if names == "known" else self._plain_names(unit)
+        missing = [] if low is not None else list(self.options.per)
+        table = unit.read(list(dict.fromkeys([*missing, *([item] if item else [])])))
         if low is None:
-            low, high = self.identities(table.select(names), unit.place)
+            low, high = self.identities(table.select(missing), unit.place)
         items = NOTHING
         if item is not None:
             refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --key out")
@@ -234,12 +241,12 @@ class ManyRows:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
         return key_hashes(names), key_hashes(names, _SECOND_SEED)
 
-    def named(self, batch: RowBatch, rows: Int64Array | Int32Array) -> list[pa.Array]:
-        """Values of the columns that name the rankings of some rows."""
+    def named(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
+        """Values of the columns that name rankings: `low` of each, and the table and a row in it; see `RowBatch`."""
         if self.whole:
-            values = batch.low[rows].astype(np.uint64).view(np.int64)
+            values = low.astype(np.uint64, copy=False).view(np.int64)
             return [pa.array(values).cast(self.names.types[0], safe=False)]
-        taken = batch.table.select(list(self.options.per)).take(pa.array(rows))
+        taken = table.select(list(self.options.per)).take(pa.array(rows))
         return [column.combine_chunks() for column in taken.columns]
 
 

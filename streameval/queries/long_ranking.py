@@ -33,7 +33,7 @@ def measure_long(
     counts, negatives, size = np.zeros(GRADES, np.int64), 0, 0
     names = None
     for batch in pieces():
-        names = names or rows.named(batch, np.array([0]))
+        names = names or rows.named(batch.low[:1], batch.table, np.array([0]))
         counts += np.bincount(batch.labels & ~NEVER, minlength=GRADES)
         returned = batch.labels < NEVER
         negatives += int(np.sum(batch.labels[returned] == 0))

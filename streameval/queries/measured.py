@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -9,11 +10,13 @@ from functools import cached_property, reduce
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.labelled_rows import own_room
 from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
 from streameval.kernels.segments import measure, repeated
 from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.untied import measure_untied
 from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.sums import Sums
@@ -25,7 +28,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
-_POSITIVE, _RANKING = 15, 40  # steps of plain Python for each, and for each cutoff of a ranking
+_RANKING, _OTHER = 40, 75  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
@@ -81,7 +84,9 @@ class Lowest:
     Arrays: a table has a column for every metric, and to make one for every block took a tenth of the time.
 
     Attributes:
-        facts, values: See `Measured`.
+        facts: See `Measured`.
+        values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
+            `kernels.segments.measure`.
         names: See `Rankings`.
     """
 
@@ -112,10 +117,10 @@ class Measured:
     """Metrics of some rankings.
 
     Attributes:
-        facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned; empty, as the
-            values, where these were measured on workers.
-        values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
-            `kernels.segments.measure`.
+        facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned; empty where
+            these were measured on workers.
+        values (float64 array, shape (rankings, metrics, 1)): Of `predicted.Predict`; else empty, for they lie in room
+            that is used again.
         table: A row for each ranking, where they are kept; see `Measure.schema`.
         returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
@@ -191,12 +196,17 @@ class Measure:
         n = rankings.starts.size - 1
         if rankings.items.size:
             self._refuse_repeated(rankings)
-        facts = np.empty((n, 3), np.int64)
-        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3))
-        missed = (rankings.missed, rankings.never)
-        positives = int(np.count_nonzero(rankings.labels)) + rankings.never.size
-        run = measure.for_rows(rankings.keys.size + _POSITIVE * positives + _RANKING * (1 + self.cuts.size) * n)
-        run(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
+        facts, shape = np.empty((n, 3), np.int64), (n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)
+        values = own_room(math.prod(shape), "metrics")[: math.prod(shape)].view(np.float64).reshape(shape)
+        keys, labels, starts = rankings.keys, rankings.labels, rankings.starts
+        missed = rankings.missed, rankings.never
+        left, run = np.empty(n, np.int64), measure_untied.for_rows(keys.size)
+        others = left[: run(keys, labels, starts, missed, self.cuts, self.tables, facts, values, left)]
+        if others.size:
+            steps = int(np.diff(starts)[others].sum()) + _OTHER * (1 + self.cuts.size) * others.size
+            measure.at_size(steps, keys.size)(
+                keys, labels, starts, missed, self.cuts, self.tables, facts, values, others
+            )
         return self.measured(facts, values, rankings.names)
 
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
@@ -206,11 +216,11 @@ class Measure:
             averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
             values[:, averaged] = values[:, averaged, EXPECTED, None]
         table = self.table(facts, values, names) if self._keeps_rows else self._empty
-        return Measured(facts, values, Sums.of(facts, values), table, Lowest.of(facts, values, names))
+        return Measured(facts, values[:0], Sums.of(facts, values), table, Lowest.of(facts, values, names))
 
     def table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
         """Make a table of rankings, with the schema `schema`."""
-        rows = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
+        rows = np.moveaxis(values[:, :-1], 0, -1).copy()  # a row for each metric and side
         columns = rows.reshape(rows.shape[0] * len(SIDES), facts.shape[0])
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
@@ -248,9 +258,9 @@ class Measure:
                 f"one score for each {options.key} of a ranking",
             )
 
-    def adjacent(self, batch: RowBatch, starts: Int64Array) -> Rankings:
-        """Make rankings of rows that lie together; `starts` are the first rows of each."""
-        names = self._rows.named(batch, starts)
+    def adjacent(self, batch: RowBatch, low: Words, starts: Int64Array) -> Rankings:
+        """Make rankings of rows that lie together: of each, what tells it apart (`RowBatch.low`), and its first row."""
+        names = self._rows.named(low, batch.table, starts)
         edges = np.append(starts, batch.rows)
         nothing = np.zeros(starts.size + 1, np.int64)
         never = np.empty(0, np.uint8)

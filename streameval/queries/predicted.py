@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kernels import predictions as one
 from streameval.kernels.discounts import discounts
+from streameval.kernels.words import Words
 from streameval.progress import Progress
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch
 from streameval.queries.evaluate import streamed
@@ -102,7 +104,10 @@ def predictions_of(plan: Plan) -> Predictions | None:
 class JudgedRows(ManyRows):
     """Rows whose label is what a judge says: whole numbers from 0 to `YES`. Rankings are told apart as in a draw."""
 
-    def read(self, unit: Unit) -> RowBatch:
+    def runs(self, unit: Unit) -> None:
+        """None: names are read with the rows."""
+
+    def read(self, unit: Unit, names: Literal["read", "known"] = "read") -> RowBatch:
         """Decode one unit; an `InputError` names the place of what cannot be used."""
         low, _ = self.identities(unit.read(list(self.options.per)), unit.place)
         column = self.rows.label
@@ -114,9 +119,9 @@ class JudgedRows(ManyRows):
         answers = np.rint(values.astype(np.float64) * one.YES).astype(np.uint8)
         return RowBatch(low, NOTHING, self._keys(unit), answers, NOTHING, pa.table({}))
 
-    def named(self, batch: RowBatch, rows: Int64Array | Int32Array) -> list[pa.Array]:
-        """Numbers of the rankings of some rows."""
-        return [pa.array(batch.low[rows].astype(np.uint64))]
+    def named(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
+        """Numbers of rankings."""
+        return [pa.array(low.astype(np.uint64))]
 
 
 class Predict(Measure):

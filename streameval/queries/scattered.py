@@ -246,7 +246,7 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     inside = int(starts[-1])
     gathered = Rankings(
         keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
-        rows.named(batch, first[:count]),
+        rows.named(batch.low[first[:count]], batch.table, first[:count]),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
         order = np.empty(batch.rows, np.int64)

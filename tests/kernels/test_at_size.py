@@ -38,6 +38,7 @@ from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
 from streameval.kernels.segments import add_up, measure, repeated
 from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
 from streameval.kernels.tie_hash import add_strings, add_words
+from streameval.kernels.untied import MOST, measure_untied
 from streameval.kernels.window_band import upper_bounds
 from streameval.kernels.words import part_words, sort_words, unpack_words
 
@@ -115,13 +116,44 @@ def rankings(rng, kind, most, grades):
     out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + 1, 3))
     missed = never, rng.integers(1, grades, never[-1]).astype(np.uint8)
     keys = rng.integers(0, most, starts[-1]).astype(kind)
-    return keys, labels.astype(np.uint8), starts, missed, cuts, tables, np.empty((12, 3), np.int64), out
+    if rng.random() < 0.3:
+        keys[rng.integers(0, keys.size, keys.size // 20)] = np.iinfo(kind).max
+    facts, which = np.zeros((12, 3), np.int64), np.arange(12)
+    return keys, labels.astype(np.uint8), starts, missed, cuts, tables, facts, out, which
+
+
+def untied(rng, *how):
+    return *rankings(rng, *how)[:-1], np.zeros(12, np.int64)
+
+
+@pytest.mark.parametrize(("kind", "most", "grades"), [(np.uint32, 1 << 31, 2), (np.uint64, 1 << 40, 2),
+                                                      (np.uint32, 1000, 5), (np.uint64, 1 << 40, 5)])  # fmt: skip
+@settings(max_examples=examples(20, 100), deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_rankings_without_ties_are_measured_as_all_are(kind, most, grades, seed):
+    """To the bit; those with ties, or too many positives, are left, and nothing is put down of them."""
+    given_all = rankings(np.random.default_rng(seed), kind, most, grades)
+    keys, labels, starts, (missed, _) = copy.deepcopy(given_all[:4])
+    rest, left = copy.deepcopy(given_all[:-1]), np.zeros(12, np.int64)
+    rest[-1].fill(-5)
+    others = measure_untied.compiled()(*rest, left)
+    measure.compiled()(*given_all)
+    for r in range(12):
+        own, at = keys[starts[r] : starts[r + 1]], np.flatnonzero(labels[starts[r] : starts[r + 1]])
+        tied = any((own == key).sum() > 1 or key == np.iinfo(kind).max for key in own[at])
+        assert (r in left[:others]) == (tied or at.size + missed[r + 1] - missed[r] > MOST)
+        if r in left[:others]:
+            assert (rest[-1][r] == -5).all()
+            assert not rest[-2][r].any()
+        else:
+            assert rest[-1][r].tobytes() == given_all[-2][r].tobytes()
+            assert np.array_equal(rest[-2][r], given_all[-3][r])
 
 
 def measured(rng):
     given = rankings(rng, np.uint64, 9, 2)
     measure.compiled()(*given)
-    facts, values = given[-2:]
+    facts, values = given[-3:-1]
     m = values.shape[1] - 1
     sums = np.zeros((m, 3, 2), np.int64), np.zeros((m, 3, 2), np.int64)
     return (
@@ -215,6 +247,8 @@ CASES = [
     (discounts, lambda rng: (int(rng.integers(0, 99)),)),
     *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
       ((np.uint32, 9, 2), (np.uint64, 1 << 40, 2), (np.uint64, 9, 2), (np.uint64, 50, 5))],
+    *[(measure_untied, lambda rng, how=how: untied(rng, *how)) for how in
+      ((np.uint32, 1 << 32, 2), (np.uint64, 1 << 60, 2), (np.uint32, 99, 2), (np.uint64, 1 << 60, 5))],
     (add_up, measured),
 ]  # fmt: skip
 
@@ -280,7 +314,7 @@ def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
 
 def test_no_block_of_a_long_list_is_done_in_numpy(monkeypatch):
     monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
-    monkeypatch.setattr(jit, "_long", [False])
+    monkeypatch.setattr(jit, "_rows", [0])
     how = []
     kernel = jit.Kernel(lambda: how.append("plain"))
     monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
@@ -288,6 +322,33 @@ def test_no_block_of_a_long_list_is_done_in_numpy(monkeypatch):
         jit.expect(rows)
         kernel.for_rows(1)()
     assert how == ["plain", "compiled", "plain"]
+
+
+@pytest.mark.parametrize(("ready", "rows", "ran"), [
+    (False, 5 * 10**6, "numpy"), (False, 10**8, "compiled"), (True, 5 * 10**6, "compiled"), (True, 10**6, "numpy"),
+])  # fmt: skip
+def test_a_kernel_is_compiled_where_that_takes_less_than_the_whole_list(monkeypatch, ready, rows, ran):
+    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
+    monkeypatch.setattr(jit, "_rows", [rows])
+    monkeypatch.setattr(jit, "_found", [False])
+    monkeypatch.setattr(jit.Kernel, "ready", ready)
+    how = []
+    kernel = jit.Kernel(lambda: None)
+    kernel.in_numpy(32)(lambda: how.append("numpy"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    kernel.for_rows(10**5)()
+    assert how == [ran]
+
+
+@pytest.mark.parametrize(("steps", "ran"), [(900, "plain"), (1100, "compiled")])
+def test_few_steps_among_many_rows_are_plain_python_whatever_was_done_before(monkeypatch, steps, ran):
+    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float, another=99.0))
+    monkeypatch.setattr(jit.Kernel, "ready", True)
+    how = []
+    kernel = jit.Kernel(lambda: how.append("plain"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    kernel.at_size(steps, 1 << 20)()
+    assert how == [ran]
 
 
 def test_what_plain_python_refuses_is_compiled(monkeypatch):

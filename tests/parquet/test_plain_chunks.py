@@ -40,6 +40,18 @@ def bits_of(words, rows=N):
     return np.unpackbits(words.view(np.uint8), count=rows, bitorder="little")
 
 
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def with_length(runs, length=None):
+    return (len(runs) if length is None else length).to_bytes(4, "little") + runs
+
+
 def column(kind, *, nullable=True, values=LABELS):
     return pa.table([pa.array(values).cast(kind)], pa.schema([pa.field("label", kind, nullable)]))
 
@@ -145,6 +157,74 @@ def test_numbers_lie_as_they_are(tmp_path, kind, nullable, codec):
     assert unit.numbers("label", np.empty(N // 3, np.uint64)) is None
 
 
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip"])
+def test_numbers_of_other_codecs_need_no_kernel(tmp_path, nothing_compiled, monkeypatch, codec):
+    monkeypatch.setattr(plain_chunks, "read_group", None)
+    values = RANDOM.normal(0, 1, N).astype(np.float32)
+    for nullable in (True, False):
+        table = column(pa.float32(), nullable=nullable, values=values)
+        unit = unit_of(tmp_path / "a.parquet", table, compression=codec, use_dictionary=False, write_page_index=True)
+        assert np.array_equal(unit.numbers("label", np.empty(N, np.uint64), "any"), values)
+
+
+@pytest.mark.parametrize(("levels", "used"), [
+    (varint(N << 1) + b"\x01", True), (varint((N - 8) << 1) + b"\x01" + varint(8 << 1) + b"\x01", False),
+    (varint(N << 1) + b"\x00", False), (varint((N - 1) << 1) + b"\x01" + varint(1 << 1) + b"\x00", False),
+])  # fmt: skip
+def test_levels_that_are_not_one_run_of_ones_are_left_to_others(tmp_path, monkeypatch, levels, used):
+    values = RANDOM.integers(0, 99, N)
+    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), compression="zstd", use_dictionary=False,
+                   max_rows_per_page=N)  # fmt: skip
+    monkeypatch.setattr(plain_chunks, "decompress", lambda codec, body, size: with_length(levels) + values.tobytes())
+    assert (unit.numbers("label", np.empty(N, np.uint64), "any") is not None) == used
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("kind", ["int8", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("longest", [1, 3, 90, 2 * N])
+def test_runs_are_those_of_all_numbers(tmp_path, kind, nullable, longest):
+    lengths = RANDOM.integers(1, longest + 1, N)
+    values = np.repeat(RANDOM.integers(0, 9, N), lengths)[:N].astype(kind)
+    unit = unit_of(tmp_path / "a.parquet", column(pa.from_numpy_dtype(kind), nullable=nullable, values=values),
+                   compression="zstd", use_dictionary=False, write_page_index=True)  # fmt: skip
+    numbers, starts = unit.runs("label")
+    new = [0, *(row for row in range(1, N) if values[row] != values[row - 1])]
+    assert starts.tolist() == new
+    assert numbers.tolist() == values[new].tolist()
+
+
+@pytest.mark.parametrize("options", [{"use_dictionary": True}, {"compression": "lz4"}, {"compression": "none"},
+                                     {"data_page_version": "2.0"}, {"compression": "brotli"}])  # fmt: skip
+def test_runs_of_other_chunks_are_left_to_others(tmp_path, options):
+    options = {"use_dictionary": False, "compression": "zstd", **options}
+    assert unit_of(tmp_path / "a.parquet", column(pa.int64()), **options).runs("label") is None
+
+
+@pytest.mark.parametrize("values", [[None, *LABELS[1:].tolist()], [0.5] * N, ["a"] * N, [True] * N])
+def test_runs_of_what_is_no_whole_number_are_left_to_others(tmp_path, values):
+    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), compression="zstd", use_dictionary=False)
+    assert unit.runs("label") is None
+
+
+@pytest.mark.parametrize("row", [0, 499, 500, 3_000])
+def test_runs_are_held_against_what_is_stated(tmp_path, monkeypatch, row):
+    values = np.repeat(np.arange(31), 100)[:N]
+    unit = unit_of(tmp_path / "a.parquet", column(pa.int64(), values=values), compression="zstd", use_dictionary=False,
+                   write_page_index=True)  # fmt: skip
+    inner, page, pages = plain_chunks._pages, row // 500, iter(range(9))
+
+    def damaged(*given):
+        for numbers, number in zip(inner(*given), pages, strict=False):
+            changed = numbers.copy()
+            if number == page:
+                changed[row % 500] = 99
+            yield changed
+
+    assert unit.runs("label") is not None
+    monkeypatch.setattr(plain_chunks, "_pages", damaged)
+    assert unit.runs("label") is None
+
+
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(plain_chunks, "_pays", lambda kernel, footer, groups: False)
@@ -169,21 +249,26 @@ def test_odd_numbers_are_left_to_others_as_kernels_leave_them(tmp_path, nothing_
     assert (unit.numbers("label", np.empty(N, np.uint64), order) is not None) == used
 
 
-@pytest.mark.parametrize("kind", ["label", "score"])
+@pytest.mark.parametrize("kind", ["label", "score", "group"])
 def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
     """A byte changed, without checksums: Arrow's values, or none, or an error."""
     path, seen = tmp_path / "a.parquet", {"same": 0, "none": 0, "refused": 0}
-    table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32))})
+    table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32)),
+                      "group": np.arange(N) // 7})  # fmt: skip
     room = np.empty(N, np.uint64)
-    for codec in CODECS:
+    reads = {"label": lambda unit: unit.bits("label"), "score": lambda unit: unit.numbers("score", room),
+             "group": lambda unit: unit.runs("group")}  # fmt: skip
+    kept = {"label": bits_of, "score": np.asarray, "group": lambda runs: np.repeat(runs[0], np.diff([*runs[1], N]))}
+    for codec in [*CODECS, "brotli"]:
         for coded in (True, False):
             unit_of(path, table, compression=codec, use_dictionary=coded)
             whole = path.read_bytes()
-            for at in RANDOM.integers(4, len(whole) - 600, examples(20, 60)).tolist():
+            end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")  # where the footer begins
+            for at in RANDOM.integers(4, end, examples(20, 60)).tolist():
                 path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
                 try:
                     unit = open_ranking(str(path), RankingOptions()).rows.units("label")[0]
-                    found = unit.bits("label") if kind == "label" else unit.numbers("score", room)
+                    found = reads[kind](unit)
                     expected = unit.read([kind]).column(0).to_numpy()
                 except StreamevalError:
                     seen["refused"] += 1
@@ -191,7 +276,7 @@ def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
                 if found is None:
                     seen["none"] += 1
                     continue
-                assert np.array_equal(bits_of(found) if kind == "label" else found, expected, equal_nan=kind == "score")
+                assert np.array_equal(kept[kind](found), expected, equal_nan=kind == "score")
                 seen["same"] += 1
     assert min(seen.values()) > 0, seen
 
@@ -252,13 +337,13 @@ def test_labels_of_a_table_in_memory(kind, pieces):
     assert np.array_equal(rows.labels(unit), LABELS[pieces[0] : pieces[-1]])
 
 
-@pytest.mark.parametrize("options", [{"use_dictionary": True}, {"data_page_version": "2.0"}, {"compression": "brotli"}])
+@pytest.mark.parametrize("options", [{"data_page_version": "2.0"}, {"compression": "brotli"}])
 def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
     scores, cutoffs = np.sort(RANDOM.integers(0, 90, N)).astype(np.float32)[::-1], np.array([1, 600, N])
     found = []
-    for written in ({"use_dictionary": False}, options):
+    for written in ({}, options):
         table = pa.table({"score": scores, "label": LABELS.astype(bool)})
-        unit = unit_of(tmp_path / "a.parquet", table, **written)
+        unit = unit_of(tmp_path / "a.parquet", table, use_dictionary=False, **written)
         assert (unit.numbers("score", np.empty(N, np.uint64)) is None) == (written is options)
         rows = labelled_rows(open_ranking(str(tmp_path / "a.parquet"), RankingOptions(score="score")), "label")
         found.append((next(read_bits(rows, rows.units, cutoffs)), rows.read(rows.units[0])))
@@ -267,20 +352,8 @@ def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
             assert np.array_equal(value, getattr(other, name)), name
 
 
-def varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
-
-
 PACKED, LEVELS = varint((N + 7) // 8 << 1 | 1), varint(N << 1) + b"\x01"
 BITS = np.packbits(LABELS.astype(np.uint8), bitorder="little").tobytes()
-
-
-def with_length(runs, length=None):
-    return (len(runs) if length is None else length).to_bytes(4, "little") + runs
 
 
 def kernel_says(body, encoding, *, optional=0, width=0, entries=2):

@@ -1,0 +1,315 @@
+"""Rankings of few positives, none of them tied: most are such, and little has to be compiled for them.
+
+All others are left to `segments.measure`, which comes to the same of these, to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streameval.kernels.bits import load
+from streameval.kernels.discounts import discount
+from streameval.kernels.few_positives import STRETCH, places, sort_words
+from streameval.kernels.jit import kernel, vector_kernel
+from streameval.kernels.ranking_metrics import (
+    AP,
+    AP_AT,
+    AT_CUTOFF,
+    AUC,
+    BPREF,
+    GRADES,
+    GROUPED,
+    NDCG,
+    NDCG_AT,
+    P_AT,
+    R_AT,
+    R_PRECISION,
+    RR,
+    RR_AT,
+    SUCCESS_AT,
+    WHOLE,
+)
+from streameval.kernels.words import Words
+from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
+
+MOST = 64  # positives of such a ranking, those that it never returned included
+_LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+_END = 1 << 62
+_ROWS = 32  # that numpy takes in the time of a step of plain Python
+
+
+@kernel
+def measure_untied(
+    keys: Words,
+    labels: UInt8Array,
+    starts: Int64Array,
+    misses: tuple[Int64Array, UInt8Array],
+    cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray],
+    facts: Int64Array,
+    out: FloatArray,
+    left: Int64Array,
+) -> int:
+    """Measure rankings that lie one after another, where no positive is tied and there are `MOST` at most.
+
+    Args:
+        keys, labels, starts, misses, cuts, tables, facts, out: See `streameval.kernels.segments.measure`.
+        left (int64 array, shape (rankings,)): Receives the numbers of the others, of which nothing else is put down.
+
+    Returns:
+        int: How many others there are.
+    """
+    missed, never = misses
+    counts, rest = np.zeros(GRADES, np.int64), np.empty(STRETCH, keys.dtype)
+    at, word, order = np.empty(MOST + 8, np.int64), np.empty(MOST + 8, np.int64), np.empty(MOST + 8, np.int64)
+    others = 0
+    for r in range(starts.size - 1):
+        own, grades = keys[starts[r] : starts[r + 1]], labels[starts[r] : starts[r + 1]]
+        gone = never[missed[r] : missed[r + 1]]
+        few = _positives(grades, at)
+        if few + gone.size > MOST or not _placed(own, grades, at[:few], rest, word):
+            left[others] = r
+            others += 1
+            continue
+        sort_words(word[:few], order)
+        facts[r, 0], facts[r, 1], facts[r, 2] = own.size, few, gone.size
+        most = 0
+        for i in range(few):
+            most = max(most, int(order[i] & 255))
+            counts[order[i] & 255] += 1
+        for i in range(gone.size):
+            most = max(most, int(np.int64(gone[i])))
+            counts[gone[i]] += 1
+        _along(order[:few], (own.size, few + gone.size), counts[: most + 1], cuts, tables, out[r])
+        counts[: most + 1] = 0
+    return others
+
+
+@kernel
+def _positives(labels: UInt8Array, at: Int64Array) -> int:
+    """Find the positives of a ranking; returns how many, or more than `MOST`."""
+    count, whole = 0, labels.size - labels.size % 8
+    for begin in range(0, whole, 8):
+        if load(labels, np.uint64(begin)) == 0:  # eight labels at once: most are 0
+            continue
+        if count > MOST:
+            return count
+        for i in range(begin, begin + 8):
+            at[count] = i
+            count += int(np.int64(labels[i] != 0))
+    for i in range(whole, labels.size):
+        if count > MOST:
+            return count
+        at[count] = i
+        count += int(np.int64(labels[i] != 0))
+    return count
+
+
+@kernel
+def _placed(keys: Words, labels: UInt8Array, at: Int64Array, rest: Words, word: Int64Array) -> bool:
+    """Whether some items are tied with no other; puts down a word of each: items before it, and its label."""
+    whole = keys.size - keys.size % STRETCH
+    rest[:] = _LAST
+    for i in range(whole, keys.size):
+        rest[i - whole] = keys[i]
+    for i in range(at.size):
+        key = keys[at[i]]
+        smaller, equal = places(keys, key)
+        others, also = places(rest, key)
+        if equal + also != 1:  # what fills the rest may equal the last key there can be: then this is left too
+            return False
+        word[i] = (smaller + others) << 8 | np.int64(labels[at[i]])
+    return True
+
+
+@vector_kernel
+def _along(
+    order: Int64Array,
+    sizes: tuple[int, int],
+    counts: Int64Array,
+    cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
+    """Go along a ranking: the metrics of `add_items` and `finish`, by the same sums in the same order.
+
+    Args:
+        order (int64 array): Positives as they are ranked: items before each, and its grade.
+        sizes: Items, and positives with those never returned.
+        counts (int64 array): Positives of each grade.
+    """
+    gain, table = tables
+    items, relevant = sizes
+    negatives, positives = items - order.size, float(relevant)
+    common, dcg, above, pairs, within, c = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    out[RR, 0] = 0.0
+    for i in range(order.size + 1):
+        before = int(order[i] >> 8) if i < order.size else _END
+        while c < cuts.size and cuts[c] <= before:
+            row = WHOLE + c * AT_CUTOFF
+            out[row + AP_AT, 0], out[row + NDCG_AT, 0] = common / positives if relevant else math.nan, dcg
+            out[row + P_AT, 0], out[row + R_AT, 0] = i / float(cuts[c]), i / positives if relevant else math.nan
+            out[row + RR_AT, 0], out[row + SUCCESS_AT, 0] = out[RR, 0], min(float(i), 1.0)
+            c += 1
+        if i == order.size:
+            break
+        s, f = before + 1.0, i + 1.0
+        common += f / s
+        dcg += gain[order[i] & 255] * discount(table, before + 1)
+        above += min(s - f, positives)
+        pairs += s - f
+        within += 1.0 if s <= relevant else 0.0
+        if i == 0:
+            out[RR, 0] = 1.0 / s
+    below = positives if relevant else math.nan
+    lost = above / min(negatives, relevant) if negatives and relevant else 0.0
+    every, behind = positives * negatives, pairs + float(relevant - order.size) * negatives
+    out[AP, 0] = out[GROUPED, 0] = common / below
+    out[R_PRECISION, 0], out[BPREF, 0] = within / below, (order.size - lost) / below
+    out[AUC, 0] = (every - behind) / every if every else math.nan
+    ideal, grade, some, c = 0.0, counts.size - 1, counts[-1], 0
+    for place in range(1, relevant + 1):
+        while some == 0:
+            grade -= 1
+            some = counts[grade]
+        some -= 1
+        ideal += gain[grade] * discount(table, place)
+        if c < cuts.size and cuts[c] == place:
+            out[WHOLE + c * AT_CUTOFF + NDCG_AT, 0] /= ideal
+            c += 1
+    for beyond in range(c, cuts.size):
+        out[WHOLE + beyond * AT_CUTOFF + NDCG_AT, 0] /= ideal if relevant else math.nan
+    out[NDCG, 0] = dcg / (ideal if relevant else math.nan)
+    for m in range(out.shape[0]):
+        out[m, 1] = out[m, 2] = out[m, 0]
+
+
+@measure_untied.in_numpy(_ROWS)
+def _untied_in_numpy(
+    keys: Words,
+    labels: UInt8Array,
+    starts: Int64Array,
+    misses: tuple[Int64Array, UInt8Array],
+    cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray],
+    facts: Int64Array,
+    out: FloatArray,
+    left: Int64Array,
+) -> int:
+    n, (missed, never) = starts.size - 1, misses
+    of, of_gone = (np.repeat(np.arange(n), np.diff(ends)) for ends in (starts, missed))
+    at = np.flatnonzero(labels)
+    own = np.stack([np.diff(starts), np.bincount(of[at], minlength=n), np.diff(missed)], axis=1)
+    good = own[:, 1] + own[:, 2] <= MOST
+    at = at[good[of[at]]]
+    before, single = _places_in_all(keys, of, starts, at)
+    good[of[at[~single]]] = False
+    others = np.flatnonzero(~good)
+    left[: others.size], facts[good] = others, own[good]
+    own[others] = 0
+    kept, gone = good[of[at]], good[of_gone]
+    at, before = at[kept], before[kept]
+    order = np.lexsort((before, of[at]))
+    at, before = at[order], before[order]
+    found = _Positives.of_rankings(n, of[at], labels[at], before + 1, tables)
+    grades, whose = np.append(labels[at], never[gone]).astype(np.int64), np.append(of[at], of_gone[gone])
+    order = np.lexsort((-grades, whose))
+    ideal = _Positives.of_rankings(n, whose[order], grades[order], None, tables)
+    out[good] = _metrics(own, found, ideal, cuts)[good, :, None]
+    return int(others.size)
+
+
+def _places_in_all(keys: Words, of: Int64Array, starts: Int64Array, at: Int64Array) -> tuple[Int64Array, BoolArray]:
+    """Items before some in their rankings, and whether each is tied with none, nor the last that there can be."""
+    numbers = keys if keys.dtype == np.uint32 else np.unique(keys, return_inverse=True)[1]
+    words = of.astype(np.uint64) << np.uint64(32) | numbers.astype(np.uint64)
+    own = words[at]
+    words.sort()
+    first, behind = np.searchsorted(words, own), np.searchsorted(words, own, "right")
+    return first - starts[of[at]], (behind - first == 1) & (keys[at] != np.iinfo(keys.dtype).max)
+
+
+@dataclass
+class _Positives:
+    """Positives of all rankings, one ranking after another.
+
+    Attributes:
+        begin, count: Of each ranking.
+        of, number, place: Of each positive: its ranking, its number there, from 0, and its rank.
+        gains: Discounted, of each and those before it.
+    """
+
+    begin: Int64Array
+    count: Int64Array
+    of: Int64Array
+    number: Int64Array
+    place: Int64Array
+    gains: FloatArray = field(init=False)
+
+    @classmethod
+    def of_rankings(
+        cls, n: int, of: Int64Array, grades: AnyArray, place: Int64Array | None, tables: tuple[FloatArray, FloatArray]
+    ) -> _Positives:
+        """Of positives in the order of their rankings; without places they are the first."""
+        count = np.bincount(of, minlength=n)
+        begin = np.cumsum(count) - count
+        number = np.arange(of.size) - begin[of]
+        made = cls(begin, count, of, number, number + 1 if place is None else place)
+        gain, table = tables
+        near = made.place <= table.size
+        discounts = table[np.where(near, made.place, 1) - 1]
+        discounts[~near] = [discount.py_func(table, rank) for rank in made.place[~near].tolist()]
+        made.gains = made.running(gain[grades] * discounts)
+        return made
+
+    def running(self, terms: FloatArray) -> FloatArray:
+        """Sums of terms up to each, in their order."""
+        out = terms.copy()
+        for number in range(1, int(self.count.max(initial=0))):
+            here = np.flatnonzero(self.number == number)
+            out[here] += out[here - 1]
+        return out
+
+    def up_to(self, running: FloatArray, counts: Int64Array) -> FloatArray:
+        """The sum of the first few terms of each ranking."""
+        out = np.zeros(counts.size)
+        some = counts > 0
+        out[some] = running[self.begin[some] + counts[some] - 1]
+        return out
+
+    def within(self, rank: Int64Array) -> Int64Array:
+        """How many are among the first items of each ranking."""
+        return np.bincount(self.of[self.place <= rank[self.of]], minlength=self.count.size)
+
+
+def _metrics(own: Int64Array, found: _Positives, ideal: _Positives, cuts: Int64Array) -> FloatArray:
+    (items, few, gone), out = own.T, np.empty((own.shape[0], WHOLE + AT_CUTOFF * cuts.size + 1))
+    relevant, negatives = few + gone, items - few
+    below = np.where(relevant > 0, relevant, np.nan)
+    f, s = found.number + 1.0, found.place.astype(np.float64)
+    precisions = found.running(f / s)
+    out[:, AP] = out[:, GROUPED] = found.up_to(precisions, found.count) / below
+    out[:, RR] = found.up_to(1.0 / s, np.minimum(found.count, 1))
+    out[:, NDCG] = found.up_to(found.gains, found.count) / _or_nan(ideal.up_to(ideal.gains, relevant), relevant)
+    out[:, R_PRECISION] = found.within(relevant) / below
+    above = found.up_to(found.running(np.minimum(s - f, relevant[found.of])), found.count)
+    least = np.minimum(negatives, relevant)
+    out[:, BPREF] = (few - np.where(least > 0, above / least, 0.0)) / below
+    every = relevant.astype(np.float64) * negatives
+    behind = found.up_to(found.running(s - f), found.count) + (relevant - few) * negatives
+    out[:, AUC] = np.where(every > 0, (every - behind) / every, np.nan)
+    for c, cut in enumerate(cuts.tolist()):
+        top, at = found.within(np.full_like(items, cut)), WHOLE + c * AT_CUTOFF
+        out[:, at + AP_AT] = found.up_to(precisions, top) / below
+        out[:, at + P_AT], out[:, at + R_AT] = top / cut, top / below
+        out[:, at + RR_AT], out[:, at + SUCCESS_AT] = np.where(top > 0, out[:, RR], 0.0), top > 0
+        best = _or_nan(ideal.up_to(ideal.gains, np.minimum(relevant, cut)), relevant)
+        out[:, at + NDCG_AT] = found.up_to(found.gains, top) / best
+    return out
+
+
+def _or_nan(values: FloatArray, relevant: Int64Array) -> FloatArray:
+    return np.where(relevant > 0, values, np.nan)
