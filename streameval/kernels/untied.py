@@ -214,10 +214,10 @@ def _untied_in_numpy(
     at, before = at[kept], before[kept]
     order = np.lexsort((before, of[at]))
     at, before = at[order], before[order]
-    found = _Positives.of_rankings(n, of[at], labels[at], before + 1, tables)
+    found = _PlacedPositives.of_rankings(n, of[at], labels[at], before + 1, tables)
     grades, whose = np.append(labels[at], never[gone]).astype(np.int64), np.append(of[at], of_gone[gone])
     order = np.lexsort((-grades, whose))
-    ideal = _Positives.of_rankings(n, whose[order], grades[order], None, tables)
+    ideal = _PlacedPositives.of_rankings(n, whose[order], grades[order], None, tables)
     out[good] = _metrics(own, found, ideal, cuts)[good, :, None]
     return int(others.size)
 
@@ -233,7 +233,7 @@ def _places_in_all(keys: Words, of: Int64Array, starts: Int64Array, at: Int64Arr
 
 
 @dataclass
-class _Positives:
+class _PlacedPositives:
     """Positives of all rankings, one ranking after another.
 
     Attributes:
@@ -252,7 +252,7 @@ class _Positives:
     @classmethod
     def of_rankings(
         cls, n: int, of: Int64Array, grades: AnyArray, place: Int64Array | None, tables: tuple[FloatArray, FloatArray]
-    ) -> _Positives:
+    ) -> _PlacedPositives:
         """Of positives in the order of their rankings; without places they are the first."""
         count = np.bincount(of, minlength=n)
         begin = np.cumsum(count) - count
@@ -285,7 +285,7 @@ class _Positives:
         return np.bincount(self.of[self.place <= rank[self.of]], minlength=self.count.size)
 
 
-def _metrics(own: Int64Array, found: _Positives, ideal: _Positives, cuts: Int64Array) -> FloatArray:
+def _metrics(own: Int64Array, found: _PlacedPositives, ideal: _PlacedPositives, cuts: Int64Array) -> FloatArray:
     (items, few, gone), out = own.T, np.empty((own.shape[0], WHOLE + AT_CUTOFF * cuts.size + 1))
     relevant, negatives = few + gone, items - few
     below = np.where(relevant > 0, relevant, np.nan)

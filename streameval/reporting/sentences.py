@@ -14,7 +14,8 @@ from streameval.types import TRUTH, Claim, Plan
 
 TIES = (
     "Items with the same score leave the order open. Average precision, AUC, F and the break-even point count them as "
-    "one step, as scikit-learn does; other estimates are expectations. Beside them are the worst order and the best."
+    "one step, as scikit-learn does; other estimates are expectations. Beside them are the worst order and the best; "
+    "what is counted as one step may lie outside of these."
 )
 
 

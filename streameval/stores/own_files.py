@@ -75,7 +75,9 @@ def refuse_elsewhere(path: Path, root: Path, hint: str) -> None:
 
 
 def unusable(path: Path, error: BaseException, hint: str) -> StudyError:
-    """Say in one line that a file of a study cannot be used; trouble of the disk is raised as that."""
+    """Say in one line that a file of a study cannot be used, once; trouble of the disk is raised as that."""
+    if isinstance(error, StudyError):
+        return error
     if isinstance(error, NotADirectoryError):
         return StudyError(f"{path.parent}: is a file, and no folder of a study", "make one with `streameval plan`")
     if isinstance(error, OSError | MemoryError) and (trouble := outside_trouble(error)) is not None:

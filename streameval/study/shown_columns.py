@@ -63,6 +63,18 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
     return [name for name in items if name not in left_out], left_out
 
 
+def zero_or_one(table: pa.Table) -> tuple[str, ...]:
+    """Columns that hold both 0 and 1 (numbers, booleans, or texts of these) and nothing else, as answers do."""
+    return tuple(name for name in table.column_names if _is_zero_or_one(table.column(name)))
+
+
+def _is_zero_or_one(column: pa.ChunkedArray) -> bool:
+    values = _sortable(column)
+    if values is None or not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        return False
+    return {*pc.unique(values.drop_null()).to_pylist()} == {0, 1}
+
+
 def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bool:
     """Whether a column follows the order of the items; see above.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streameval.errors import OutsideError
+from streameval.errors import InputError, OutsideError
 from streameval.progress import Progress, silent
 
 
@@ -35,9 +35,14 @@ def compile(*, progress: Progress = silent) -> Compiled:
             else that of the package or the user's cache folder, whichever can be written to.
 
     Raises:
+        InputError: NUMBA_DISABLE_JIT has everything run as plain Python.
         OutsideError: None of these folders can be written to.
     """
     from streameval.kernels.ahead import compile_listed, folder, listed
+    from streameval.kernels.compile import switched_off
+
+    if switched_off():
+        raise InputError("nothing is compiled while NUMBA_DISABLE_JIT is set", "unset it, here and where commands run")
 
     place = folder()
     if place is None:

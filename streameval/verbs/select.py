@@ -26,6 +26,7 @@ from streameval.serving.items import Access, fetched_before, judged_items, plann
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.asked import question_file, question_of
+from streameval.study.shown_columns import zero_or_one
 from streameval.study.tasks import make_tasks
 from streameval.text.options import flag
 from streameval.types import Plan
@@ -46,6 +47,7 @@ class Selection(Tabular):
         source: Where the ranking lies, and its fingerprint.
         batches: Of a plan with batches: the row of the export with which each of them ends.
         key_columns: Columns that tell the items apart.
+        zero_or_one: Columns of the tasks that hold nothing but 0 and 1, and were not asked for: they may be answers.
     """
 
     table: pa.Table
@@ -57,6 +59,7 @@ class Selection(Tabular):
     source: Mapping[str, Any] = field(default_factory=dict)
     batches: tuple[int, ...] = ()
     key_columns: tuple[str, ...] = ()
+    zero_or_one: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
@@ -133,7 +136,8 @@ def select(
         return selection
     kept = f"; {fetched.table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
     made = make_tasks(folder, plan, table, items.shown(columns, kept), asked)
-    selection = replace(selection, left_out=made.left_out, key_columns=plan.key_columns)
+    doubtful = zero_or_one(made.table) if columns is None else ()
+    selection = replace(selection, left_out=made.left_out, key_columns=plan.key_columns, zero_or_one=doubtful)
     if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
         return selection
     question = question_of(folder, asked, made.table.column_names)

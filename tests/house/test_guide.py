@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -50,6 +51,18 @@ def test_a_page_shows_what_its_commands_print(name, workplace, capsys):
         capsys.readouterr()
         assert run(command) == 0
         assert capsys.readouterr().out.startswith(output)
+    if name == "README.md":
+        assert where_its_bounds_miss() in " ".join(PAGES[name].split())
+
+
+def where_its_bounds_miss():
+    truth = pq.read_table("streameval-demo/truth.parquet").sort_by("rank").column("label").to_numpy()
+    ranks, found = np.arange(1, truth.size + 1), np.cumsum(truth, dtype=np.int64)
+    lower, upper = streameval.study.Study(Path("pairs")).evaluation().curve.envelope.at(ranks)
+    beyond = np.maximum(lower - found, found - upper) / ranks
+    missed = ranks[beyond > 0]
+    most = f"{100 * beyond.max():.2f}".lstrip("0")
+    return f"at {missed.size:,} ranks from {missed[0]:,} to {missed[-1]:,}, by {most} points of precision at most"
 
 
 @pytest.mark.parametrize("code", of_language("sh"))

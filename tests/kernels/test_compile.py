@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from suite_cases import slow
 
+import streameval
 from streameval import kernels
 from streameval.cli import run
-from streameval.errors import OutsideError
+from streameval.errors import InputError, OutsideError
 from streameval.kernels import ahead, jit, shares
 from streameval.kernels.ahead import listed
 from streameval.kernels.compile import ahead as compile_ahead
@@ -53,6 +54,12 @@ def test_no_verb_asks_for_a_kernel_that_is_not_listed(commands, least):
     needed = done.stdout.splitlines()
     assert len(needed) > least
     assert set(needed) <= {f"{kernel} {types}" for kernel, types in listed()}
+
+
+def test_nothing_is_said_to_be_compiled_where_numba_is_switched_off(monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    with pytest.raises(InputError, match="while NUMBA_DISABLE_JIT is set"):
+        streameval.compile()
 
 
 def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):

@@ -16,7 +16,7 @@ from label_tables import N_ITEMS, small_study
 
 import streameval
 from streameval.cli import run
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.study import Study
 from streameval.verbs.labels import forget
@@ -105,6 +105,19 @@ def test_several_sources_are_forgotten_in_one_call_or_none(tmp_path, capsys):
         assert forget(study, "a.csv", "b.csv", "a.csv") == {"a.csv": 0, "b.csv": 0}, rows
     assert run(["labels", str(study), "--forget", "c.csv", "--forget", "b.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["forgotten"] == {"c.csv": 1, "b.csv": 0}
+
+
+def test_a_damaged_file_of_votes_is_named_once(tmp_path):
+    study = small_study(tmp_path)
+    account(study, pa.table({"rank": [1, 2], "label": [1, 0]}))
+    (votes,) = (study / "votes").glob("*.parquet")
+    content = bytearray(votes.read_bytes())
+    content[len(content) // 2] ^= 1
+    votes.write_bytes(content)
+    with pytest.raises(StudyError) as caught:
+        account(study)
+    assert str(caught.value).count("cannot be read (its bytes do not have its checksum") == 1
+    assert str(caught.value).count("cannot be read") == 1
 
 
 def test_votes_of_the_first_version_still_count(tmp_path):

@@ -14,7 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.shown_columns import follows
+from streameval.study.shown_columns import follows, zero_or_one
 
 N = 4_000
 
@@ -225,3 +225,19 @@ def test_no_order_is_read_into_few_items_or_what_has_none():
     assert not one_ranking([float("nan")] * 30)
     assert not one_ranking([1] * 30)
     assert not one_ranking([{"a": i} for i in range(30)])
+
+
+def test_columns_of_nothing_but_0_and_1_are_named(tmp_path, capsys):
+    """Unless they were asked for: an answer of another name than usual would be given to those who are to find it."""
+    n, rng = 900, np.random.default_rng(1)
+    flag = rng.integers(0, 2, n)
+    columns = {"good": flag, "so": flag == 1, "text": flag.astype(str), "real": flag.astype(float), "all": flag * 0,
+               "both": [None if i % 7 else int(i % 2) for i in range(n)], "more": rng.integers(0, 3, n)}  # fmt: skip
+    table, study = pa.table({"id": rng.permutation(n), **columns}), tmp_path / "study"
+    assert zero_or_one(table) == ("good", "so", "text", "real", "both")
+    pq.write_table(table.select(["id", "good", "more"]), tmp_path / "list.parquet")
+    streameval.plan(tmp_path / "list.parquet", study, budget=100, seed=1)
+    assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv")]) == 0
+    said = "Shown, though only 0 and 1 are in it: good. If that is the answer, --columns names what to show."
+    assert said in capsys.readouterr().out.splitlines()
+    assert streameval.select(study, export=tmp_path / "asked.csv", columns=["good"]).zero_or_one == ()
