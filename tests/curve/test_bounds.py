@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.curve import Curve, areas, points, targets
 from streameval.curve import at_cutoff as cutoffs
@@ -141,7 +142,7 @@ def test_every_bound_is_sharp(n, seed, misses):
         assert bounds(extremes) == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, misses, envelope)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 40), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), few=st.sampled_from([0, 0, 1, 3]), more=st.integers(1, 6))
 def test_every_bound_is_sharp_where_misses_are_bounded(n, seed, few, more):
     """Over every list and every number of misses from `few` to `few + more`."""

@@ -315,7 +315,7 @@ def dense(n, rank, label, odds, reach=12):
 
 @pytest.mark.parametrize("missing", cases([0.0, 0.3], 0.3))
 def test_knots_are_the_definition(missing):
-    n = 100_000
+    n = 30_000
     truth = (np.random.default_rng(1).random(n) < np.linspace(0.9, 0.2, n)).astype(np.int8)
     method = create("loguniform", {"budget": 500})
     plan = method.plan(n, 4)

@@ -97,7 +97,7 @@ def test_flat_lists_are_seldom_called_rising(name, lists):
     """Labels of one probability: A.1 and A.2 are contradicted beyond noise in at most one list in a hundred."""
     method, called = create(name, {}), {"A.1": 0, "A.2": 0}
     for seed in range(lists):
-        plan = method.plan(10**5, seed)
+        plan = method.plan(30_000, seed)
         answer = (np.random.default_rng(seed).random(plan.table.num_rows) < 0.5).astype(np.int8)
         found = method.curve(plan, Labels.of(plan, answer)).diagnostics["assumptions"]
         for key in called:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases, examples
+from suite_cases import cases, examples, slow
 
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
@@ -27,7 +27,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", available())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 400), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, share):
     rng = np.random.default_rng(seed)
@@ -181,7 +181,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail", "alternating"))
+@pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail"))
 @pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.95], 0.5, 0.95))
 def test_loguniform_holds_the_whole_curve(shape, confidence):
     """Misses of seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
@@ -207,11 +207,9 @@ def _binomial_tail(n, k, p):
     ("n", "p", "most"),
     [
         (2 * 10**9, 0.5, 16700),
-        (2 * 10**9, 0.7, 8400),
         (2 * 10**9, 0.9, 3200),
-        (10**7, 0.5, 10100),
         (10**7, 0.7, 5200),
-        (10**7, 0.9, 2100),
+        *slow((2 * 10**9, 0.7, 8400), (10**7, 0.5, 10100), (10**7, 0.9, 2100)),
     ],
 )
 def test_loguniform_takes_a_third_of_the_labels(n, p, most):

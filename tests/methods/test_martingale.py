@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import examples, slow
+from suite_cases import cases, examples, slow
 
 from streameval.kernels.draw import draw_independent
 from streameval.kernels.martingale import bounds, evidence
@@ -246,8 +246,8 @@ def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
         )
 
 
-@pytest.mark.parametrize("n_items", [1, 2, 10, 100, 1000, 10**6])
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("n_items", cases([1, 2, 10, 100, 1000, 10**6], 1, 10, 1000, 10**6))
+@pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.999], 0.5, 0.9))
 def test_the_whole_curve_is_held_on_adversarial_lists(n_items, confidence):
     """First half of each block positive: 150 draws of counts, judged by a binomial test at 1e-5."""
     design = blocks(n_items, 40.0)
