@@ -24,7 +24,7 @@ from streameval.rows.options import RankingOptions
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=examples(4, 10), deadline=None)
+@settings(max_examples=examples(2, 10), deadline=None)
 @given(n=st.integers(1, 3000), seed=st.integers(0, 2**32), pieces=st.integers(1, 7), ascending=st.booleans())
 def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
     """With the least memory that works, so that bins are split by key, by tie hash and by position."""
@@ -242,7 +242,7 @@ def test_every_sortable_type_with_its_scores(tmp_path, kind, ascending):
         path = tmp_path / "r.parquet"
         pq.write_table(pa.table({"s": column_of(kind, numbers), "v": numbers}), path, row_group_size=20)
         ranking = open_ranking(str(path), RankingOptions(score="s", ascending=ascending, nan=nan))
-        for ranks in (np.arange(1, 121), np.array([1, 2]), np.array([120])):
+        for ranks in (np.arange(1, 121), np.array([2])):
             found = ranking.fetch(ranks, ["v"]).table
             assert found.column("v").to_pylist() == [r - 1 if ascending else 120 - r for r in ranks.tolist()]
             stored = pq.read_table(path, columns=["s"]).column("s")

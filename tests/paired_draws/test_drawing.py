@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 from spark_cluster import Cluster
+from suite_cases import cases
 
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
@@ -229,7 +230,7 @@ def test_shards_and_threads_find_the_same_bytes(files):
         assert found.columns[SUM].reshape(2, 5, 5).tolist() == whole.cells.tolist()
 
 
-@pytest.mark.parametrize("parts", [1, 8])
+@pytest.mark.parametrize("parts", cases([1, 8], 8))
 def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, parts, monkeypatch):
     whole = draw_two_tables(pair_of(*files, key=("name",), threads=1), DRAW)
     monkeypatch.setattr(two_tables, "parts_for", lambda rows: parts)

@@ -98,7 +98,7 @@ COLUMNS = st.lists(st.sampled_from(["rank", "id", "text", "rank_item", "day"]), 
 
 
 @pytest.mark.filterwarnings("ignore:Comparisons with None:UserWarning")  # what Polars says of it, here on purpose
-@settings(max_examples=examples(40, 100))
+@settings(max_examples=examples(20, 100))
 @given(
     st.sampled_from(["stored", "stored", "key"]),
     st.lists(STEPS, max_size=3),
