@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from suite_cases import cases
+from suite_cases import LONG, cases
 
 import streameval
 from streameval.cli import run
@@ -54,8 +54,12 @@ def nights(tmp_path_factory):
 
 
 def some(number):
-    """Every question in its first form and in one of the others; four numbers in a row ask all there is."""
-    return [(name, form) for at, name in enumerate(VALUES) for form in {FORMS[0], FORMS[(at + number) % len(FORMS)]}]
+    """Every question in one of its forms, in scripts/long also in the first; four numbers in a row ask all there is."""
+    return [
+        (name, form)
+        for at, name in enumerate(VALUES)
+        for form in {FORMS[(at + number) % len(FORMS)]} | ({FORMS[0]} if LONG else set())
+    ]
 
 
 @cache
