@@ -335,7 +335,7 @@ def test_what_is_no_list_is_told_what_is(name, says, tmp_path, capsys, monkeypat
 @pytest.mark.parametrize("name", cases(["list.csv", "list.jsonl"], "list.csv"))
 def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_path, monkeypatch):
     """The ranking of equal scores rests on it, and so does going on behind complete parts."""
-    n = 300_000
+    n = 100_000
     for reader in ("delimited", "lines"):
         monkeypatch.setattr(f"streameval.labelling.readers.{reader}.LINE", 1 << 17)  # what DuckDB reads at once
     path = tmp_path / name

@@ -61,7 +61,7 @@ def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     assert (plan.look, plan.grown, plan.slices, plan.by) == (1, False, (), None)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 60), seed=st.integers(0, 2**32))
 def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     assert np.all(np.cumsum(truth) <= high)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(n=st.integers(1, 9), data=st.data())
 def test_the_envelope_is_sharp(n, data):
     """Against every 0/1 sequence that obeys the bounds and the labels."""
@@ -96,7 +96,7 @@ def test_the_envelope_is_sharp(n, data):
     assert np.array_equal(found_high, sums[ok].max(axis=0))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 10**6), percent=st.integers(1, 100), head=st.integers(1, 2000))
 def test_the_grid_is_exact(n, percent, head):
     epsilon = Fraction(percent, 100)
@@ -151,7 +151,7 @@ def _splitmix(seed, count):
     return [mix((mix(seed) + (i + 1) * 0x9E3779B97F4A7C15) & mask) for i in range(count)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95))
 def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
     """Lemma 2: q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""

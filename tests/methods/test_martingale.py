@@ -169,7 +169,7 @@ def test_a_label_changes_no_stake_at_or_above_its_block():
         assert np.array_equal(fewer[:j], whole[:j])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), classes=st.integers(1, 2))
 def test_missing_labels_are_the_worst_of_their_completions(n, seed, classes):
     rng = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def test_later_looks_draw_more_of_the_same_and_each_at_its_rate():
         assert np.all(np.abs(counts[which] - runs * rate) <= 4.5 * np.sqrt(runs * rate * (1 - rate)) + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(n=st.integers(1, 2_000), c=st.floats(1.1, 100), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
     """The forecast's half-width is at least that of the envelope, which knows where labels are."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from score_lists import SCORES, scan_of, sorted_positions
-from suite_cases import slow
+from suite_cases import examples, slow
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted
 from streameval.kernels.tie_hash import position_hashes
@@ -20,7 +20,7 @@ from streameval.order.locate import locate
 from streameval.order.scores import order_of
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(
     name=st.sampled_from(sorted(SCORES)),
     seed=st.integers(0, 2**32),

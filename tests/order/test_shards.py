@@ -95,7 +95,7 @@ def test_shards_of_any_number_in_any_order_find_the_same_rows(name, seed, counts
     assert again.position.tolist() == expected.position.tolist()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(8, 20))
 @given(seed=st.integers(0, 2**32))
 def test_partials_merge_in_any_grouping_and_tasks_can_be_sent(seed, tmp_path_factory):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,7 @@ def test_a_list_that_is_one_positive_short_passes_seldom(threshold, rank, false)
     (0.6, 0.8, {"expect": "0.8"}), (0.9, 0.8, {}), *slow((0.5, 0.62, {}), (0.5, 0.6, {"zone": "0.05"})),
 ])  # fmt: skip
 def test_in_rounds_it_takes_what_was_forecast_and_no_more_than_the_rest_of_one(threshold, precision, how):
-    rank, runs, rng = 20_000, 60, np.random.default_rng(3)
+    rank, runs, rng = 20_000, examples(30, 60), np.random.default_rng(3)
     gate = planned(f"precision@{rank} >= {threshold}", **how)
     (_, forecast), *_ = planned(f"precision@{rank} >= {threshold}", **{**how, "expect": str(precision)}).expected()
     if "expect" not in how:

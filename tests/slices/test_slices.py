@@ -176,7 +176,7 @@ def test_a_partition_key_is_a_slice(tmp_path):
     check_places(str(tmp_path / "lake"), RankingOptions(score="conf"), "country", tmp_path)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @given(st.integers(0, 2**32), st.sampled_from([np.float32, np.float64, np.int64, np.uint64]), st.booleans())
 def test_ranks_of_slices_whatever_the_scores(tmp_path_factory, seed, kind, descending):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval.counting import block_sums as sums
@@ -73,7 +73,7 @@ def over_all_orders(labels, scores, misses):
     return metrics(Curve(n, lift(n, Points(ends, y, y)), curve_cutoffs(n), claim, misses=misses)).to_pylist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 2, 9, 150, 700]),

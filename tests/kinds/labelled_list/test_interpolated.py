@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases
+from suite_cases import cases, examples
 from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a fixture)
 
 import streameval
@@ -29,7 +29,7 @@ def row_of(found):
     return row
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 63, 64, 65, 300]),
