@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from small_studies import START
+from suite_cases import cases
 from test_monitor import pooled
 
 import streameval
@@ -79,9 +80,7 @@ MONTH = Calendar(
 WEEKS = Calendar(17, 13, 7, 9, (10, 14, 15), {11: 2, 16: 3}, [5] * 5 + [0] + [5] * 2 + [0] * 3)
 
 
-@pytest.mark.parametrize(
-    "calendar", [WEEKS, pytest.param(MONTH, marks=pytest.mark.slow)], ids=lambda one: f"{one.nights} nights"
-)
+@pytest.mark.parametrize("calendar", cases([MONTH, WEEKS], WEEKS), ids=lambda one: f"{one.nights} nights")
 def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, tmp_path, capsys):
     """Precision is .95 at first and .6 from some night on; .85 is to be kept. Every status of every call."""
     out, statuses, studies = tmp_path / "history.parquet", {}, []
