@@ -267,7 +267,7 @@ def test_real_lists_agree_with_scikit_learn(real, name):
     assert value(found, "roc_auc") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "table"])
+@pytest.mark.parametrize("form", cases(["parquet", "csv", "table"], "csv", "table"))
 def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
     rng = np.random.default_rng(3)
     labels, scores = list_of(3, 4_000, 50)

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases, examples
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -347,7 +347,9 @@ def test_tops_of_different_sizes_have_no_changed_share_and_no_precision(home, pe
     assert not [name for name in measures(evaluated("s", people)) if name.startswith("precision")]
 
 
-@pytest.mark.parametrize(("look", "when"), [("one", " (one look: "), ("any", ", whenever"), ("both", ", whenever")])
+@pytest.mark.parametrize(
+    ("look", "when"), [("one", " (one look: "), ("any", ", whenever"), *slow(("both", ", whenever"))]
+)
 def test_when_bounds_may_be_looked_at(home, people, look, when):
     planned("s", look=look)
     assert f"hold together with probability 0.95{when}" in promise(evaluated("s", people))
