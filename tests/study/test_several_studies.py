@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from suite_cases import LONG, cases
+from suite_cases import LONG, cases, slow
 
 import streameval
 from streameval.cli import run
@@ -225,16 +225,18 @@ def other(nights):
         ("", 'n6"; DROP TABLE mine; --', "is no name for SQL", ""),
         ("", "", "is no name for SQL", ""),
         ("", "Memory", "Memory is a database of this connection already", ""),
-        ("", "temp", "temp is a database of this connection already", ""),
         ("", "main", "main is a schema", ""),
         ("", "other", "other is another study in this connection", ""),
         ("CREATE SCHEMA n6", "N6", "N6 is a schema of the database memory", "DROP SCHEMA n6"),
-        ("ATTACH ':memory:' AS n6", "n6", "n6 is a database of this connection already", "DETACH n6"),
         ("CREATE MACRO n6_precision_at(k) AS k", "n6", "n6_precision_at is a function of this connection already",
          "DROP MACRO n6_precision_at"),
         ("CREATE TEMP MACRO n6_recall_at(k) AS TABLE SELECT k", "n6", "n6_recall_at is a function of this connection",
          "DROP MACRO TABLE n6_recall_at"),
         ("", "other_slice", "other_slice_f_measure is a function of this connection already", ""),
+        *slow(
+            ("", "temp", "temp is a database of this connection already", ""),
+            ("ATTACH ':memory:' AS n6", "n6", "n6 is a database of this connection already", "DETACH n6"),
+        ),
     ],
 )  # fmt: skip
 def test_a_name_that_is_taken_is_refused(before, name, said, after, other, nights):
