@@ -46,7 +46,7 @@ def small_shares(monkeypatch):
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=examples(1, 8), deadline=None)
+@settings(max_examples=examples(2, 8), deadline=None)
 @given(seed=st.integers(0, 2**32), key=st.booleans(), ascending=st.booleans(), tight=st.booleans())
 def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascending, tight, tmp_path_factory):
     """With the least memory as well, so that bins are split by key and by tie hash."""

@@ -88,7 +88,7 @@ def evaluated(folder, way, engine, out=None, **more):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=examples(2, 6), deadline=None)
+@settings(max_examples=examples(3, 6), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(1, 2000),

@@ -24,7 +24,7 @@ from streameval.rows.options import RankingOptions
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=examples(2, 10), deadline=None)
+@settings(max_examples=examples(3, 10), deadline=None)
 @given(n=st.integers(1, 3000), seed=st.integers(0, 2**32), pieces=st.integers(1, 7), ascending=st.booleans())
 def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
     """With the least memory that works, so that bins are split by key, by tie hash and by position."""
