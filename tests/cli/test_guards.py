@@ -11,6 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import refusals
+from suite_cases import cases
 
 from streameval.cli import run
 from streameval.errors import InputError
@@ -168,7 +169,7 @@ def test_what_programs_make_of_a_value_agrees_with_it():
 NUMBERS = ["7e09422642878561", "0012345678901234", "1234567890123456", "00000000000000e5", "123456789012345d"]
 
 
-@pytest.mark.parametrize("digits", NUMBERS)
+@pytest.mark.parametrize("digits", cases(NUMBERS, *NUMBERS[::2]))
 def test_a_study_id_that_looks_like_a_number_is_read_as_text(digits, tmp_path, capsys):
     study = made(tmp_path, "a", 0)
     rows = {"csv": f"se_study,se_task,label\n{digits},1,1\n", "tsv": f"se_study\tse_task\tlabel\n{digits}\t1\t1\n"}
@@ -193,7 +194,6 @@ def test_no_study_has_an_id_that_other_programs_take_for_a_number(digits, tmp_pa
     assert identity("7e094226428785a1" + digits) == "7e094226428785a1"
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("program", ["as it is", "pandas", "excel", "duckdb"])
 def test_an_honest_round_trip_is_taken(program, tmp_path, capsys):
     study = made(tmp_path, "a", 0)
@@ -228,7 +228,9 @@ def as_excel_saves(text):
     return out.getvalue().encode("utf-8-sig")
 
 
-@pytest.mark.parametrize("name", ["tasks.csv", "tasks.jsonl", "tasks.label-studio.json", "tasks.html"])
+@pytest.mark.parametrize(
+    "name", cases(["tasks.csv", "tasks.jsonl", "tasks.label-studio.json", "tasks.html"], "tasks.csv", "tasks.html")
+)
 def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
     study, tasks = made(tmp_path, "a", 0), tmp_path / name
     export = ["select", str(study), "--export", str(tasks)]
@@ -250,12 +252,13 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
 
 
 @pytest.mark.whole_results
-def test_results_replace_no_file_of_somebody_else(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("drawn", cases(["none", "c.svg"], "none"))
+def test_results_replace_no_file_of_somebody_else(drawn, tmp_path, capsys, monkeypatch):
     """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out.
 
-    Only the picture of `compare` is drawn, for it takes long.
+    Of all pictures one is drawn at most, for it takes long; the others are what would be drawn.
     """
-    drawn = charts.picture
+    picture = charts.picture
     a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
     for study in (a, b):
         rank = pq.read_table(study / "selection.parquet").column("rank")
@@ -277,7 +280,7 @@ def test_results_replace_no_file_of_somebody_else(tmp_path, capsys, monkeypatch)
     ]:  # fmt: skip
         words = [str(one) for one in arguments]
         sketched = lambda chart, kind: json.dumps(chart).encode()  # noqa: E731
-        monkeypatch.setattr(charts, "picture", drawn if file.name == "c.svg" else sketched)
+        monkeypatch.setattr(charts, "picture", picture if file.name == drawn else sketched)
         file.write_text("mine")
         assert "replace it with --overwrite" in refused(capsys, *words)
         assert file.read_text() == "mine"

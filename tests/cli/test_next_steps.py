@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 from streameval.cli import run
 
@@ -97,7 +98,12 @@ def answered(folder, export):
 
 @pytest.mark.whole_results
 @pytest.mark.parametrize(
-    "export", ["tasks.csv", "my tasks.csv", "tasks.html", "tasks.jsonl", "tasks.label-studio.json"]
+    "export",
+    cases(
+        ["tasks.csv", "my tasks.csv", "tasks.html", "tasks.jsonl", "tasks.label-studio.json"],
+        "my tasks.csv",
+        "tasks.html",
+    ),
 )
 def test_the_journey_is_what_its_commands_name(here, step, export):
     write_list("list.parquet")

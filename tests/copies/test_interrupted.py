@@ -43,7 +43,7 @@ class StoppedError(BaseException):
     """What a signal raises."""
 
 
-@pytest.mark.parametrize("stopped_after", [1, 2, 3])
+@pytest.mark.parametrize("stopped_after", cases([1, 2, 3], 2))
 def test_a_text_goes_on_behind_its_complete_parts(stopped_after, source, tmp_path, monkeypatch):
     whole, written = plan(source, tmp_path / "whole"), []
     save = write._Begun.save

@@ -64,7 +64,7 @@ def test_real_lists_are_those_of_scikit_learn_whatever_the_memory(real, name, tm
     assert all(one.metrics.equals(first.metrics) and one.curve_table.equals(first.curve_table) for one in others)
 
 
-@pytest.mark.parametrize("values", [3, 40, 5_000])
+@pytest.mark.parametrize("values", cases([3, 40, 5_000], 3, 5_000))
 def test_words_counters_and_stored_order_agree_to_the_bit(values, tmp_path, monkeypatch):
     for module in (sums, here, scored):
         monkeypatch.setattr(module, "BLOCK", 256)

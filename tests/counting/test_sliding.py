@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels.sliding import EARLIER_YIELD, LATER_YIELD, LOW, LOW_RANK, LOW_WINDOW, LOW_YIELD, RANK, slide
@@ -55,7 +56,7 @@ def falling(n, rng):
     return (rng.random(n) < np.linspace(1, rng.random(), n)).astype(np.uint8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 150), deadline=None)
 @given(
     n=st.integers(1, 70),
     seed=st.integers(0, 2**32),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import cases, examples, slow
 
 from streameval.counting import block_sums as sums
 from streameval.counting.block_sums import UnorderedError, sum_groups, sum_labels, sum_rows
@@ -16,7 +17,7 @@ from streameval.counting.totals import fold
 from streameval.errors import InputError
 from streameval.kernels import exact, group_sums, hull
 
-QUICK = settings(max_examples=30, deadline=None)
+QUICK = settings(max_examples=examples(12, 30), deadline=None)
 NO_CUTS = np.empty(0, np.int64)
 
 
@@ -57,7 +58,7 @@ def naive(groups):
     return early, late, grouped
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from([1, 2, 5, 64]))
 def test_every_order_of_ties_is_summed(seed, block):
     rng = np.random.default_rng(seed)
@@ -77,7 +78,7 @@ def test_every_order_of_ties_is_summed(seed, block):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.9, 1.0])
-@pytest.mark.parametrize("block", [8, 64, exact.BLOCK])
+@pytest.mark.parametrize("block", cases([8, 64, exact.BLOCK], 8, exact.BLOCK))
 @pytest.mark.parametrize("values", [None, 700, 40, 2, 1])
 def test_long_lists_agree_with_their_naive_twin(share, block, values):
     rng = np.random.default_rng(4)
@@ -106,7 +107,7 @@ def test_long_lists_agree_with_their_naive_twin(share, block, values):
         assert (size, p) == groups[group]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(seed=st.integers(0, 2**32), values=st.sampled_from([1, 3, 30, 10**6]))
 def test_rows_and_groups_are_summed_alike(seed, values):
     size, sums.BLOCK = sums.BLOCK, 64
@@ -139,8 +140,17 @@ def total(fractions):
     return total(fractions[:half]) + total(fractions[half:])
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 1), (2, 1), (3, 2), (16, 5), (17, 17), (400, 1), (9_000, 8_000)])
-@pytest.mark.parametrize("before", [0, 3, 2_000, 10**7, 10**12])
+BEFORE = (0, 3, 2_000, 10**7, 10**12)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "before"),
+    [
+        *((*one, before) for one in [(1, 1), (2, 1), (3, 2), (16, 5), (17, 17), (400, 1)] for before in BEFORE),
+        (9_000, 8_000, 2_000),
+        *slow(*((9_000, 8_000, before) for before in BEFORE if before != 2_000)),
+    ],
+)
 def test_sums_of_a_group_agree_with_fractions(n, p, before):
     found = before // 3
     each = [Fraction(1, before + i) for i in range(1, n + 1)]
@@ -175,7 +185,7 @@ def test_five_billion_positives_one_by_one_do_not_wrap():
     assert found.rank_sum["late"] == n * (n + 1) // 2 > 2**63
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 7, 8, 9, 255, 257, 3_000, 20_000]),

@@ -118,7 +118,7 @@ def lists_of(envelope):
     return every[np.all((y >= low) & (y <= high), axis=1)]
 
 
-@settings(max_examples=examples(120, 300), deadline=None)
+@settings(max_examples=examples(60, 300), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_these(case, misses):
     envelope, raw, label = case
@@ -151,7 +151,7 @@ def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_
             assert np.isnan(found[name]), name
 
 
-@settings(max_examples=examples(80, 200), deadline=None)
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
     envelope, raw, _ = case
@@ -180,7 +180,7 @@ def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
 
 def test_what_needs_the_cut_is_cut():
     """Interpolated precision jumps: at Yh it can be 4/5 where every list inside has 1 at that recall."""
-    for seed in range(examples(100, 300)):
+    for seed in range(examples(50, 300)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 12))
         v = (rng.random(n) < 0.6).astype(np.int8)
@@ -315,7 +315,7 @@ def dense(n, rank, label, odds, reach=12):
 
 @pytest.mark.parametrize("missing", cases([0.0, 0.3], 0.3))
 def test_knots_are_the_definition(missing):
-    n = 100_000
+    n = 30_000
     truth = (np.random.default_rng(1).random(n) < np.linspace(0.9, 0.2, n)).astype(np.int8)
     method = create("loguniform", {"budget": 500})
     plan = method.plan(n, 4)

@@ -29,7 +29,7 @@ def context(tmp_path_factory):
     return Context(tmp_path_factory.mktemp("bench"), ITEMS, 7, 2)
 
 
-@pytest.mark.parametrize("name", some(sorted(cases()), "journey", "exact_stored", "windows"))
+@pytest.mark.parametrize("name", some(sorted(cases()), "exact_stored"))
 def test_every_runner_returns_the_truth(context, name, monkeypatch):
     monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
     case = cases()[name]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from parquet_tables import pages_of
 from places import HOME
+from suite_cases import cases
 
 from streameval.cli import run
 from streameval.cli.batch import duration
@@ -164,7 +165,7 @@ def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
     assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
 
 
-@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+@pytest.mark.parametrize("score", cases([[], ["--score", "conf"]], ["--score", "conf"]))
 def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
     folder, labels, _ = ranking
     study, out = str(tmp_path / "study"), tmp_path / "exact"

@@ -260,7 +260,7 @@ def arrays(value):
 
 
 @pytest.mark.parametrize(("kernel", "given_by"), CASES)
-@settings(max_examples=examples(4, 10), deadline=None)
+@settings(max_examples=examples(3, 10), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_plain_python_comes_to_the_same_bits(kernel, given_by, seed):
     one = given_by(np.random.default_rng(seed))

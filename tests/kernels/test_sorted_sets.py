@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from suite_cases import examples
 
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 
@@ -22,6 +23,7 @@ def few(kind: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=examples(30, 100))
 @given(data=st.data())
 def test_sets_are_those_of_numpy(kind, data):
     a, b = data.draw(few(kind)), data.draw(few(kind))

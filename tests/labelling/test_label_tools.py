@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from label_tables import small_study
 from places import RECORDED
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -68,7 +69,7 @@ def texts_in(suffix, path):
 
 @pytest.mark.whole_results
 @pytest.mark.parametrize("suffix", list(available()))
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(16, 40), suppress_health_check=list(HealthCheck))
 @given(texts=PAYLOADS)
 def test_payloads_survive_every_export(suffix, texts, tmp_path_factory):
     path, *_ = written(suffix, tasks_of(texts), tmp_path_factory.getbasetemp())

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import slow
+from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
@@ -253,7 +253,7 @@ def answers_of_two(study, tmp_path, form):
     return [str(tmp_path / "both.parquet")], right
 
 
-@pytest.mark.parametrize("form", ["one table", "one annotator name", "a file each"])
+@pytest.mark.parametrize("form", cases(["one table", "one annotator name", "a file each"], "one table", "a file each"))
 def test_two_sources_are_never_one_person(study, tmp_path, capsys, form):
     folder = study[0]
     paths, right = answers_of_two(folder, tmp_path, form)
@@ -340,9 +340,9 @@ def test_a_label_error_below_what_answers_suggest_is_no_claim_about_the_truth(st
 
 @pytest.mark.parametrize(
     ("first", "late", "about"),
-    [(["anna", "ben"], ["ben"], TRUTH), (["anna"], ["ben", "anna"], TRUTH), (["anna", "ben"], ["ben", "cem"], ABOUT),
-     (["anna"], [None], ABOUT), (["anna", None], ["anna"], ABOUT),
-     *slow((["anna"], ["anna"], TRUTH), (["anna", "ben"], ["anna", "ben"], TRUTH), (["anna"], ["ben"], ABOUT))],
+    [(["anna", "ben"], ["ben"], TRUTH), (["anna", "ben"], ["ben", "cem"], ABOUT), (["anna", None], ["anna"], ABOUT),
+     *slow((["anna"], ["ben", "anna"], TRUTH), (["anna"], [None], ABOUT), (["anna"], ["anna"], TRUTH),
+           (["anna", "ben"], ["anna", "ben"], TRUTH), (["anna"], ["ben"], ABOUT))],
 )  # fmt: skip
 def test_files_whose_annotators_are_among_those_of_another_are_one_source(study, tmp_path, first, late, about):
     """Late rows of the same people, of some of them, or after more of them joined; 30 items are answered twice."""
@@ -403,10 +403,10 @@ def task_file(study, name, part, **columns):
 
 @pytest.mark.parametrize(
     ("second", "columns", "about"),
-    [(slice(300, 500), {}, TRUTH), (slice(299, 500), {}, ABOUT), (slice(300, 500), {"source": "llm"}, ABOUT),
-     (slice(300, 500), {"annotator": "ben"}, ABOUT), (slice(0, 500), {}, TRUTH),
-     (slice(0, 500), {"label": 1}, ABOUT)],
-    ids=["other items", "a shared item", "a source", "a name", "a fuller copy", "a copy with other answers"],
+    [(slice(300, 500), {}, TRUTH), (slice(299, 500), {}, ABOUT), (slice(0, 500), {}, TRUTH),
+     (slice(0, 500), {"label": 1}, ABOUT),
+     *slow((slice(300, 500), {"source": "llm"}, ABOUT), (slice(300, 500), {"annotator": "ben"}, ABOUT))],
+    ids=["other items", "a shared item", "a fuller copy", "a copy with other answers", "a source", "a name"],
 )  # fmt: skip
 def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, second, columns, about):
     folder = study[0]

@@ -219,7 +219,11 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
 def test_honest_samples_are_doubted_no_more_often_than_is_said(monkeypatch, level, n, drawn):
     """At levels that draws can count; the level in use is 1e-4."""
     monkeypatch.setattr(checks, "SIGNIFICANCE", level)
-    rng, strata, runs = np.random.default_rng([n, drawn]), Strata(np.array([n, 2 * n]), np.array([drawn, drawn])), 1_000
+    rng, strata, runs = (
+        np.random.default_rng([n, drawn]),
+        Strata(np.array([n, 2 * n]), np.array([drawn, drawn])),
+        examples(500, 1_000),
+    )
     doubted = 0
     for _ in range(runs):
         one, other = (np.sort(rng.choice(n, drawn, replace=False)) + 1 for _ in range(2))

@@ -7,7 +7,7 @@ import pytest
 from binomial import binomial_tail
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases
+from suite_cases import cases, examples
 
 from streameval.kernels.band import pmf_table, stratum_gain
 from streameval.kernels.sequential_band import EXACT_MOST
@@ -58,7 +58,7 @@ def test_the_gain_agrees_with_its_naive_twin(width, drawn, share):
 
 
 @pytest.mark.parametrize("name", available())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(n=st.integers(1, 500), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_a_missing_label_never_narrows_a_bound(name, n, seed, share):
     rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_flat_lists_are_seldom_called_rising(name, lists):
     """Labels of one probability: A.1 and A.2 are contradicted beyond noise in at most one list in a hundred."""
     method, called = create(name, {}), {"A.1": 0, "A.2": 0}
     for seed in range(lists):
-        plan = method.plan(10**5, seed)
+        plan = method.plan(30_000, seed)
         answer = (np.random.default_rng(seed).random(plan.table.num_rows) < 0.5).astype(np.int8)
         found = method.curve(plan, Labels.of(plan, answer)).diagnostics["assumptions"]
         for key in called:

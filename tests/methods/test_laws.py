@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases, examples
+from suite_cases import cases, examples, slow
 
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
@@ -27,7 +27,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", available())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 400), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, share):
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     assert (plan.look, plan.grown, plan.slices, plan.by) == (1, False, (), None)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 60), seed=st.integers(0, 2**32))
 def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     rng = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     assert np.all(np.cumsum(truth) <= high)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(n=st.integers(1, 9), data=st.data())
 def test_the_envelope_is_sharp(n, data):
     """Against every 0/1 sequence that obeys the bounds and the labels."""
@@ -97,7 +97,7 @@ def test_the_envelope_is_sharp(n, data):
     assert np.array_equal(found_high, sums[ok].max(axis=0))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 50), deadline=None)
 @given(n=st.integers(1, 10**6), percent=st.integers(1, 100), head=st.integers(1, 2000))
 def test_the_grid_is_exact(n, percent, head):
     epsilon = Fraction(percent, 100)
@@ -152,7 +152,7 @@ def _splitmix(seed, count):
     return [mix((mix(seed) + (i + 1) * 0x9E3779B97F4A7C15) & mask) for i in range(count)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95))
 def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
     """Lemma 2: q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""
@@ -182,7 +182,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail", "alternating"))
+@pytest.mark.parametrize("shape", cases(SHAPES, "falling", "rising tail"))
 @pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.95], 0.5, 0.95))
 def test_loguniform_holds_the_whole_curve(shape, confidence):
     """Misses of seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
@@ -208,11 +208,9 @@ def _binomial_tail(n, k, p):
     ("n", "p", "most"),
     [
         (2 * 10**9, 0.5, 16700),
-        (2 * 10**9, 0.7, 8400),
         (2 * 10**9, 0.9, 3200),
-        (10**7, 0.5, 10100),
         (10**7, 0.7, 5200),
-        (10**7, 0.9, 2100),
+        *slow((2 * 10**9, 0.7, 8400), (10**7, 0.5, 10100), (10**7, 0.9, 2100)),
     ],
 )
 def test_loguniform_takes_a_third_of_the_labels(n, p, most):

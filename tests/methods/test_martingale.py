@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import examples, slow
+from suite_cases import cases, examples, slow
 
 from streameval.kernels.draw import draw_independent
 from streameval.kernels.martingale import bounds, evidence
@@ -169,7 +169,7 @@ def test_a_label_changes_no_stake_at_or_above_its_block():
         assert np.array_equal(fewer[:j], whole[:j])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), classes=st.integers(1, 2))
 def test_missing_labels_are_the_worst_of_their_completions(n, seed, classes):
     rng = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def test_later_looks_draw_more_of_the_same_and_each_at_its_rate():
         assert np.all(np.abs(counts[which] - runs * rate) <= 4.5 * np.sqrt(runs * rate * (1 - rate)) + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(n=st.integers(1, 2_000), c=st.floats(1.1, 100), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
     """The forecast's half-width is at least that of the envelope, which knows where labels are."""
@@ -246,8 +246,8 @@ def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
         )
 
 
-@pytest.mark.parametrize("n_items", [1, 2, 10, 100, 1000, 10**6])
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("n_items", cases([1, 2, 10, 100, 1000, 10**6], 1, 10, 1000, 10**6))
+@pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.999], 0.5, 0.9))
 def test_the_whole_curve_is_held_on_adversarial_lists(n_items, confidence):
     """First half of each block positive: 150 draws of counts, judged by a binomial test at 1e-5."""
     design = blocks(n_items, 40.0)

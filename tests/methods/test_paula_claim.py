@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -39,7 +40,7 @@ def inside(curve, truth):
 @pytest.mark.parametrize("fall", FALLS)
 @pytest.mark.parametrize("parameters", [{}, {"epsilon": "0.1", "window": 50}, {"tail": "closed"}])
 def test_where_the_bracket_is_claimed_the_truth_is_inside(fall, parameters):
-    for seed in range(20):
+    for seed in range(examples(7, 20)):
         truth = falling(*fall, seed)
         curve = curve_of(truth, parameters)
         assert curve.claim.coverage == "none" or inside(curve, truth)

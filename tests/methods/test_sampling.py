@@ -7,7 +7,7 @@ import pytest
 from binomial import binomial_tail
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_cases import cases, examples
+from suite_cases import examples, slow
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
@@ -23,7 +23,7 @@ def probabilities(drawn, positive, items):
     return [comb(positive, k) * comb(items - positive, drawn - k) / total for k in range(drawn + 1)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(data=st.data(), items=st.integers(1, 80))
 def test_tails_agree_with_counting(data, items):
     drawn, positive = data.draw(st.integers(0, items)), data.draw(st.integers(0, items))
@@ -33,7 +33,7 @@ def test_tails_agree_with_counting(data, items):
     assert at_most(k, drawn, positive, items) == pytest.approx(sum(exact[: k + 1]) if k >= 0 else 0.0, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(data=st.data(), items=st.integers(1, 60), delta=st.sampled_from([0.5, 0.1, 0.05, 0.001]))
 def test_exact_intervals_are_the_numbers_that_are_not_rejected(data, items, delta):
     drawn = data.draw(st.integers(1, items))
@@ -49,7 +49,7 @@ def test_exact_intervals_are_the_numbers_that_are_not_rejected(data, items, delt
     assert (low[0], high[0]) == (kept[0], kept[-1])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(16, 40), deadline=None)
 @given(
     items=st.integers(1, 120),
     alpha=st.floats(0.05, 0.6),
@@ -94,9 +94,21 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("shape", cases(LISTS, "falling", "rising tail"))
 @pytest.mark.parametrize("interval", ["hoeffding", "hypergeometric", "dkwm"])
-@pytest.mark.parametrize("at", [None, 700])
+@pytest.mark.parametrize(
+    ("shape", "at"),
+    [
+        *(("falling", None), ("rising tail", 700)),
+        *slow(
+            *(
+                (shape, at)
+                for shape in LISTS
+                for at in (None, 700)
+                if (shape, at) not in (("falling", None), ("rising tail", 700))
+            )
+        ),
+    ],
+)
 def test_uniform_holds_at_every_rank(shape, interval, at):
     n, confidence, replicates = 2_000, 0.8, examples(60, 120)
     truth = LISTS[shape](n, np.random.default_rng(5)).astype(np.int8)

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from suite_cases import slow
+from suite_cases import examples, slow
 
 import streameval
 from streameval.cli import run
@@ -94,8 +94,8 @@ def _misses(truth, confidence, replicates):
     ],
 )
 def test_the_band_holds_for_every_list(shape, delta):
-    """Misses of 300 seeded draws are no more than chance allows (binomial, p = 0.01)."""
-    n, replicates = 1_200, 300
+    """Misses of seeded draws are no more than chance allows (binomial, p = 0.01)."""
+    n, replicates = 1_200, examples(150, 300)
     missed = _misses(SHAPES[shape](n, np.random.default_rng(3)).astype(np.int8), 1 - delta, replicates)
     tail = sum(comb(replicates, i) * delta**i * (1 - delta) ** (replicates - i) for i in range(missed, replicates + 1))
     assert tail > 0.01

@@ -7,6 +7,7 @@ import pytest
 import sklearn.metrics as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 import streameval
 
@@ -17,7 +18,7 @@ def array(seed, n, values, share):
     return (rng.random(n) < share).astype(int), scores
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 2, 30, 1000]),
@@ -39,7 +40,7 @@ def test_scikit_learn_agrees(seed, n, values, share):
         assert np.allclose(mine, theirs, rtol=1e-12, equal_nan=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([2, 30, 1000]),

@@ -157,7 +157,7 @@ def test_the_naive_twin_agrees(rules, cases, misses, beta):
     assert mine.average_precision() == pytest.approx(ap, rel=1e-13, nan_ok=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(cases=CASES, misses=st.integers(0, 3))
 def test_places_inside_ties(cases, misses):
     labels, scores = [label for label, _ in cases], [score for _, score in cases]
@@ -170,7 +170,7 @@ def test_places_inside_ties(cases, misses):
         assert mine.reciprocal_rank() == (1 / (order.index(1) + 1) if 1 in order else 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(cases=CASES, misses=st.integers(0, 3))
 def test_laws(cases, misses):
     labels, scores = [label for label, _ in cases], [score for _, score in cases]
@@ -184,7 +184,7 @@ def test_laws(cases, misses):
         assert mine.average_precision() == mine.area_under_pr_curve()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12, 30), deadline=None)
 @given(seed=st.integers(0, 2**32), values=st.sampled_from([3, 10**9]))
 def test_peers_and_the_functions_of_arrays_agree(seed, values):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from scipy.stats import hypergeom
-from suite_cases import examples
+from suite_cases import examples, slow
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import intervals, log_hypergeometric
@@ -122,7 +122,9 @@ class Points:
         return [(int(g), int(g) - d) for g in np.linspace(low, high, count)] if low <= high else []
 
 
-@pytest.mark.parametrize("sizes", [(12, 5, 9, 4), (7, 3, 7, 4), (40, 39, 30, 3), (25, 25, 25, 6), (19, 6, 6, 4)])
+@pytest.mark.parametrize(
+    "sizes", [(12, 5, 9, 4), (40, 39, 30, 3), (19, 6, 6, 4), *slow(((7, 3, 7, 4),), ((25, 25, 25, 6),))]
+)
 def test_cells_reject_what_its_points_would(sizes):
     """Lists of a few hundred items are searched to the last item."""
     of_gains, n, of_losses, m = sizes
@@ -146,7 +148,8 @@ def test_cells_of_longer_lists_lose_little(size, drawn, positive):
 def test_no_cell_is_rejected_that_holds_a_point_which_is_not():
     """Cells of any width about the upper limit, whose own point stands."""
     rng, seen = np.random.default_rng(4), 0
-    for _ in range(examples(500, 1_000)):
+    tried = examples(250, 1_000)
+    for _ in range(tried):
         sizes = rng.integers(10, 120, 2)
         drawn = [int(rng.integers(1, min(size, 25))) for size in sizes]
         found = [int(rng.integers(0, n + 1)) for n in drawn]
@@ -162,7 +165,7 @@ def test_no_cell_is_rejected_that_holds_a_point_which_is_not():
         cell = first, min(g1 - l0, upper + int(rng.integers(0, 40)))
         assert not _all_rejected(counted, look, (g0, g1, l0, l1), cell, 1)
         seen += 1
-    assert seen > 150
+    assert seen > 0.15 * tried
 
 
 def pooled(gains, losses, error):

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 from spark_cluster import Cluster
+from suite_cases import cases, examples
 
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
@@ -97,7 +98,7 @@ def differences(cells):
             np.array([cells[:, : j + 1, j + 1 :].sum() for j in range(m)]))  # fmt: skip
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(8, 20))
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 700), key=st.sampled_from(["id", "name"]))
 def test_one_table_and_two_find_what_sorting_finds(seed, n, key):
     table = items(n, seed, key)
@@ -185,7 +186,7 @@ def test_every_item_is_drawn_as_often_as_its_rate_says():
     assert chi2.sf(statistic, drawn.sum()) < 0.9999
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(12, 30))
 @given(st.lists(st.sampled_from([0.0, 2.0**-64, 0.3, 1 - 2.0**-53, 1.0]), min_size=1, max_size=40), st.data())
 def test_rates_are_compared_in_whole_numbers(rates, data):
     m = len(rates)
@@ -229,7 +230,7 @@ def test_shards_and_threads_find_the_same_bytes(files):
         assert found.columns[SUM].reshape(2, 5, 5).tolist() == whole.cells.tolist()
 
 
-@pytest.mark.parametrize("parts", [1, 8])
+@pytest.mark.parametrize("parts", cases([1, 8], 8))
 def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, parts, monkeypatch):
     whole = draw_two_tables(pair_of(*files, key=("name",), threads=1), DRAW)
     monkeypatch.setattr(two_tables, "parts_for", lambda rows: parts)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.counting.labelled_rows import packed
 from streameval.kernels import bits, exact
@@ -13,7 +14,7 @@ from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.groups import STRETCH
 from streameval.kernels.hull import found_before, founds_of
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=examples(24, 60), deadline=None)
 seeds = st.integers(0, 2**32)
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunks
 from streameval.parquet.find_pages import _choose, _Leaves, _PageIndex
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=examples(24, 60), deadline=None)
 START, SPACE = 100, 1000  # where the first chunk begins, and from chunk to chunk
 
 

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels.jit import interpreted
@@ -125,7 +126,7 @@ def test_a_file_that_a_link_names_again_is_refused(tmp_path, link):
         list_files(str(tmp_path), None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(st.sets(st.text("012a./", min_size=1, max_size=5), min_size=1, max_size=5), st.sampled_from([None, "natural"]))
 def test_the_order_of_files_is_that_of_their_numbers(names, file_order):
     names = sorted(names)

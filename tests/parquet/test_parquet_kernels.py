@@ -218,7 +218,7 @@ def test_column_chunks(n_groups, n_leaves, data):
     assert chunk_facts(raw, at, np.array([*g, n_groups]), np.array(leaves), room, own) == -1 - len(g)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_survived(raw):
     raw = as_array(raw)

@@ -75,6 +75,7 @@ def test_charts_of_simulations_are_vega_lite():
     check(simulation.figure(streameval.simulate(truth, label="label", method=("loguniform", "paula"), replicates=2)))
 
 
+@pytest.mark.slow
 def test_the_script_of_pages_is_that_of_the_library():
     """`scripts/vega` makes it anew."""
     if not version("vl-convert-python").startswith("1.9.0"):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_studies import study_of
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -85,7 +86,7 @@ def test_the_picker_gets_the_envelope_and_thinning_only_widens(n, seed, spread, 
     assert np.all((wider_low <= low) & (high <= wider_high))
 
 
-@pytest.mark.parametrize("method", sorted(available()))
+@pytest.mark.parametrize("method", cases(sorted(available()), "loguniform", "paula"))
 def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
     study = study_of(ranking, tmp_path / "study", method)
     page = (study / "report.html").read_text()

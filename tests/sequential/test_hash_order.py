@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from suite_cases import examples
+from suite_cases import cases, examples
 
 from streameval.sequential.hash_order import Levels, raised
 
@@ -54,7 +54,7 @@ def draws():
     return [grown(Levels.none(LAST), STEPS, np.empty(0, np.int64), rng) for _ in range(examples(3_000, 6_000))]
 
 
-@pytest.mark.parametrize("k", [3, 7, 20])
+@pytest.mark.parametrize("k", cases([3, 7, 20], 3, 20))
 def test_what_is_drawn_begins_a_random_permutation(draws, k):
     """Of the items of every depth: how many there are is binomial, the first two are any pair, equally often."""
     counts, pairs = np.zeros(k + 1), np.zeros((k + 1, k + 1))

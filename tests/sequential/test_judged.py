@@ -11,7 +11,7 @@ import pytest
 from binomial import binomial_tail
 from judged_lists import PRIOR, planned, said_of
 from list_shapes import LISTS
-from suite_cases import cases
+from suite_cases import examples, slow
 
 from streameval.kernels.block_evidence import evidence, factors
 from streameval.sequential import KnownItems, read_design
@@ -116,7 +116,7 @@ def test_evidence_stays_at_one_where_a_class_is_no_longer_drawn(shut):
 
 
 def test_items_come_in_the_order_of_their_block_at_its_rate():
-    left, rates, runs = np.array([4, 9, 1]), np.array([0.5, 0.3, 0.2]), 6_000
+    left, rates, runs = np.array([4, 9, 1]), np.array([0.5, 0.3, 0.2]), examples(2_000, 6_000)
     rng, first = np.random.default_rng(1), np.zeros(15)
     for _ in range(runs):
         ranks = [rng.permutation(np.arange(1, 5)), rng.permutation(np.arange(5, 14))[:6], np.array([14])]
@@ -158,8 +158,20 @@ def test_what_is_not_there_is_never_drawn_and_counts_as_bad():
     assert design.next(drawn, labelled(drawn, truth), None, 1) is drawn
 
 
-@pytest.mark.parametrize("kind", cases(LISTS, "falling", "ten at the end"))
-@pytest.mark.parametrize("each", [20_000, 30])
+@pytest.mark.parametrize(
+    ("kind", "each"),
+    [
+        *(("falling", 30), ("ten at the end", 20_000)),
+        *slow(
+            *(
+                (kind, each)
+                for kind in LISTS
+                for each in (20_000, 30)
+                if (kind, each) not in (("falling", 30), ("ten at the end", 20_000))
+            )
+        ),
+    ],
+)
 def test_a_false_side_is_seldom_reached_whatever_a_judge_says(kind, each):
     truth, rank, runs = LISTS[kind](1_000).astype(np.int8), 600, 40
     found = int(truth[:rank].sum())

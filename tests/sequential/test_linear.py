@@ -453,7 +453,7 @@ def false_sides(truth, rank, runs, confidences):
 
 @pytest.mark.parametrize("kind", cases(LISTS, "falling", "ten at the end"))
 def test_a_false_side_is_seldom_reached_whatever_the_list_and_whenever_one_looks(kind):
-    runs = 60
+    runs = 40
     for count, delta in zip(false_sides(LISTS[kind](1_000), 300, runs, (0.95, 0.5)), (0.05, 0.5), strict=True):
         assert binomial_tail(runs, count, delta) > 1e-4
 

@@ -92,13 +92,13 @@ def test_the_secret_of_whoever_is_named_no_more_is_none(study, opened):
     assert pages.client.post("/api/start", headers={"Authorization": f"Bearer {gone}"}).status_code == 401
 
 
-@pytest.mark.parametrize("path", [
-    "/plan.json", "/../plan.json", "/..%2fplan.json", "/report/../../plan.json", "/static/", "/api", "/api/start",
-    "//etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.label-key", "/votes/page.jsonl", "/docs", "/openapi.json",
-])  # fmt: skip
-def test_no_file_is_served(study, opened, path):
-    reply = opened(study).client.get(path)
-    assert reply.status_code in (404, 405)
+def test_no_file_is_served(study, opened):
+    client = opened(study).client
+    for path in (
+        "/plan.json", "/../plan.json", "/..%2fplan.json", "/report/../../plan.json", "/static/", "/api", "/api/start",
+        "//etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.label-key", "/votes/page.jsonl", "/docs", "/openapi.json",
+    ):  # fmt: skip
+        assert client.get(path).status_code in (404, 405), path
 
 
 def test_no_other_site_can_ask_in_someones_name(study, opened):
@@ -123,7 +123,7 @@ def test_policies_let_nothing_run_but_the_page(study, opened):
     assert "<script>document" not in client.get("/").text
 
 
-@pytest.mark.parametrize(("content", "status"), [
+MEANINGLESS = (
     (b"x", 400), (b"[]", 400), (b"{", 400), (b"[" * 100_000, 400), (b'{"answers": 3}', 400),
     (b'{"answers": [' + b"{}," * 60 + b"{}]}", 400), (b'{"tab": 4, "answers": []}', 400),
     (b'{"answers": [{"id": "../../../../x", "answer": "1", "task": 1}]}', 400),
@@ -132,12 +132,15 @@ def test_policies_let_nothing_run_but_the_page(study, opened):
     (b'{"answers": [{"id": "long-enough", "answer": "1", "task": "1"}]}', 400),
     (b'{"answers": [{"id": "long-enough", "answer": "1", "task": 1, "ago": -5}]}', 400),
     (b" " * (page_server.MOST_BYTES + 1), 413),
-])  # fmt: skip
-def test_what_cannot_be_meant_is_refused_and_nothing_is_kept(study, opened, content, status):
+)  # fmt: skip
+
+
+def test_what_cannot_be_meant_is_refused_and_nothing_is_kept(study, opened):
     pages = opened(study)
     headers = {"Authorization": f"Bearer {pages.links.token('ann')}", "Content-Type": "application/json"}
-    assert pages.client.post("/api/work", content=content, headers=headers).status_code == status
-    assert pages.session.answers == 0
+    for content, status in MEANINGLESS:
+        assert pages.client.post("/api/work", content=content, headers=headers).status_code == status, content[:80]
+        assert pages.session.answers == 0
 
 
 def test_an_answer_about_no_task_of_the_study_is_named_and_not_kept(study, opened):

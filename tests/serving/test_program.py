@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 
 import streameval
 from streameval.cli import run
@@ -128,7 +129,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("label", "said"), BAD)
+@pytest.mark.parametrize(("label", "said"), [BAD[0], BAD[2], *slow(BAD[1], *BAD[3:])])
 def test_a_bad_answer_is_named_and_all_others_are_kept(study, label, said):
     body = f"if number == 7: print(json.dumps({{'se_task': item['se_task'], 'label': {label!r}}})); continue\n{GOOD}"
     with pytest.raises(InputError) as refused:
@@ -141,9 +142,9 @@ def test_a_bad_answer_is_named_and_all_others_are_kept(study, label, said):
 
 
 @pytest.mark.parametrize(("line", "said"), [
-    ("no json", "'no json' is no JSON"), ("[1]", "'[1]' is no object"), ('{"label": 1}', "is no object with se_task"),
-    ('{"se_task": 1, "label": 1}', "se_task 1 was not asked about"), ("[" * 10_000, "is no JSON"),
+    ('{"label": 1}', "is no object with se_task"), ('{"se_task": 1, "label": 1}', "se_task 1 was not asked about"),
     ("\\udcff", "is no JSON"),
+    *slow(("no json", "'no json' is no JSON"), ("[1]", "'[1]' is no object"), ("[" * 10_000, "is no JSON")),
 ])  # fmt: skip
 def test_lines_that_are_no_answers_are_named(study, line, said):
     body = f"if number == 0: sys.stdout.buffer.write({line!r}.encode('utf-8', 'surrogatepass') + b'\\n')\n{GOOD}"

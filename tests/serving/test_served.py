@@ -13,6 +13,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from label_pages import said
 from suite_cases import cases
@@ -123,18 +125,30 @@ def server(study):
     made.process.communicate()
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A server that tests leave as it is."""
+    home = tmp_path_factory.mktemp("served")
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "score": [0.9, 0.5, 0.1]}), home / "list.parquet")
+    streameval.plan(str(home / "list.parquet"), home / "study", score="score", budget=3)
+    made = Server(home / "study")
+    yield made
+    made.process.kill()
+    made.process.communicate()
+
+
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system lists its sockets elsewhere")
-def test_it_listens_on_this_machine_only(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10):
+def test_it_listens_on_this_machine_only(running):
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10):
         pass
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = [row[1] for row in rows if row[3] == "0A"]
-    assert f"0100007F:{server.port:04X}" in listening
-    assert f"00000000:{server.port:04X}" not in listening
+    assert f"0100007F:{running.port:04X}" in listening
+    assert f"00000000:{running.port:04X}" not in listening
 
 
-def test_a_head_without_end_is_refused(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+def test_a_head_without_end_is_refused(running):
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as one:
         one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X-Long: " + b"a" * 40_000)
         reply = one.recv(100)
         assert not reply or b" 400 " in reply.splitlines()[0]
@@ -204,9 +218,9 @@ def test_ctrl_c_at_once_ends_it_too(study):
     assert server.end(signal.SIGINT)[::2] == (0, "")
 
 
-def test_a_port_that_is_taken_or_cannot_be_is_said(server, study, capsys):
+def test_a_port_that_is_taken_or_cannot_be_is_said(running, study, capsys):
     from streameval.cli import run
 
-    for port, told in ((server.port, "cannot be listened to"), (99_999, "--port is 99999"), (-1, "--port is -1")):
+    for port, told in ((running.port, "cannot be listened to"), (99_999, "--port is 99999"), (-1, "--port is -1")):
         assert run(["label", str(study), "--port", str(port)]) == 2
         assert told in capsys.readouterr().err

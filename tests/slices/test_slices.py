@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
-from suite_cases import cases, examples
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -176,7 +176,7 @@ def test_a_partition_key_is_a_slice(tmp_path):
     check_places(str(tmp_path / "lake"), RankingOptions(score="conf"), "country", tmp_path)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @given(st.integers(0, 2**32), st.sampled_from([np.float32, np.float64, np.int64, np.uint64]), st.booleans())
 def test_ranks_of_slices_whatever_the_scores(tmp_path_factory, seed, kind, descending):
     rng = np.random.default_rng(seed)
@@ -362,7 +362,7 @@ def test_sql_says_of_slices_what_python_says(study):
     with connect(folder) as session:
         for one in found.slices:
             name, curve = one.name.replace("'", "''"), one.curve
-            for k in (1, 7, one.curve.n_items):
+            for k in (7, one.curve.n_items):
                 (row,) = session.ask(
                     f"""SELECT slice_precision_at('{name}', {k}) AS precision_at, slice_recall_at('{name}', {k}) AS
                     recall_at, slice_yield_at('{name}', {k}) AS yield_at, slice_f_measure('{name}', {k}, 2) AS f,
@@ -373,7 +373,7 @@ def test_sql_says_of_slices_what_python_says(study):
                 for key, values in expected.items():
                     asked = tuple(None if value != value else value for value in values)
                     assert tuple((row[key] or {"": None, " ": None, "  ": None}).values()) == asked, (name, k, key)
-            for x in ("0.3", "0.9", "1"):
+            for x in ("0.3", "1"):
                 (row,) = session.ask(f"SELECT slice_rank_at_precision('{name}', {x}) AS p, "
                                      f"slice_rank_at_recall('{name}', {x}) AS r").to_pylist()  # fmt: skip
                 assert tuple(row["p"].values()) == curve.rank_at_precision(x)
@@ -473,8 +473,10 @@ def test_a_real_list_by_forecast(real, tmp_path):
     assert inside(found.curve, label)
 
 
-@pytest.mark.parametrize("where", [None, "country <> 'fr'"])
-@pytest.mark.parametrize("by", ["country", "src"])
+@pytest.mark.parametrize(
+    ("by", "where"),
+    [("country", "country <> 'fr'"), ("src", None), *slow(("country", None), ("src", "country <> 'fr'"))],
+)
 def test_slices_of_a_delta_table(by, where, tmp_path):
     deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from label_tables import N_ITEMS, small_study
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
@@ -211,7 +212,7 @@ def test_grades_without_a_threshold_are_refused_before_anything_is_stored(tmp_pa
     assert account(study, share, vote="mean")["labelled"] == 1
 
 
-@pytest.mark.parametrize("rule", ["majority", "any", "all", "latest", "mean"])
+@pytest.mark.parametrize("rule", cases(["majority", "any", "all", "latest", "mean"], "majority", "mean"))
 def test_a_typing_error_among_labels_is_one_unreadable_row(tmp_path, capsys, rule):
     study, head = small_study(tmp_path), "rank,label,annotator"
     files = [write(tmp_path / f"{name}.csv", *(f"{rank},{rank % 2},{name}" for rank in range(1, 31)), head=head)

@@ -162,7 +162,7 @@ PLANS = {
 
 
 @pytest.mark.whole_results
-@pytest.mark.parametrize("name", cases(PLANS, "slices", "judge", "paula"))
+@pytest.mark.parametrize("name", cases(PLANS, "slices", "paula"))
 def test_plan_flags_come_again(name, home, tmp_path, capsys, monkeypatch):
     options = PLANS[name]
     do("plan", "ranking.parquet", "--study", "study", *options, *(["--budget", "500"] * ("--method" not in options)))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -76,7 +77,7 @@ def pieces(secret):
     return [piece for piece in "".join(c if c in "QXZJ7" else " " for c in secret).split() if len(piece) >= 3]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(24, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=ADDRESSES, command=st.sampled_from(COMMANDS))
 def test_no_verb_says_or_writes_what_is_secret(home, tmp_path, monkeypatch, where, command):
     monkeypatch.chdir(tmp_path)

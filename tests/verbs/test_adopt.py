@@ -413,7 +413,6 @@ def samples(frame):
     yield "blocks of rows", frame.iloc[rows], {"drawn": "uniform", "against": "side by side"}
 
 
-@pytest.mark.whole_results
 def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
     frame = pq.read_table(real("ppdb_human")).to_pandas()[["item_id", "label"]]
     truth = frame["label"].to_numpy()

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 from test_check import SCORES, N, study_of
 
 import streameval
@@ -22,7 +23,7 @@ def other_list(folder, score):
 
 @pytest.mark.parametrize(
     ("kind", "ascending"),
-    [("float32, quantised", False), ("float64", True), ("half tied", False), ("int16", False)],
+    [("float32, quantised", False), ("float64", True), *slow(("half tied", False), ("int16", False))],
 )
 def test_a_threshold_falls_in_another_list_where_a_full_count_says(tmp_path, kind, ascending):
     study, _, _ = study_of(tmp_path, SCORES[kind](np.random.default_rng(8)), ascending=ascending)

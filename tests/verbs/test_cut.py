@@ -71,7 +71,7 @@ def test_a_boundary_is_met_exactly_and_not_by_a_float():
         assert deepest_rank(envelope, Cutoff.of("precision:0.90000000000000000001").share) == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(32, 80), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), misses=st.integers(0, 3), tenths=st.integers(1, 10))
 def test_the_first_rank_of_a_recall_is_that_of_the_worst_list(n, seed, misses, tenths):
     """Against every list that the bounds allow."""
@@ -88,7 +88,7 @@ def test_the_first_rank_of_a_recall_is_that_of_the_worst_list(n, seed, misses, t
         assert np.isnan(last)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(24, 60), deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(0, 40), k=st.integers(1, 6), words=st.integers(1, 4))
 def test_places_are_counted_as_python_compares_tuples(seed, n, k, words):
     rng = np.random.default_rng(seed)

@@ -6,8 +6,9 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -133,6 +134,7 @@ def test_below_the_border_is_flagged_and_can_fall_below_prevalence():
     assert float(extrapolate(1.0, 0.5, 0.03, 0.75).precision) == 1.0
 
 
+@settings(max_examples=examples(40, 100))
 @given(
     low=st.integers(1, 400), extra=st.integers(0, 80), more=st.integers(1, 500), wide=st.integers(0, 200),
     target=st.floats(0.05, 0.95), data=st.data(),
@@ -169,7 +171,7 @@ def test_what_cannot_be_told_is_left_open():
 
 def test_the_interval_covers_in_simulation():
     """What the true counts extrapolate to is inside, as often as the study promises (binomial, p = 1e-4)."""
-    n, delta, replicates = 10_000, 0.5, 100
+    n, delta, replicates = 10_000, 0.5, examples(50, 100)
     rng = np.random.default_rng(3)
     # a list along the reference curve of β = 30 at ρ = .05
     recall = np.linspace(0, 1, 2001)

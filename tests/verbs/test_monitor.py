@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
 from small_studies import NIGHT, START
+from suite_cases import cases
 
 import streameval
 from benchmarks.monitor import design, named, trial, year
@@ -24,7 +25,7 @@ from streameval.methods.loguniform.method import LogUniform
 from streameval.types import Labels
 
 
-@pytest.mark.parametrize("rank", [1, 3, 5, 6])
+@pytest.mark.parametrize("rank", cases([1, 3, 5, 6], 3))
 def test_the_evidence_of_a_day_is_one_in_expectation_at_any_rank(rank, monkeypatch):
     """Over every draw of 6 ranks, for every list; also at ranks inside a block."""
     blocks = Blocks(np.array([1, 2, 4, 6]), np.array([1.0, 0.6, 0.5, 0.3]))

@@ -1,6 +1,6 @@
 """The watch through a month: labels that come late, nights that are missed, falls, and bands that fail by chance."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from small_studies import START
+from suite_cases import cases
 from test_monitor import pooled
 
 import streameval
@@ -45,8 +46,43 @@ def rows_of(out):
     return pq.read_table(out).to_pylist()
 
 
-def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, capsys):
-    """Precision is .95 until the 20th and .6 from then on; .85 is to be kept. Every status of every call."""
+@dataclass(frozen=True)
+class Calendar:
+    """What happens on which night, of so many.
+
+    Attributes
+    ----------
+    nights : int
+    falls : int
+        The first night with a precision of .6 in place of .95.
+    late, back : int
+        The night whose labels are there in part, and the one on which the rest is.
+    down : tuple of int
+        Nights on which the job does not run.
+    up : dict of int to int
+        Nights on which it runs again, with how many nights it is given.
+    good : list of int
+        Statuses of the calls before the fall.
+    """
+
+    nights: int
+    falls: int
+    late: int
+    back: int
+    down: tuple[int, ...]
+    up: dict[int, int]
+    good: list[int]
+
+
+MONTH = Calendar(
+    30, 21, 10, 12, (15, 22, 25, 26, 27), {16: 2, 23: 2, 28: 4}, [5] * 5 + [0] * 4 + [5] * 2 + [0] * 8
+)  # fmt: skip
+WEEKS = Calendar(17, 13, 7, 9, (10, 14, 15), {11: 2, 16: 3}, [5] * 5 + [0] + [5] * 2 + [0] * 3)
+
+
+@pytest.mark.parametrize("calendar", cases([MONTH, WEEKS], WEEKS), ids=lambda one: f"{one.nights} nights")
+def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, tmp_path, capsys):
+    """Precision is .95 at first and .6 from some night on; .85 is to be kept. Every status of every call."""
     out, statuses, studies = tmp_path / "history.parquet", {}, []
 
     def watch(*folders):
@@ -55,10 +91,10 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, c
         status = run(["monitor", *map(str, folders), *(asked if not out.exists() else asked[-2:])])
         return status, capsys.readouterr()
 
-    for day in range(1, 31):
-        folder, labels = night(tmp_path, day, 0.95 if day < 21 else 0.6)
+    for day in range(1, calendar.nights + 1):
+        folder, labels = night(tmp_path, day, 0.95 if day < calendar.falls else 0.6)
         studies.append(folder)
-        if day == 10:  # a third of the labels is in when the job starts, the rest on the 12th
+        if day == calendar.late:  # a third of the labels is in when the job starts, the rest two nights later
             late = labels.slice(60)
             labelled(folder, labels.slice(0, 60))
             before = out.read_bytes()
@@ -69,28 +105,27 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(tmp_path, c
             assert said.err.count("\n") == 1
             assert out.read_bytes() == before
             status, said = watch(folder, "--allow", "incomplete")
-            assert f"2026-01-10 counts with 60 of {labels.num_rows} labels" in said.out
+            assert f"2026-01-{day:02} counts with 60 of {labels.num_rows} labels" in said.out
             early = rows_of(out)[-1]
-        elif day == 12:  # they are in: the tenth again, and tonight
-            labelled(studies[9], late)
-            status, said = watch(studies[9], labelled(folder, labels))
-            row = rows_of(out)[9]
+        elif day == calendar.back:  # they are in: that night again, and tonight
+            labelled(studies[calendar.late - 1], late)
+            status, said = watch(studies[calendar.late - 1], labelled(folder, labels))
+            row = rows_of(out)[calendar.late - 1]
             assert (row["missing"], early["missing"]) == (0, late.num_rows)
             assert early["precision_lower"] < row["precision_lower"] <= row["precision_upper"]
             assert "labels: its bounds allow" not in said.out
-        elif day in (15, 22, 25, 26, 27):  # the machine was down
+        elif day in calendar.down:  # the machine was down
             labelled(folder, labels)
             continue
-        elif day in (16, 23, 28):  # all nights since it went down in one call
-            missed = 2 if day < 28 else 4
-            status, said = watch(*studies[-missed:-1], labelled(folder, labels))
+        elif day in calendar.up:  # all nights since it went down in one call
+            status, said = watch(*studies[-calendar.up[day] : -1], labelled(folder, labels))
         else:
             status, said = watch(labelled(folder, labels))
         statuses[day] = status
-    assert [status for day, status in statuses.items() if day < 21] == [5] * 5 + [0] * 4 + [5] * 2 + [0] * 8
+    assert [status for day, status in statuses.items() if day < calendar.falls] == calendar.good
     fallen = [row["day"].day for row in rows_of(out) if row["change"] == "fall"]
     assert len(fallen) == 1
-    assert 21 <= fallen[0] <= 23
+    assert calendar.falls <= fallen[0] <= calendar.falls + 2
     assert {statuses[day] for day in statuses if day >= fallen[0]} == {4}
     status, said = watch(studies[-1])  # nobody read the page: it is said again
     assert status == 4

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
@@ -75,7 +76,7 @@ def test_the_band_holds_for_draws_by_key(versions):
     path, truth, _ = versions
     opened = streameval.open_ranking(str(path))
     method = create("loguniform", {"alpha": 0.4, "confidence": 0.5})
-    y, missed, replicates = np.cumsum(truth), 0, 150
+    y, missed, replicates = np.cumsum(truth), 0, examples(60, 150)
     for seed in range(replicates):
         plan = method.drawn(N, seed, draw_by_key(opened, method.rates(N), ("id",), seed))
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, N + 1))

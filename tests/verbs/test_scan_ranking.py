@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parquet_tables import pages_of
-from suite_cases import examples
+from suite_cases import cases, examples
 from test_cut import ORDERS, lake  # noqa: F401  (a fixture)
 
 import streameval
@@ -49,7 +49,7 @@ def frames(lake):  # noqa: F811
         return {name: (frame, frame.collect()) for name, frame in found.items()}
 
 
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", cases(ORDERS, "stored", "ascending", "key"))
 def test_the_rows_are_those_that_a_fetch_of_their_ranks_brings(lake, frames, name):  # noqa: F811
     ranking = streameval.open_ranking(str(lake[0]), ORDERS[name])
     frame, rows = frames[name]
@@ -98,7 +98,7 @@ COLUMNS = st.lists(st.sampled_from(["rank", "id", "text", "rank_item", "day"]), 
 
 
 @pytest.mark.filterwarnings("ignore:Comparisons with None:UserWarning")  # what Polars says of it, here on purpose
-@settings(max_examples=examples(40, 100))
+@settings(max_examples=examples(20, 100))
 @given(
     st.sampled_from(["stored", "stored", "key"]),
     st.lists(STEPS, max_size=3),

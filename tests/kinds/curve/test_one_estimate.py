@@ -32,7 +32,7 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module", params=cases(ASKED, "loguniform", "slices", "a judge"))
+@pytest.fixture(scope="module", params=cases(ASKED, "slices", "a judge"))
 def study(request, tmp_path_factory):
     home = tmp_path_factory.mktemp("one")
     says = np.where(np.random.default_rng(1).random(N) < 0.85, TRUTH, 1 - TRUTH)

@@ -223,7 +223,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert "has no second batch" in told(capsys, "grow", "fixed", "--rest")
 
 
-@pytest.mark.parametrize("judge", [["--judge", "said"], ["--judge-sample", "2500"]])
+@pytest.mark.parametrize("judge", cases([["--judge", "said"], ["--judge-sample", "2500"]], ["--judge-sample", "2500"]))
 def test_an_adaptive_plan_with_a_judge(judge):
     assert planned("--adaptive", *judge, "--judge-accuracy", "0.9") == 0
     if "--judge-sample" in judge:
@@ -323,7 +323,9 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     )
 
 
-@pytest.mark.parametrize("how", [["--adaptive"], ["--stages", "3"], ["--judge-sample", "2500"]])
+@pytest.mark.parametrize(
+    "how", cases([["--adaptive"], ["--stages", "3"], ["--judge-sample", "2500"]], ["--adaptive"], ["--stages", "3"])
+)
 def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
     assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "said",
                 "--budget", "600", "--replicates", "8", "--json", *how]) == 0  # fmt: skip

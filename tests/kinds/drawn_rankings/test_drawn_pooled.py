@@ -58,6 +58,11 @@ def test_ends_hold_whatever_the_missing_labels_and_unknown_positives_are(complet
 def home(tmp_path, monkeypatch):
     """A list of 300 rankings, the labels of all items, and judgements of grade 0 and 1, some of items not returned."""
     monkeypatch.chdir(tmp_path)
+    write_lists()
+    return tmp_path
+
+
+def write_lists():
     rng = np.random.default_rng(6)
     query = np.repeat(np.arange(300), rng.integers(2, 30, 300))
     good = (rng.random(query.size) < 0.3) & (query % 4 > 0)
@@ -69,7 +74,6 @@ def home(tmp_path, monkeypatch):
     pq.write_table(never, "never.parquet")
     every = pa.concat_tables([table.select(["query", "doc", "truth"]), never])
     pq.write_table(pa.concat_tables([every, never]).rename_columns(["query", "doc", "label"]), "qrels.parquet")
-    return tmp_path
 
 
 def studied(rankings, *more, blank=0):
@@ -192,6 +196,22 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     assert "Rows of drawn rankings: 0." in capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def unusable(tmp_path_factory):
+    """A folder with a study whose tasks are answered, and with tables that cannot be used."""
+    folder = tmp_path_factory.mktemp("unusable")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_lists()
+        studied(10)
+        pq.write_table(pa.table({"query": [1]}), "numbers.parquet")
+        pq.write_table(pa.table({"query": ["q 1", None]}), "nulls.parquet")
+        pq.write_table(pa.table({"doc": ["d1"]}), "docs.parquet")
+        pq.write_table(pq.read_table("qrels.parquet").rename_columns(["query", "doc", "grade"]), "graded.parquet")
+        pq.write_table(pa.table({"query": ["q 1"], "label": pa.array([None], pa.int64())}), "blank.parquet")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [("--positives qrels.parquet --key dok", "the selected items have no column 'dok'"),
@@ -209,13 +229,8 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
      ("--assume complete", "assume complete is for a table of positives"),
      ("--assume a2", "assume a2 is for a curve")],
 )  # fmt: skip
-def test_a_table_that_cannot_be_used_is_one_line(home, given, said, capsys):
-    studied(10)
-    pq.write_table(pa.table({"query": [1]}), "numbers.parquet")
-    pq.write_table(pa.table({"query": ["q 1", None]}), "nulls.parquet")
-    pq.write_table(pa.table({"doc": ["d1"]}), "docs.parquet")
-    pq.write_table(pq.read_table("qrels.parquet").rename_columns(["query", "doc", "grade"]), "graded.parquet")
-    pq.write_table(pa.table({"query": ["q 1"], "label": pa.array([None], pa.int64())}), "blank.parquet")
+def test_a_table_that_cannot_be_used_is_one_line(unusable, given, said, capsys, monkeypatch):
+    monkeypatch.chdir(unusable)
     capsys.readouterr()
     assert run(["evaluate", "st", "--labels", "done.csv", *given.split()]) == 2
     told = capsys.readouterr().err

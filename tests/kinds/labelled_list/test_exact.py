@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval.counting import block_sums as sums
@@ -73,7 +73,7 @@ def over_all_orders(labels, scores, misses):
     return metrics(Curve(n, lift(n, Points(ends, y, y)), curve_cutoffs(n), claim, misses=misses)).to_pylist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 2, 9, 150, 700]),
@@ -99,7 +99,7 @@ def test_every_metric_spans_every_order_of_ties(seed, n, values, share, misses, 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("values", cases([None, 1, 2, 50, 3000], None, 1, 50))
-@pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 1.0])
+@pytest.mark.parametrize("share", cases([0.0, 0.03, 0.5, 1.0], 0.0, 0.03, 0.5))
 def test_scikit_learn_agrees(way, values, share, small_blocks):
     labels, scores = list_of(7, 5_000, values, share)
     found = evaluate(labels, scores, way)
@@ -267,7 +267,7 @@ def test_real_lists_agree_with_scikit_learn(real, name):
     assert value(found, "roc_auc") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "table"])
+@pytest.mark.parametrize("form", cases(["parquet", "csv", "table"], "csv", "table"))
 def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
     rng = np.random.default_rng(3)
     labels, scores = list_of(3, 4_000, 50)

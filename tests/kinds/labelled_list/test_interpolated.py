@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import cases, examples
 from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a fixture)
 
 import streameval
@@ -28,7 +29,7 @@ def row_of(found):
     return row
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 63, 64, 65, 300]),
@@ -56,8 +57,8 @@ def test_sums_from_the_end_are_those_of_the_definition(seed, n, before, fall, be
         assert kernels.best_of_groups(*of_numbers, ends, before, late, best) == (high, low)
 
 
-@pytest.mark.parametrize("values", [None, 1, 3, 40, 2_000])
-@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+@pytest.mark.parametrize("values", cases([None, 1, 3, 40, 2_000], None, 3, 2_000))
+@pytest.mark.parametrize("share", cases([0.02, 0.5, 1.0], 0.02, 0.5))
 def test_both_orders_of_ties_in_many_blocks(values, share, small_blocks, monkeypatch):  # noqa: F811
     monkeypatch.setattr(kept_bits, "_HELD", 100)  # the rest in a file
     labels, scores = list_of(5, 3_000, values, share)

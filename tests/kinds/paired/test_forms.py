@@ -65,7 +65,7 @@ def differences(study, source=None):
     return sorted(tasks.column("id").to_pylist()), streameval.evaluate(study, labels=labels).tables["differences"]
 
 
-@pytest.mark.parametrize("at", cases(AT, "ranks", "scores"))
+@pytest.mark.parametrize("at", cases(AT, "scores"))
 def test_both_forms_from_python_and_the_command_line(home, at):
     expected = sizes_by_sorting(pq.read_table("both.parquet"), AT[at])
     found = []

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
@@ -14,6 +15,7 @@ from streameval.rows.options import RankingOptions
 
 AT = ["100,1000", "5%,50%", "score:1.5,score:0.5"]
 FORMS = ["one table", "two tables"]
+SEEDS = [[], ["--seed", "4", "--labels-unseen-by-model", "yes"]]
 
 
 @pytest.fixture
@@ -45,8 +47,10 @@ def differences(study="s"):
 
 
 @pytest.mark.whole_results
-@pytest.mark.parametrize("at", AT)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "at"),
+    [(FORMS[i % 2], one) for i, one in enumerate(AT)] + slow(*((FORMS[1 - i % 2], one) for i, one in enumerate(AT))),
+)
 def test_tops_that_are_the_same(lists, capsys, form, at):
     assert plan(form, "same", at=at) == 0
     said = capsys.readouterr().out
@@ -128,7 +132,7 @@ def test_a_cutoff_without_a_label_among_others(lists):
 
 
 @pytest.mark.whole_results
-@pytest.mark.parametrize("seed", [[], ["--seed", "4", "--labels-unseen-by-model", "yes"]], ids=["drawn", "given"])
+@pytest.mark.parametrize("seed", cases(SEEDS, []), ids=["drawn", "given"])
 def test_labels_that_exist_where_none_is_needed(lists, capsys, seed):
     """Taken off or not, they add to a difference that is small anyway."""
     ids = pl.read_parquet("all.parquet")["id"]

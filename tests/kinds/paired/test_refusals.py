@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases
+from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
@@ -301,7 +301,9 @@ def test_a_list_that_changed_since_it_was_planned(lists, capsys, form):
     assert not (lists / "s" / "selection.parquet").exists()
 
 
-@pytest.mark.parametrize("other", [{"at": "100"}, {"more": ["--within", "0.02"]}, {"more": ["--look", "one"]}])
+@pytest.mark.parametrize(
+    "other", [{"at": "100"}, {"more": ["--look", "one"]}, *slow(({"more": ["--within", "0.02"]},))]
+)
 def test_nothing_of_a_plan_changes_once_it_is_begun(lists, capsys, other):
     assert plan("two tables") == 0
     before = (lists / "s" / "plan.json").read_bytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from refusals import refused
+from suite_cases import slow
 
 import streameval
 from streameval.cli import run
@@ -148,7 +149,7 @@ def test_the_evidence_of_a_curve_counts_where_the_question_is_to_be_surer(curve,
 
 
 @pytest.mark.parametrize("options", [
-    {"stages": 2}, {"stages": 2, "growing": True}, {"on": "id"}, {"method": "uniform"}, {"budget": 60},
+    {"stages": 2}, {"on": "id"}, {"method": "uniform"}, *slow(({"stages": 2, "growing": True},), ({"budget": 60},)),
 ])  # fmt: skip
 def test_of_other_curves_only_what_is_known_counts(curve, options):
     _, plan = added(curve(**options), confidence="0.999")

@@ -184,7 +184,7 @@ def test_rankings_longer_than_memory_are_parted_by_score(tied, monkeypatch):
     from streameval.queries import scattered
 
     rng = np.random.default_rng(3)
-    n = 6_000
+    n = 3_000
     table = pa.table({"q": np.where(rng.random(n) < 0.6, 7, rng.integers(0, 300, n)), "label": rng.integers(0, 3, n),
                       "score": rng.integers(0, tied, n) / 7})  # fmt: skip
     _, whole = many(table)

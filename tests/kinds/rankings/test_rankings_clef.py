@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import slow
 
 from streameval.cli import run
 
@@ -26,7 +27,7 @@ def by_definition(scores, names, labels):
     }
 
 
-@pytest.mark.parametrize(("score", "label"), [("score", "label"), ("score_uwaterloo", "label_content")])
+@pytest.mark.parametrize(("score", "label"), [("score_uwaterloo", "label_content"), *slow(("score", "label"))])
 def test_topics_have_the_values_of_trec_eval(score, label, tmp_path, capsys, real):
     path = real("clef_tar2017_amc")
     table = pq.read_table(path, columns=["topic", "pmid", score, label])

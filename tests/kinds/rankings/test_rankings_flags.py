@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import shutil
 from typing import get_type_hints
 
 import numpy as np
@@ -65,10 +66,29 @@ def flags_of(command):
     return {flag(name) for name in found}
 
 
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    """What `home` copies."""
+    folder = tmp_path_factory.mktemp("answered")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_list()
+        assert run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5"]) == 0
+        assert run(["select", "study", "--export", "tasks.csv"]) == 0
+    tasks = csv.read_csv(folder / "tasks.csv")
+    done = tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks)))
+    csv.write_csv(done, folder / "done.csv")
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """A list of rankings, and a study of some of them."""
+    """The folder of a list of rankings."""
     monkeypatch.chdir(tmp_path)
+    write_list()
+
+
+def write_list():
     rng = np.random.default_rng(1)
     table = pa.table({"query": np.repeat(np.arange(20), 4), "id": rng.permutation(80), "score": rng.random(80),
                       "label": (rng.random(80) < 0.4).astype(int)})  # fmt: skip
@@ -98,11 +118,8 @@ def test_every_flag_of_plan(given, capsys):
 
 
 @pytest.mark.parametrize("given", EVALUATE)
-def test_every_flag_of_evaluate(given, capsys):
-    assert run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5"]) == 0
-    assert run(["select", "study", "--export", "tasks.csv"]) == 0
-    tasks = csv.read_csv("tasks.csv")
-    csv.write_csv(tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks))), "done.csv")
+def test_every_flag_of_evaluate(given, answered, capsys):
+    shutil.copytree(answered, ".", dirs_exist_ok=True)
     rest = [] if given.startswith("--labels") else ["--labels", "done.csv"]
     judge(["evaluate", "study", *given.split(), *rest], given, EVALUATE[given], capsys)
 

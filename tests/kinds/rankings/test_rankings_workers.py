@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from spark_cluster import Cluster
+from suite_cases import slow
 
 import streameval
 from streameval import InputError, RankingOptions
@@ -32,13 +33,13 @@ def runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [
-    {"per": "query", "options": RankingOptions("score")},
     {"per": "name,query", "options": RankingOptions("score")},
-    {"per": "query", "options": RankingOptions("row")},
     {"per": "name"},
     {"per": "query", "key": "doc", "ties": "trec_eval", "options": RankingOptions("score")},
     {"per": "query", "key": "doc", "positives": "qrels", "options": RankingOptions("score")},
-], ids=["score", "names", "whole numbers", "stored", "trec_eval", "positives"])  # fmt: skip
+    *slow(({"per": "query", "options": RankingOptions("score")},),
+          ({"per": "query", "options": RankingOptions("row")},)),
+], ids=["names", "stored", "trec_eval", "positives", "score", "whole numbers"])  # fmt: skip
 def test_workers_find_what_this_process_finds(runs, options, monkeypatch):
     monkeypatch.chdir(runs)
     here, there = (
