@@ -113,6 +113,10 @@ class Method(Protocol):
         (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
 
+    def planned_half_width(self, n_items: int) -> float:
+        """Half-width that a plan of some of the items is for, relative to precision."""
+        return float(self.cost(n_items)["accuracy"])
+
     def with_alpha(self, alpha: float) -> Self:
         """Return the same method, planned for another half-width."""
         return changed(self, alpha=alpha, budget=None)

@@ -160,7 +160,7 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     if unforeseen or widest.alpha in (0, 1) or curve.claim.coverage in ("exact", "none"):
         return width
     try:
-        halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)
+        halved = method.with_alpha(method.planned_half_width(plan.n_items) / 2)
         return {**width, "labels_for_half": halved.cost(plan.n_items)["labels"]}
     except InputError:
         return width  # out of the method's reach, or everything was planned already

@@ -196,6 +196,10 @@ class LogUniform(LogUniformParameters):
             "density": density,
         }
 
+    def planned_half_width(self, n_items: int) -> float:
+        """See `Method`; one that was asked for takes no forecast."""
+        return self.alpha if self.budget is None else super().planned_half_width(n_items)
+
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into the band, at every rank.
 
