@@ -94,14 +94,12 @@ class Method(Protocol):
         """Turn the labels of `plan` into bounds on the yield at every rank."""
 
     def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
-        """Estimate the yield; None where labels say nothing of ranks without one, or the order was made with them.
-
-        A draw at random weighs each label by the inverse of its probability.
-        """
+        """Estimate the yield; None where labels say nothing of ranks without one, or the order was made with them."""
         import numpy as np
 
         from streameval.curve.pooling import odds_of, pooled
 
+        # a draw at random weighs each label by the inverse of its probability
         drawn = isinstance(self, DrawsAtRandom) and not plan.labels_seen_by_model
         odds = odds_of(cast(Any, self).weights(plan), labels.known) if drawn else np.zeros(plan.ranks.size)
         return pooled(plan.n_items if self.at is None else self.at, labels.rank, labels.label, odds)
@@ -109,8 +107,8 @@ class Method(Protocol):
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
 
-        At least `method`, `labels`, `accuracy` (the half-width it is planned for, relative to precision), `forecast`
-        (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
+        At least `method`, `labels`, `accuracy` (see `planned_half_width`; 0 where all items are planned), `forecast`
+        (whether it depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
 
     def planned_half_width(self, n_items: int) -> float:
@@ -210,9 +208,9 @@ def declared() -> dict[str, type[Method]]:
 
 def _named(name: str) -> type[Method]:
     """Give the method of a name; no other is loaded."""
-    module = importlib.import_module(f"{__name__}.{name}")
-    inner = importlib.import_module(f"{module.__name__}.method") if hasattr(module, "__path__") else module
-    return cast(type[Method], inner.METHOD)
+    place = f"{__name__}.{name}"
+    inner = f"{place}.method" if hasattr(importlib.import_module(place), "__path__") else place
+    return cast(type[Method], importlib.import_module(inner).METHOD)
 
 
 @cache
