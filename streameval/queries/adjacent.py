@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.counting.labelled_rows import in_order
 from streameval.kernels.words import Words
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch, first_of_each
 from streameval.queries.measured import MOST, Measure, Measured
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt64Array
@@ -66,9 +66,7 @@ class _Adjoining:
         sizes = np.cumsum([0, *(part.rows.rows for part in parts)])
         starts = np.concatenate([part.starts + first for part, first in zip(parts, sizes[:-1], strict=True)])
         low, high = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "high"))
-        new = np.append(True, low[1:] != low[:-1])
-        if high.size:
-            new[1:] |= high[1:] != high[:-1]
+        new = first_of_each(low, high)
         whole = RowBatch.joined([part.rows for part in parts])
         return cls(whole, starts[new], low[new], high[new] if high.size else high)
 

@@ -63,11 +63,7 @@ class RowBatch:
 
     def starts(self) -> Int64Array:
         """Rows whose ranking is not that of the row before; the first row always."""
-        new = np.ones(self.rows, np.bool_)
-        np.not_equal(self.low[1:], self.low[:-1], out=new[1:])
-        if self.high.size:
-            new[1:] |= self.high[1:] != self.high[:-1]
-        return np.flatnonzero(new)
+        return first_of_each(self.low, self.high)
 
     def taken(self, rows: Int64Array) -> RowBatch:
         """Some rows, ascending."""
@@ -88,6 +84,15 @@ class RowBatch:
 
 
 ARRAYS = ("low", "high", "keys", "labels", "items")
+
+
+def first_of_each(low: Words, high: UInt64Array) -> Int64Array:
+    """Places whose ranking is not that of the place before, by what tells rankings apart; the first always."""
+    new = np.ones(low.size, np.bool_)
+    np.not_equal(low[1:], low[:-1], out=new[1:])
+    if high.size:
+        new[1:] |= high[1:] != high[:-1]
+    return np.flatnonzero(new)
 
 
 @dataclass(frozen=True)

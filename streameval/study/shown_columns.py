@@ -72,7 +72,8 @@ def _is_zero_or_one(column: pa.ChunkedArray) -> bool:
     values = _sortable(column)
     if values is None or not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         return False
-    return {*pc.unique(values.drop_null()).to_pylist()} == {0, 1}
+    several = pc.unique(values.drop_null())
+    return len(several) == 2 and {*several.to_pylist()} == {0, 1}
 
 
 def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bool:

@@ -153,10 +153,10 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += _left_out(made.left_out, made.key_columns)
-        if seen := ", ".join(made.zero_or_one):
-            lines.append(
-                f"Shown, though only 0 and 1 are in it: {seen}. If that is the answer, --columns names what to show."
-            )
+        if seen := made.zero_or_one:
+            it = "it" if len(seen) == 1 else "each"
+            what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
+            lines.append(f"{what} If that is the answer, --columns names what to show.")
     folder = shlex.quote(str(study))
     return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
 
