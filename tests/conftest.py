@@ -1,22 +1,19 @@
 import gc
 import importlib
 import os
-import random
 import shutil
 import signal
 import sys
 import tempfile
-from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flags import made_once
+from catalogue import Catalogue
 from hypothesis import settings
 from places import SHARED
-from small_studies import make_day, tables_alone
-from suite_cases import LONG
+from small_studies import make_day
 
 import streameval
 
@@ -25,6 +22,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 DATA = SHARED / "data"
+pytest_plugins = ["cpu_budget"]
 
 
 def pytest_collection_finish():
@@ -47,35 +45,6 @@ def disks_are_not_waited_for():
     """What is written is there for every process; whether the disk has it, only a power failure would show."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda file: None)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def flags_are_made_once():
-    with made_once():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def compiled_without_a_word(monkeypatch):
-    """A new checkout compiles kernels in whichever tests come first, and commands say so: one line more."""
-    monkeypatch.setattr("streameval.cli._notice", lambda *said: None)
-
-
-@pytest.fixture(autouse=True)
-def seeds_of_this_test(request, monkeypatch):
-    """Plans without a seed draw differently in every test and alike in every run: bounds of a draw are wrong at times.
-
-    What tests start as processes still takes its seeds from the system.
-    """
-    monkeypatch.setattr("secrets.randbits", random.Random(request.node.nodeid).getrandbits)
-
-
-@pytest.fixture(autouse=True)
-def results_are_tables_alone(request):
-    """See `small_studies.tables_alone`: whoever opens more is marked, and studies of a whole module have everything."""
-    whole = LONG or request.node.get_closest_marker("whole_results")
-    with nullcontext() if whole else tables_alone():
         yield
 
 
@@ -126,6 +95,23 @@ def real():
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def catalogue(tmp_path_factory):
+    """Studies in every state (`catalogue.ROWS`), made once for all workers: `path` reads one, `copy` takes a copy."""
+    root = tmp_path_factory.getbasetemp()
+    root = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "catalogue"
+    root.mkdir(exist_ok=True)
+    made = Catalogue(root)
+    yield made
+    made.refuse_changes()
+
+
+@pytest.fixture
+def study(catalogue, tmp_path):
+    """Give a study of the catalogue, by name, as a folder of the test's own."""
+    return lambda name: catalogue.copy(name, tmp_path / name)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from every_verb import EVERY, commands_of, run_commands
-from flags import made_once
 
 import streameval
 from streameval.kernels import jit
@@ -119,7 +118,7 @@ def main():
     signatures = set()
     recorded(signatures)
     jit._most, jit._others = [-1e9], [np.inf]  # what is done by kernels on long lists is so on short ones
-    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()), made_once():
+    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
         run_commands(Path(place, "verbs"), commands_of("paula", "gate", "--window") if "few" in sys.argv else EVERY)
         if len(sys.argv) == 1:
             ways_of_storing(Path(place, "short"))

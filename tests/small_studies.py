@@ -1,19 +1,14 @@
 """Studies that tests of several rooms evaluate, and curves without a study."""
 
-from contextlib import contextmanager
 from datetime import date, timedelta
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 import streameval
-from streameval.kinds import Kind
 from streameval.methods import create
 from streameval.rows.options import RankingOptions
-from streameval.study.database.writer import Database
 from streameval.types import Labels
 
 START = date(2026, 1, 1)  # of the first of the nights
@@ -28,25 +23,6 @@ MACROS = (  # of SQL, for a study of one ranking
     "precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at",
     "rank_at_score", "precision_at_score",
 )  # fmt: skip
-
-
-@contextmanager
-def tables_alone():
-    """Evaluations write their tables, and an empty page and database: for tests of many studies that open neither.
-
-    They take half of what a small study takes. Pages and databases are shown where they are opened.
-    """
-    save = Kind.save
-
-    def saved(kind, folder, plan, found):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(kind), "page", lambda *given: "")
-            patch.setattr(type(kind), "database", lambda *given: Database(lambda path: Path(path).touch(), ""))
-            save(kind, folder, plan, found)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kind, "save", saved)
-        yield
 
 
 def study_of(ranking, folder, method="loguniform", **options):
@@ -75,6 +51,5 @@ def make_day(root, day, share, **judged):
     streameval.plan(str(root / f"list-{day}.parquet"), folder, budget=200, options=RankingOptions(score="conf"))
     chosen = streameval.select(folder).table
     labels = pa.table({"rank": chosen.column("rank"), "label": truth[chosen.column("id").to_numpy()]})
-    with tables_alone():
-        streameval.evaluate(folder, labels=labels, **judged)
+    streameval.evaluate(folder, labels=labels, **judged)
     return folder, int(np.sum(conf >= 0.5)), float(truth[conf >= 0.5].mean())

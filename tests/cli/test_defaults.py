@@ -106,7 +106,6 @@ def evaluated(ranking, tmp_path):
     return study
 
 
-@pytest.mark.whole_results
 def test_no_answer_of_several_queries_is_dropped(evaluated, capsys, monkeypatch):
     for query in ("SELECT 1; SELECT 2", "SHOW TABLES; SELECT 2;", "EXPLAIN SELECT 1; SELECT 2",
                   "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b); SELECT 2"):  # fmt: skip
@@ -118,7 +117,6 @@ def test_no_answer_of_several_queries_is_dropped(evaluated, capsys, monkeypatch)
     assert json.loads(out)["rows"] == [{"a": 5}]
 
 
-@pytest.mark.whole_results
 def test_without_labels_no_half_width_is_reached(ranking, tmp_path, capsys):
     study, tie = tmp_path / "s", tmp_path / "tie.csv"
     assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "400", "--seed", "1"]) == 0
@@ -157,7 +155,6 @@ def tied(tmp_path):
     return study, score
 
 
-@pytest.mark.whole_results
 def test_thresholds_of_tied_scores_are_known_in_sql_and_python(tied, capsys):
     study, score = tied
     curve = Study(study).evaluation().curve

@@ -251,7 +251,6 @@ def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
     assert not list(tmp_path.glob(".*.part"))
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("drawn", cases(["none", "c.svg"], "none"))
 def test_results_replace_no_file_of_somebody_else(drawn, tmp_path, capsys, monkeypatch):
     """report --out, --plot, sql --out, compare --plot and --out, simulate --plot, exact --out.

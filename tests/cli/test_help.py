@@ -127,7 +127,6 @@ def test_a_paragraph_of_help_is_one_flowing_text(shown, monkeypatch, verb, name)
     assert flowing("One\ntext.\n\n- a list\n- stays\n    as it is") == "One text.\n\n- a list\n- stays\n    as it is"
 
 
-@pytest.mark.whole_results
 def test_a_retired_flag_names_what_says_the_same(capsys):
     known = {verb: flags(app, verb) for verb in VERBS}
     for verb, retired in RETIRED.items():

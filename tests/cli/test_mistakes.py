@@ -145,7 +145,6 @@ def test_a_line_that_is_too_long_for_any_buffer_is_named(home, tmp_path, capsys,
     assert f"{path}: line {4 if name.endswith('csv') else 3} has more than 32 MiB" in capsys.readouterr().err
 
 
-@pytest.mark.whole_results
 def test_pages_of_pictures_may_load_nothing(home, tmp_path):
     plot = tmp_path / "both.html"
     other = shutil.copytree(home["STUDY"], tmp_path / "other")

@@ -96,7 +96,6 @@ def answered(folder, export):
     return None
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     "export",
     cases(

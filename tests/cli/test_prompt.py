@@ -64,7 +64,6 @@ def study(tmp_path_factory):
     return str(folder)
 
 
-@pytest.mark.whole_results
 def test_the_prompt_answers_as_a_person_types(study):
     screen = Terminal("sql", study)
     assert "Ctrl-D" in screen.until(PROMPT)
@@ -87,7 +86,6 @@ def test_the_prompt_answers_as_a_person_types(study):
     assert screen.status() == 0
 
 
-@pytest.mark.whole_results
 def test_ctrl_c_abandons_a_statement_or_stops_its_query(study):
     screen = Terminal("sql", study)
     screen.until(PROMPT)
@@ -103,7 +101,6 @@ def test_ctrl_c_abandons_a_statement_or_stops_its_query(study):
     assert screen.status() == 0
 
 
-@pytest.mark.whole_results
 def test_the_prompt_prints_tables_only(study, capsys, monkeypatch):
     from streameval.cli import run
 

@@ -18,8 +18,6 @@ from streameval.errors import InputError
 from streameval.labelling.readers import adbc
 from streameval.study import Study
 
-pytestmark = pytest.mark.whole_results
-
 ITEMS = 3_000
 TABLE = pa.table({"id": [f"{i:05d}" for i in range(ITEMS)], "conf": [(i * 7919 % ITEMS) / ITEMS for i in range(ITEMS)]})
 ENDS = "CASE WHEN id::int = 15000 THEN pg_terminate_backend(pg_backend_pid()) END"  # the server, while rows come

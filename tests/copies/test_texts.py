@@ -41,7 +41,6 @@ def write(path, rows=ROWS, head=HEAD):
     return path
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("name", cases(KINDS, "csv.gz"))
 def test_a_list_in_a_text_file_goes_the_whole_journey(name, tmp_path, capsys):
     source = write(tmp_path / (name if name == "odd name" else f"preds.{name}"))

@@ -6,8 +6,6 @@ import pytest
 
 import streameval
 
-pytestmark = pytest.mark.whole_results
-
 METHOD = """
 from __future__ import annotations
 

@@ -18,8 +18,6 @@ from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
 
 import streameval
 
-pytestmark = pytest.mark.whole_results
-
 
 def shell(code, **environment):
     """Exit status of a script that finds the command `streameval`."""

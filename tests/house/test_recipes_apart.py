@@ -13,7 +13,7 @@ from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
 
 import streameval
 
-pytestmark = [pytest.mark.slow, pytest.mark.whole_results]
+pytestmark = pytest.mark.slow
 BIN = Path(sys.executable).parent
 DBT = {
     "dbt_project.yml": "{name: quality, version: 1.0.0, profile: here, flags: {send_anonymous_usage_stats: false}}",

@@ -82,7 +82,6 @@ def comments(folder):
             "SELECT table_name, column_name, comment FROM duckdb_columns()").fetchall()}  # fmt: skip
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("method", "rises", "weakens"),
     [("loguniform", False, ""), ("paula", False, "Of the claim: the band holds wherever the assumption does."),

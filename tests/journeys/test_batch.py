@@ -215,7 +215,6 @@ def test_records_of_an_engine_hold_no_secret(given, kept):
     assert EngineFlags(f"spark:{given}" if given else "spark").facts() == {"engine": "spark", "server": kept}
 
 
-@pytest.mark.whole_results
 def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
     folder, labels, _ = ranking
     first = None

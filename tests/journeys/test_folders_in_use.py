@@ -34,7 +34,6 @@ def content(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"}
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("per", [{}, {"per": "user"}])
 def test_no_plan_goes_where_exact_results_are(home, per):
     streameval.exact("list.parquet", label="right", out="results", **per)
@@ -65,7 +64,6 @@ def test_nothing_is_published_into_a_study_with_labels(home, capsys):
         streameval.publish("study", home / "study")
 
 
-@pytest.mark.whole_results
 def test_what_another_kind_of_study_published_does_not_stay_beside(home):
     streameval.exact("list.parquet", label="right", per="user", out="means")
     streameval.publish("means", "today")

@@ -8,7 +8,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from refusals import refused
 
 import streameval
@@ -25,7 +24,6 @@ def journey(ranking, study, *flags):
     assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
 
 
-@pytest.mark.whole_results
 def test_the_journey_end_to_end(ranking, tmp_path, capsys):
     folder, labels, truth = ranking
     study = tmp_path / "study"
@@ -48,7 +46,6 @@ def test_the_journey_end_to_end(ranking, tmp_path, capsys):
     assert np.array_equal(head.column("yield").to_numpy(), np.cumsum(truth)[:50])
 
 
-@pytest.mark.whole_results
 def test_sql_gives_the_same_bounds_by_one_asof_lookup(ranking, tmp_path):
     folder, labels, _ = ranking
     study = tmp_path / "study"
@@ -65,7 +62,6 @@ def test_sql_gives_the_same_bounds_by_one_asof_lookup(ranking, tmp_path):
     assert sql.column("high").to_pylist() == table.column("yield_upper").to_pylist()
 
 
-@pytest.mark.whole_results
 def test_tasks_come_back_as_labels_by_their_number(ranking, tmp_path):
     folder, labels, truth = ranking
     study = tmp_path / "study"
@@ -196,7 +192,6 @@ def test_a_changed_or_corrupt_ranking_is_named(ranking, tmp_path, capsys):
     assert "fingerprint" in refused(capsys, "select", study)
 
 
-@pytest.mark.whole_results
 def test_mixed_results_are_refused(ranking, tmp_path, capsys):
     folder, labels, _ = ranking
     study = tmp_path / "study"
@@ -307,7 +302,6 @@ def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tm
     assert "not a file" in refused(capsys, "evaluate", study, "--labels", "/dev/zero")
 
 
-@pytest.mark.whole_results
 def test_every_public_name_is_there_after_an_evaluation(ranking, tmp_path):
     folder, labels, _ = ranking
     study = tmp_path / "study"
@@ -317,7 +311,6 @@ def test_every_public_name_is_there_after_an_evaluation(ranking, tmp_path):
     assert streameval.report(study).name == "report.html"
 
 
-@pytest.mark.whole_results
 def test_damaged_studies_are_named(ranking, tmp_path, capsys):
     folder, labels, _ = ranking
     study = tmp_path / "study"

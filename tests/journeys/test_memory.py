@@ -71,7 +71,6 @@ def test_a_row_group_that_memory_cannot_hold_is_refused_with_the_least_that_work
     assert int(done.stderr.split("VmHWM:")[1].split()[0]) < PROGRAM + 1e6 * float(least)
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("query", "said"),
     [

@@ -101,7 +101,6 @@ def test_a_judge_may_answer_in_words(files):
     assert "llm" not in csv.read_csv("tasks.csv").column_names
 
 
-@pytest.mark.whole_results
 def test_the_journey_with_a_judge(files, capsys):
     assert planned("--judge-accuracy", "0.9") == 0
     out = capsys.readouterr().out

@@ -70,7 +70,6 @@ def labels_of(study):
     return chosen.select(["rank"]).append_column("label", chosen.column("right"))
 
 
-@pytest.mark.whole_results
 def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
     truth = labels_of("toy")
     positives = sum(truth.column("label").to_pylist())
@@ -154,7 +153,6 @@ MEASURES = {"curve": "precision@10", "labelled_list": "precision@10", "rankings"
             "drawn_rankings": "precision@3", "question": "precision@10", "paired": "gain@10"}  # fmt: skip
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("name", MEASURES)
 def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, capsys, name):
     assert {*MEASURES} == {*available()}
@@ -198,7 +196,6 @@ def test_files_say_their_kind_and_format(every):
         assert kind_of(every / name).name == name
 
 
-@pytest.mark.whole_results
 def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every):
     for name in {*available()} - {"question", "paired"}:  # their plans have always named it
         files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
@@ -242,7 +239,6 @@ def test_labels_of_drawn_rankings_are_counted_by_ranking(home, capsys):
     assert "half-width" not in said.lower()
 
 
-@pytest.mark.whole_results
 def test_what_exact_wrote_is_published(every):
     for name in ("labelled_list", "rankings"):
         told = streameval.publish(name, every / f"{name}-there")

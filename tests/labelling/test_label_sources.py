@@ -92,7 +92,6 @@ KINDS = ["parquet", "csv", "tsv", "semicolons", "excel", "jsonl", "json", "duckd
          "pandas"]  # fmt: skip
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_source_says_the_same(kind, study, plan, tmp_path):
     selection = Study(study).selection(plan)
@@ -136,7 +135,6 @@ def test_postgresql_by_query(plan, postgresql):
         read_votes(f"{postgresql}#SELECT rank, label, {ends} FROM votes", whole)
 
 
-@pytest.mark.whole_results
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
     with connected(str(tmp_path), "1GB") as connection:
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
@@ -204,7 +202,6 @@ def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
         assert Counter(votes.table.column("state").to_pylist()) == {"answer": 1, "unknown": 3}
 
 
-@pytest.mark.whole_results
 def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
     (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (tmp_path / "text.csv").write_text("no labels here")

@@ -67,7 +67,6 @@ def texts_in(suffix, path):
     return [(one["data"]["text"], one["data"]["label_item"]) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("suffix", list(available()))
 @settings(max_examples=examples(16, 40), suppress_health_check=list(HealthCheck))
 @given(texts=PAYLOADS)
@@ -93,7 +92,6 @@ def test_numbers_in_csv_stay_numbers(tmp_path):
 QUESTION = ["--ask", "Do both mean the same?", "--positive", "same <1>", "--negative", "different"]
 
 
-@pytest.mark.whole_results
 def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_path, capsys):
     study = small_study(tmp_path)
     for suffix in available():
@@ -122,7 +120,6 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 
 
-@pytest.mark.whole_results
 def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tmp_path):
     (tmp_path / "a.png").write_bytes(PNG)
     names = [str(tmp_path / "a.png"), "https://example.org/b.png", None, ""] * 15
@@ -156,7 +153,6 @@ def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tm
     assert found.summary["account"]["labelled"] == 60
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(("value", "said"), [("none.png", "none.png: No such file"), (b"<svg/>", "is no image")])
 def test_what_is_no_picture_is_refused(value, said, tmp_path):
     pq.write_table(pa.table({"photo": [value] * 60}), tmp_path / "list.parquet")
@@ -344,7 +340,6 @@ const press = id => document.getElementById(id).click(), count = () => document.
 }"""
 
 
-@pytest.mark.whole_results
 @pytest.mark.slow
 def test_people_who_share_a_computer_do_not_share_their_answers(tmp_path):
     chromium = shutil.which("chromium") or shutil.which("google-chrome")

@@ -57,7 +57,6 @@ def claim_of(study, tables, **options):
     return streameval.evaluate(study, labels=tables, **options).curve.claim
 
 
-@pytest.mark.whole_results
 def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
     """4,128 labels, of which 3,928 are a machine's that says yes too often: each place that claims says so."""
     folder, ranks, truth = long_study

@@ -174,7 +174,6 @@ def test_skin_is_refuted(real):
     assert curve.findings[0].startswith("The assumption fails")
 
 
-@pytest.mark.whole_results
 def test_the_same_study_either_way(ranking, tmp_path):
     folder, labels, truth = ranking
     plain = streameval.plan(str(folder), tmp_path / "a", method="paula", seed=0)

@@ -117,7 +117,6 @@ def asked(study, query, capsys):
     return json.loads(capsys.readouterr().out)["rows"]
 
 
-@pytest.mark.whole_results
 def test_sql_averages_are_about_the_list(files, capsys):
     labels, selection = evaluated(files, files / "s", "--budget", "800")
     assert selection.column("draw_weight").equals(labels.column("draw_weight"))
@@ -139,7 +138,6 @@ def test_sql_averages_are_about_the_list(files, capsys):
         assert (row["country"], row["m"]) == (country, pytest.approx(own, abs=0.08))
 
 
-@pytest.mark.whole_results
 def test_missing_labels_are_left_out_and_said(files, capsys):
     evaluated(files, files / "s", "--budget", "400")
     half = "CASE WHEN rank % 2 = 0 THEN label END"
@@ -151,7 +149,6 @@ def test_missing_labels_are_left_out_and_said(files, capsys):
     assert nothing["m"] == {"estimate": None, "known": None}
 
 
-@pytest.mark.whole_results
 def test_what_has_no_weight_has_no_average(files, capsys):
     labels, _ = evaluated(files, files / "p", "--method", "paula", "--epsilon", "0.3", "--window", "20")
     assert labels.column("draw_weight").null_count == labels.num_rows
@@ -172,7 +169,6 @@ def test_labels_that_the_model_has_seen_have_no_weight(files, unseen, nulls):
     assert labels.column("draw_weight").null_count == (labels.num_rows if nulls else 0)
 
 
-@pytest.mark.whole_results
 def test_an_exact_list_has_an_empty_table_of_labels_with_weights(files, capsys):
     assert run(["exact", str(files / "list.parquet"), "--label", "label", "--out", str(files / "e")]) == 0
     (row,) = asked(files / "e", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)

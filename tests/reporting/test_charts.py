@@ -19,8 +19,6 @@ from streameval.reporting import charts, comparison, simulation
 from streameval.reporting.charts import picture
 from streameval.text import escaped
 
-pytestmark = pytest.mark.whole_results
-
 
 def check(chart):
     """The schema's own check, and a picture; `container` is a width of Vega-Lite that pictures do not have."""

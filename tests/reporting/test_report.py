@@ -26,8 +26,6 @@ from streameval.reporting.sentences import page_verdict
 from streameval.study import Study
 from streameval.types import Claim, Labels
 
-pytestmark = pytest.mark.whole_results
-
 
 def curve_of(truth, n_labels, seed):
     method = create("loguniform", {"budget": n_labels})

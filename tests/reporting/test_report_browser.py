@@ -15,7 +15,7 @@ from streameval.methods import available
 from streameval.verbs.sql import connect
 
 AXE = os.environ.get("STREAMEVAL_AXE", "")
-pytestmark = [pytest.mark.slow, pytest.mark.whole_results, pytest.mark.skipif(not CHROMIUM, reason="no chromium here")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium here")]
 
 HERE = Path(__file__).parent
 

@@ -174,7 +174,6 @@ def test_every_kind_of_storage_is_a_lazy_frame(lists, kind, order):
     )
 
 
-@pytest.mark.whole_results
 def test_opening_a_list_imports_no_other_kind_of_storage(lists):
     code = f"import sys, streameval; streameval.open_ranking({lists['parquet']!r}); print(sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,7 +18,6 @@ from streameval.study import Study
 from streameval.study.asked import kept_question
 
 
-@pytest.mark.whole_results
 def test_what_came_after_the_last_evaluation_is_evaluated_when_it_ends(study, opened):
     pages = opened(study)
     pages.session.finish()

@@ -1,12 +1,10 @@
 """How fast people label, as `labels` and the report say it."""
 
-import pytest
 
 import streameval
 from streameval.cli import run
 
 
-@pytest.mark.whole_results
 def test_labels_and_the_report_say_who_labelled_how_fast_and_what_was_asked(study, tmp_path, capsys):
     streameval.select(study, export=tmp_path / "t.html", ask="Is it <odd>?")
     selected = streameval.Study(study).selection(streameval.Study(study).plan())

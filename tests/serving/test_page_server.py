@@ -56,7 +56,6 @@ def test_two_servers_do_not_serve_one_study(study, opened):
         opened(study)
 
 
-@pytest.mark.whole_results
 def test_nobody_who_labels_sees_score_rank_or_what_others_say(study, opened):
     pages = opened(study)
     task = pages.work()["tasks"][0][0]
@@ -258,7 +257,6 @@ def test_answers_of_files_and_pages_count_together(study, opened, tmp_path):
     assert streameval.evaluate(study).summary["account"]["labelled"] == len(half)
 
 
-@pytest.mark.whole_results
 def test_the_claim_says_which_share_two_people_were_given(study, opened, capsys):
     streameval.select(study)
     pages = opened(study, ("ann", "ben", "cem"), share=0.25)
@@ -277,7 +275,6 @@ def test_the_claim_says_which_share_two_people_were_given(study, opened, capsys)
     assert kept_question(pages.study).overlap == 0.25
 
 
-@pytest.mark.whole_results
 def test_without_an_overlap_the_claim_says_nothing_of_one(study, opened, capsys):
     pages = opened(study)
     pages.work(said(pages.work()["tasks"][0][0]))

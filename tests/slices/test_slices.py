@@ -407,7 +407,6 @@ def test_the_command_line_says_it_too(study, copied, capsys):
     assert "All 5 slices are complete." in capsys.readouterr().out
 
 
-@pytest.mark.whole_results
 def test_the_report_shows_every_slice_and_no_markup_of_theirs(study):
     folder, _, found = study
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -539,7 +538,6 @@ def test_slices_are_not_enlarged(copied, capsys):
     assert "a plan by slices cannot grow" in capsys.readouterr().err
 
 
-@pytest.mark.whole_results
 def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
     table = pa.table({"by": ["x" * 300, "", "b"] * 50, "label": [1, 0, 1] * 50})
     pq.write_table(table, tmp_path / "list.parquet")

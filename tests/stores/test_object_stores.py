@@ -536,7 +536,6 @@ def test_results_at_an_address_are_said_to_be_read_here(verb, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.whole_results
 def test_what_was_published_is_read_from_a_copy(ranking, tmp_path, capsys):
     study, copy = tmp_path / "study", tmp_path / "copy"
     assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "300"]) == 0

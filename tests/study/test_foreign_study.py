@@ -57,7 +57,6 @@ def outcomes(study, capsys):
     return found
 
 
-@pytest.mark.whole_results
 def test_views_and_macros_of_a_foreign_database_never_run(study, tmp_path, capsys):
     secret = tmp_path / "secret.csv"
     secret.write_text("word\nsesame\n")

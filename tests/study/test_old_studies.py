@@ -12,8 +12,6 @@ import streameval
 from streameval.cli import run
 from streameval.study import Study
 
-pytestmark = pytest.mark.whole_results
-
 WITH_LABELS = ("curve", "paula", "drawn_rankings")
 EXACT = ("labelled_list", "rankings")
 

@@ -49,7 +49,6 @@ def oldest(tmp_path_factory):
     return python
 
 
-@pytest.mark.whole_results
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["loguniform", "uniform"])
 def test_the_oldest_duckdb_answers(method, oldest, ranking, tmp_path):
@@ -68,7 +67,6 @@ def test_the_oldest_duckdb_answers(method, oldest, ranking, tmp_path):
     assert "Bounds" in found[-1]
 
 
-@pytest.mark.whole_results
 @pytest.mark.slow
 def test_the_oldest_duckdb_keeps_studies_apart(oldest, tmp_path):
     nights = two_nights(tmp_path)

@@ -88,7 +88,6 @@ def test_every_flipped_bit_is_refused_by_name_or_changes_nothing(study):
     assert wrong == []
 
 
-@pytest.mark.whole_results
 def test_manifests_are_a_record_that_no_verb_reads(study, capsys):
     asked = (
         ["sql", str(study), f"FROM {table}", "--json"] for table in ("selection", "labels", "metrics", "provenance")
@@ -109,7 +108,6 @@ def test_manifests_are_a_record_that_no_verb_reads(study, capsys):
     assert manifests
 
 
-@pytest.mark.whole_results
 def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys):
     votes = max((study / "votes").glob("*.parquet"), key=lambda path: path.stat().st_size)
     damaged = bytearray(votes.read_bytes())
@@ -133,7 +131,6 @@ def test_the_same_plan_again_restores_its_damaged_files(whole, study):
         assert everything(study) == before
 
 
-@pytest.mark.whole_results
 def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
     other = shutil.copytree(study, tmp_path / "other")
     assert run(["labels", str(study), "--forget", "good.parquet"]) == 0
@@ -239,7 +236,6 @@ def test_results_of_another_plan_are_called_so(whole, study, tmp_path, capsys):
     assert "its results are of another plan" in refused(capsys, "show", study, "precision@9")
 
 
-@pytest.mark.whole_results
 def test_small_tables_are_read_without_compiled_code(study):
     commands = [["show", str(study), "precision@9"], ["sql", str(study), "FROM metrics"]]
     code = f"import sys, streameval.cli as cli; print([cli.run(one) for one in {commands}], 'numba' in sys.modules)"

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from small_studies import tables_alone
 from suite_cases import cases
 
 from streameval.cli import run
@@ -73,11 +72,10 @@ def made_again(capsys, tmp_path, monkeypatch, study="study"):
     expected = Study(study).evaluation()
     page = (Study(study).folder / "report.html").read_text()
     monkeypatch.chdir(fresh)
-    with tables_alone():
-        for line in row["command"].splitlines():
-            words = shlex.split(line)
-            assert words[0] == "streameval"
-            do(*words[1:])
+    for line in row["command"].splitlines():
+        words = shlex.split(line)
+        assert words[0] == "streameval"
+        do(*words[1:])
     found = Study("STUDY").evaluation()
     assert found.evaluation_id == expected.evaluation_id, row["command"]
     assert found.metrics.equals(expected.metrics)
@@ -86,7 +84,6 @@ def made_again(capsys, tmp_path, monkeypatch, study="study"):
     return row["command"].splitlines()
 
 
-@pytest.mark.whole_results
 def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "600", "--score", "conf", "--confidence", "0.9")
     do("select", "study")
@@ -107,7 +104,6 @@ def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_
     assert said[3].endswith("--annotator by --time when --misses 7 --vote latest --label-error 0.01")
 
 
-@pytest.mark.whole_results
 def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
     do("select", "study")
@@ -127,7 +123,6 @@ def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "labels", "evaluate"]
 
 
-@pytest.mark.whole_results
 def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--budget", "400")
     do("select", "study")
@@ -161,7 +156,6 @@ PLANS = {
 }
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("name", cases(PLANS, "slices", "paula"))
 def test_plan_flags_come_again(name, home, tmp_path, capsys, monkeypatch):
     options = PLANS[name]
@@ -171,7 +165,6 @@ def test_plan_flags_come_again(name, home, tmp_path, capsys, monkeypatch):
     made_again(capsys, tmp_path, monkeypatch)
 
 
-@pytest.mark.whole_results
 def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--stages", "6", "--growing", "--budget", "200", "--seed", "1")
     do("select", "study")
@@ -184,7 +177,6 @@ def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
     assert "--half-width 0.27" in said[-3]
 
 
-@pytest.mark.whole_results
 def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--adaptive", "--budget", "400")
     do("select", "study")
@@ -195,7 +187,6 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]
 
 
-@pytest.mark.whole_results
 def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     do("plan", "ranking.parquet", "--study", "study", "--judge-sample", "900", "--judge-accuracy", "0.9",
        "--budget", "300", "--score", "conf")  # fmt: skip
@@ -209,7 +200,6 @@ def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
     assert f"judge STUDY '{home}/answers.csv' --label says" in said[2]
 
 
-@pytest.mark.whole_results
 def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
     known = pq.read_table("ranking.parquet").slice(0, 1_500)
     csv.write_csv(pa.table({"item": known.column("item"), "verdict": truth_of(known)}), "v1.csv")
@@ -221,7 +211,6 @@ def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
     assert f"--reuse '{home}/v1.csv' --on item --label verdict --labels-unseen-by-model yes" in said[0]
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("design", cases(["uniform", "strata", "poisson"], "strata"))
 def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     ranking, rng = pq.read_table("ranking.parquet"), np.random.default_rng(4)
@@ -241,7 +230,6 @@ def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     assert said[0].startswith("streameval adopt ")
 
 
-@pytest.mark.whole_results
 def test_misses_that_another_study_bounds(home, tmp_path, capsys, monkeypatch):
     rest = pa.table({"other": range(2_000)})
     pq.write_table(rest, "rest.parquet")

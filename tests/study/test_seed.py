@@ -183,7 +183,6 @@ def test_simulations_are_the_same_every_time(tmp_path, capsys):
     assert said(capsys, *ask) == said(capsys, *ask)
 
 
-@pytest.mark.whole_results
 def test_a_study_is_made_again_by_the_command_it_tells(items, tmp_path, capsys):
     study = tmp_path / "s"
     assert run(["plan", items, "--study", str(study), "--budget", "300"]) == 0

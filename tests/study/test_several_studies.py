@@ -13,8 +13,6 @@ import streameval
 from streameval.cli import run
 from streameval.study import Study
 
-pytestmark = pytest.mark.whole_results
-
 N = 3_000
 QUESTIONS = (
     ("precision_at", "500"), ("recall_at", "500"), ("yield_at", "500"), ("f_measure", "500, 2"),

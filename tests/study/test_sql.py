@@ -26,8 +26,6 @@ from streameval.study import Study
 from streameval.types import Claim
 from streameval.verbs.sql import connect
 
-pytestmark = pytest.mark.whole_results
-
 TARGETS = ("0.01", "0.07", "0.3", "0.5", "0.77", "0.9", "0.95", "0.999", "1")
 
 

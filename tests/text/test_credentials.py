@@ -112,7 +112,6 @@ def answering(table):
     return types.SimpleNamespace(Error=OSError, connect=lambda address: contextlib.nullcontext(database))
 
 
-@pytest.mark.whole_results
 def test_results_from_a_database_hold_its_address_without_secrets(home, tmp_path, monkeypatch, capsys):
     truth = home["truth"]
     table = pa.table({"rank": range(1, truth.size + 1), "label": truth})

@@ -42,7 +42,6 @@ def inside(study, truth):
     return bool(np.all((low <= y) & (y <= high)))
 
 
-@pytest.mark.whole_results
 def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     folder, truth = listed
     sample = table(truth, uniform()).drop_columns(["rank"])
@@ -170,7 +169,6 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
 
 
-@pytest.mark.whole_results
 def test_both_samples_together_miss_no_more_than_they_may(listed):
     """Uniform samples and draws of ours, over seeds, at a confidence of .8 shared by three looks."""
     from binomial import binomial_tail

@@ -54,7 +54,6 @@ def study_of(folder, score, **options):
     return study, streameval.evaluate(study, labels=labels), how
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("kind", "ascending"),
     [

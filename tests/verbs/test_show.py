@@ -177,7 +177,6 @@ def test_measures_may_be_given_as_a_list(planned):
     assert streameval.show("pairs", asked, "f1@10") == streameval.show("pairs", *asked, "f1@10")
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("verb", ["show", "check", "report", "sql"])
 def test_a_folder_that_is_no_study_is_said_to_be_none(tmp_path, capsys, verb):
     asked = {"show": ["map"], "check": ["map >= 0.3"], "sql": ["FROM metrics"]}

@@ -44,7 +44,6 @@ def made(tmp_path_factory):
     return folder, returned, rest
 
 
-@pytest.mark.whole_results
 def test_recall_with_misses_from_a_study_holds_and_is_said_everywhere(made, tmp_path, capsys):
     folder, returned, rest = made
     main = shutil.copytree(folder / "returned", tmp_path / "returned")

@@ -42,7 +42,6 @@ PARTS = {
 }
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("part", PARTS)
 def test_a_random_part_estimates_the_rest(part, study, tmp_path, capsys):
     folder, plan, truth = study
@@ -70,7 +69,6 @@ def test_a_random_part_estimates_the_rest(part, study, tmp_path, capsys):
     assert table["p"]["estimate"] == curve.precision_at(1_000).estimate
 
 
-@pytest.mark.whole_results
 def test_the_best_ranks_alone_estimate_nothing(study, tmp_path, capsys):
     folder, plan, truth = study
     answered = np.arange(plan.ranks.size) < 0.4 * plan.ranks.size
@@ -106,7 +104,6 @@ def test_all_labels_or_skips_alone_leave_estimates_as_they_were(study, tmp_path,
     assert "stimates" not in told
 
 
-@pytest.mark.whole_results
 def test_every_verb_has_the_same_estimate(study, tmp_path):
     folder, plan, truth = study
     other = tmp_path / "other"

@@ -51,7 +51,6 @@ def printed(capsys, *command):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.whole_results
 def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     curve = Study(study).evaluation().curve
     one = curve.plug_in
@@ -104,7 +103,6 @@ def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     assert (row["positives"], row["items"]) == (pytest.approx(f, rel=1e-3), pytest.approx(N))
 
 
-@pytest.mark.whole_results
 def test_the_report_draws_that_curve(study):
     curve = Study(study).evaluation().curve
     one = curve.plug_in

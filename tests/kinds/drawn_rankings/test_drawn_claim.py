@@ -119,7 +119,6 @@ def test_the_estimate_stays_within_its_bounds(tmp_path):
         assert row["lower"] <= row["estimate"] <= row["upper"]
 
 
-@pytest.mark.whole_results
 def test_the_order_of_tied_items_is_told_where_there_is_a_score(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     told = []

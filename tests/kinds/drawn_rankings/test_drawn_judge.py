@@ -188,7 +188,6 @@ def answered(study):
     return tasks.column_names
 
 
-@pytest.mark.whole_results
 def test_the_journey_with_a_judge_of_rankings(home, capsys):
     assert run([*PLAN, "--study", "with", "--judge", "llm"]) == 0
     said = " ".join(capsys.readouterr().out.split())

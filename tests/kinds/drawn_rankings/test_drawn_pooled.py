@@ -112,7 +112,6 @@ def test_with_every_ranking_and_a_complete_table_the_means_are_those_of_exact(ho
         assert row["lower"] == row["estimate"] == row["upper"] == pytest.approx(exactly(name, k), abs=1e-12)
 
 
-@pytest.mark.whole_results
 def test_the_journey_with_pooled_positives(home, capsys):
     studied(150, blank=20)
     alone = bounds()

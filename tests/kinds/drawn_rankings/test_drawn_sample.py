@@ -92,7 +92,6 @@ def labelled(source, target, share=1.0):
     csv.write_csv(tasks.drop_columns("label").append_column("label", pa.array(answers)), target)
 
 
-@pytest.mark.whole_results
 def test_the_journey(home, capsys):
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--at", "5"]
     assert run([*plan, "--rankings", "120", "--seed", "4"]) == 0

@@ -177,7 +177,6 @@ def test_files_threads_and_row_groups_change_no_byte(tmp_path):
         assert curve == first[2]
 
 
-@pytest.mark.whole_results
 def test_results_are_written_and_read_like_a_study(tmp_path):
     labels, scores = list_of(5, 3_000, 100)
     table = pa.table({"score": scores, "label": labels})

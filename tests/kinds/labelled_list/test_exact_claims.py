@@ -15,8 +15,6 @@ from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import scans as here
 
-pytestmark = pytest.mark.whole_results
-
 
 @pytest.fixture
 def short_of_memory(monkeypatch):

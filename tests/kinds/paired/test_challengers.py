@@ -115,7 +115,6 @@ def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
     assert missed > 0.1 * histories  # the bounds are no wider than they need to be
 
 
-@pytest.mark.whole_results
 def test_challengers_one_after_another(home, challenged, capsys):
     """No difference, better, worse: the status of each call, and the same again."""
     statuses = []
@@ -146,7 +145,6 @@ def test_challengers_one_after_another(home, challenged, capsys):
     assert len({one["colour"] for one in values}) == 3
 
 
-@pytest.mark.whole_results
 def test_a_comparison_is_bounded_with_the_share_of_its_place(home, challenged):
     """The same study first and second: as its plan splits it over its cutoffs, half of it a side."""
     made = [challenged(number, 0.1, look="one") for number in (1, 2)]

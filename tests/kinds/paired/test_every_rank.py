@@ -38,7 +38,6 @@ def bounds(found, k, metric="gain"):
     return KIND.answer(found, Question.of(f"{metric}@{k}").measure)
 
 
-@pytest.mark.whole_results
 def test_the_journey(truth, capsys):
     words = [f"--{name.replace('_', '-')}={value}" for name, value in HOW.items()]
     assert run(["plan", "list.parquet", *words, "--study", "s", "--seed", "4"]) == 0

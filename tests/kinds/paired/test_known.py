@@ -189,7 +189,6 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
     assert binomial_tail(runs, misses, 0.5) > 1e-6
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("old", "new", "about"),
     [("team", "team", "the truth"), ("team", "others", ANNOTATORS), *slow((None, None, ANNOTATORS))],

@@ -52,7 +52,6 @@ def evaluated(study, people):
     return streameval.evaluate(study, labels=people(streameval.select(study).table))
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("source", "how"), [("both.parquet", ONE), ("new.parquet", TWO)], ids=["one table", "two tables"]
 )

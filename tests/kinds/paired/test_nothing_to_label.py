@@ -46,7 +46,6 @@ def differences(study="s"):
     return streameval.sql(study, "SELECT * FROM differences").to_pylist()
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(
     ("form", "at"),
     [(FORMS[i % 2], one) for i, one in enumerate(AT)] + slow(*((FORMS[1 - i % 2], one) for i, one in enumerate(AT))),
@@ -67,7 +66,6 @@ def test_tops_that_are_the_same(lists, capsys, form, at):
     assert run(["check", "s", f"gain@{first} > 0"]) == 4
 
 
-@pytest.mark.whole_results
 def test_every_verb_reads_a_study_without_a_label(lists, capsys):
     """Nothing is exported, and the selection has the columns of any other."""
     assert plan("two tables", "near", "--json") == 0
@@ -86,7 +84,6 @@ def test_every_verb_reads_a_study_without_a_label(lists, capsys):
     assert "s: there is nothing to label. Hint: streameval evaluate s" in capsys.readouterr().err
 
 
-@pytest.mark.whole_results
 def test_a_study_without_a_label_of_tables_in_memory(lists):
     new, near = (pl.read_parquet(f"{name}.parquet") for name in ("new", "near"))
     streameval.plan(new, "s", score="score", against=near, key="id", at=[1_000])
@@ -95,7 +92,6 @@ def test_a_study_without_a_label_of_tables_in_memory(lists):
     assert (row["lower"], row["upper"], row["better"]) == (-row["losses"], row["gains"], "neither")
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("look", ["one", "any", "both"])
 def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
     """Whatever labels the items have, the difference is inside; at either end it is reached."""
@@ -117,7 +113,6 @@ def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
     assert row["upper"] > 0
 
 
-@pytest.mark.whole_results
 def test_a_cutoff_without_a_label_among_others(lists):
     """At the first the tops are the same, and at the second they are not: there it is as if it were alone."""
     streameval.plan("all.parquet", "s", score="new", against="all.parquet", against_score="deep", key="id",
@@ -131,7 +126,6 @@ def test_a_cutoff_without_a_label_among_others(lists):
     assert found.summary["claim"]["confidence"] == 0.95
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize("seed", cases(SEEDS, []), ids=["drawn", "given"])
 def test_labels_that_exist_where_none_is_needed(lists, capsys, seed):
     """Taken off or not, they add to a difference that is small anyway."""
@@ -150,7 +144,6 @@ def test_labels_given_to_a_study_that_asks_for_none(lists, capsys):
     assert line == "streameval: s: there is nothing to label. Hint: evaluate it without --labels"
 
 
-@pytest.mark.whole_results
 def test_tops_of_different_sizes_that_hardly_differ(lists, capsys):
     """At scores the width is that of the larger top."""
     both = pl.read_parquet("all.parquet").with_columns(near=pl.col("new") - 0.003)
@@ -164,7 +157,6 @@ def test_tops_of_different_sizes_that_hardly_differ(lists, capsys):
     assert row["upper"] <= 0.05 * row["items_b"]
 
 
-@pytest.mark.whole_results
 def test_measures_of_orders_that_are_the_same(lists, capsys):
     assert plan("one table", "same", at="dcg@1000,100") == 0
     assert "nothing to label: of what changed, nothing was drawn." in capsys.readouterr().out

@@ -212,7 +212,6 @@ def test_people_see_neither_score_nor_list(home):
     assert {"id", "text"} <= {*head}
 
 
-@pytest.mark.whole_results
 def test_the_command_line(home, people, capsys):
     command = (
         "plan both.parquet --score new --against both.parquet --against-score old --key id --study s --at 100,1000"

@@ -36,7 +36,6 @@ def ranks(table):
     return set(table.column("rank").to_pylist())
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(("question", "status", "outcome", "says"), [
     ("precision@5000 >= 0.85", 4, "fail", "No: the precision of the first 5,000 items is less than 0.85, after "),
     ("precision@25% > 60%", 0, "pass", "Yes: the precision of the first 25% of the list is more than 0.6, after "),
@@ -116,7 +115,6 @@ def test_open_tasks_are_handed_out_again_and_known_ones_never(gate, people):
     assert streameval.labels(gate).account["open"] == second.num_rows
 
 
-@pytest.mark.whole_results
 def test_a_skipped_item_is_answered_and_counts_as_what_is_worst(gate, people):
     first = streameval.select(gate).table
     streameval.evaluate(gate, labels=people(first))
@@ -249,7 +247,6 @@ def _passes_by_luck(truth, asked, seed):
     return bool((np.cumsum(labels) >= one.rule(100).up[1:101]).any())
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(("asked", "zone", "says"), [
     ("precision@5000 >= 0.72", "0.05", "is at least 0.72, or below it by less than the zone of 0.05"),
     ("precision@5000 <= 0.71", "0.05", "is at most 0.71, or above it by less than the zone of 0.05"),

@@ -120,7 +120,6 @@ def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, caps
     assert "asked whole" not in told(capsys, *plan, "precision@40 >= 0.6", *more)  # all are asked
 
 
-@pytest.mark.whole_results
 def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(home, labelled):
     streameval.plan(
         "list.parquet", "q", score="score", questions=["precision@500 >= 0.7", "precision@5000 >= 0.5"], seed=3
@@ -338,7 +337,6 @@ def test_a_cut_of_which_no_rank_is_proven_says_why_it_ends(home, people, capsys)
     assert "Hint: streameval show q" in refused(capsys, "check", "q")
 
 
-@pytest.mark.whole_results
 def test_what_annotators_who_differ_would_say_is_not_told_as_the_truth(home, people, capsys):
     streameval.plan("list.parquet", "q", score="score", questions="precision@5000 >= 0.65", seed=3)
     answers = people(streameval.select("q").table)

@@ -92,7 +92,6 @@ def evaluated():
     return evaluate
 
 
-@pytest.mark.whole_results
 @pytest.mark.parametrize(("flags", "order"), [((), "stored"), (("--score", "score"), "score")])
 def test_the_order_of_the_rankings_is_told_as_it_was(flags, order, evaluated):
     page, evaluation = evaluated(*flags)
@@ -101,14 +100,12 @@ def test_the_order_of_the_rankings_is_told_as_it_was(flags, order, evaluated):
     assert re.search(rf"ranking order</t[hd]><td[^>]*>{order}<", page)
 
 
-@pytest.mark.whole_results
 def test_the_report_leaves_out_counts_that_are_zero(evaluated):
     tables = evaluated()[0].split("<h2>Labels</h2>")[1].split("<h2>")[0].split("</table>")
     (account,) = [table for table in tables if "planned" in table]
     assert re.findall("<td>([^<]*)", account) == ["10"] * 4  # planned, labelled, positive, votes
 
 
-@pytest.mark.whole_results
 def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, capsys):
     page = evaluated()[0]
     said = "where nearly all rankings are 0, or nearly all are 1, it misses far more often than it says, and where all"

@@ -14,8 +14,6 @@ from streameval.cli import run
 from streameval.kinds.rankings import KIND
 from streameval.questions.printed import measure_of
 
-pytestmark = pytest.mark.whole_results
-
 
 def runs(seed=0, bias=0.0):
     rng = np.random.default_rng(seed)

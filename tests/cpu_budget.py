@@ -1,0 +1,102 @@
+"""CPU seconds of every test: one that takes more than a second fails, and the end of a run names the dearest ten.
+
+CPU time, not time by the clock, so that a busy machine changes little. Processes that a test starts count once they
+have ended. What a fixture makes for several tests counts for the fixture, and not for the test that came first.
+"""
+
+import fnmatch
+import os
+import resource
+import time
+from collections import Counter
+
+import pytest
+from suite_cases import LONG
+
+SECONDS = 1.0  # of one test, and of one fixture that several tests share
+REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
+DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
+}  # fmt: skip
+
+
+def cpu_seconds():
+    """CPU seconds of this process, and of those that it started and that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
+def slowness():
+    """How much slower than the reference this machine is; 1 where it is faster."""
+    began = time.process_time()
+    total = 0
+    for number in range(1_000_000):
+        total += number
+    return max(1.0, (time.process_time() - began) * 10 / REFERENCE)
+
+
+def allowed(name, slower):
+    """CPU seconds that a test or fixture may take."""
+    reasons = (seconds for pattern, (seconds, _) in DEAR.items() if fnmatch.fnmatchcase(name, pattern))
+    return next(reasons, SECONDS) * slower
+
+
+class Meter:
+    """Measures each test of a worker, and adds up what all workers report."""
+
+    def __init__(self):
+        self.slower = slowness()
+        self.began = self.shared = 0.0  # of the test that runs: where it began, and what fixtures for several took
+        self.made = {}
+        self.tests, self.fixtures = Counter(), Counter()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        before, inside = cpu_seconds(), self.shared
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                cost = cpu_seconds() - before - (self.shared - inside)
+                self.shared += cost
+                self.made[f"{fixturedef.baseid}::{fixturedef.argname}"] = cost
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self):
+        self.began, self.shared = cpu_seconds(), 0.0
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        report = yield
+        if call.when == "teardown":
+            spent = {item.nodeid: cpu_seconds() - self.began - self.shared, **self.made}
+            report.user_properties += [("cpu", spent[item.nodeid]), ("fixtures", dict(self.made))]
+            self.made.clear()
+            over = [f"{name} took {cost:.2f} s of CPU time, more than {allowed(name, self.slower):.1f} s"
+                    for name, cost in spent.items() if cost > allowed(name, self.slower)]  # fmt: skip
+            if over and not LONG and report.passed:
+                hint = "make it smaller, mark its full size `slow`, or give a reason in tests/cpu_budget.py"
+                report.outcome, report.longrepr = "failed", f"{'; '.join(over)}: {hint}"
+        return report
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "teardown":
+            measured = dict(report.user_properties)
+            self.tests[report.nodeid] += measured["cpu"]
+            self.fixtures.update(measured["fixtures"])
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Meter(), "meter")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what all took, and which tests the most; STREAMEVAL_CPU names a file for the seconds of every test."""
+    meter = config.pluginmanager.get_plugin("meter")
+    everything = meter.tests + meter.fixtures
+    terminalreporter.section(f"{cpu_seconds():.0f} CPU seconds, {everything.total():.0f} of them in tests; the dearest")
+    for name, cost in everything.most_common(10):
+        terminalreporter.write_line(f"{cost:6.2f} s  {name}")
+    if path := os.environ.get("STREAMEVAL_CPU"):
+        with open(path, "w") as file:
+            file.writelines(f"{cost:.3f}\t{name}\n" for name, cost in everything.most_common())
