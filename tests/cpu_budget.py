@@ -74,7 +74,7 @@ class Meter:
             self.made.clear()
             over = [f"{name} took {cost:.2f} s of CPU time, more than {allowed(name, self.slower):.1f} s"
                     for name, cost in spent.items() if cost > allowed(name, self.slower)]  # fmt: skip
-            if over and not LONG and report.passed:
+            if over and report.passed and not (LONG or item.get_closest_marker("slow")):
                 hint = "make it smaller, mark its full size `slow`, or give a reason in tests/cpu_budget.py"
                 report.outcome, report.longrepr = "failed", f"{'; '.join(over)}: {hint}"
         return report
