@@ -7,12 +7,15 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from measured import curve_so_far, measured
+from sklearn.model_selection import KFold, train_test_split
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.methods.adopted.method import Adopted
-from streameval.methods.adopted.steps import Strata
+from streameval.methods.adopted.steps import Floor, Strata
 from streameval.types import Labels
 
 N = 10_000
@@ -35,8 +38,7 @@ def uniform(seed=1, size=800):
     return np.sort(np.random.default_rng(seed).choice(N, size, replace=False) + 1)
 
 
-def inside(study, truth):
-    curve = study.curve
+def inside(curve, truth):
     low, high = curve.envelope.at(np.arange(1, N + 1))
     y = np.cumsum(truth)
     return bool(np.all((low <= y) & (y <= high)))
@@ -57,12 +59,16 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     found = streameval.Study(study).evaluation()
     assert found.curve.claim.coverage == "simultaneous"
     assert found.curve.claim.assumes.startswith("that the labels were drawn as stated: every set of so many items")
-    assert inside(found, truth)
-    for verb in (["show", study, "precision@5000"], ["report", study], ["sql", study, "SELECT count(*) FROM curve"],
-                 ["cut", study, "precision:0.5", "--out", str(tmp_path / "cut")], ["labels", study]):  # fmt: skip
-        assert run(verb) == 0, verb
+    assert inside(found.curve, truth)
     assert run(adopt) == 0
-    assert run([*adopt[:-1], "801"]) == 2
+    assert run([*adopt[:-3], "uniformly"]) == 2
+
+
+def test_every_verb_takes_an_adopted_study(study, tmp_path):
+    adopted = str(study("adopted-evaluated"))
+    for verb in (["show", adopted, "precision@500"], ["report", adopted], ["sql", adopted, "SELECT 1 FROM curve"],
+                 ["cut", adopted, "precision:0.5", "--out", str(tmp_path / "cut")], ["labels", adopted]):  # fmt: skip
+        assert run(verb) == 0, verb
 
 
 @pytest.mark.parametrize("design", ["top", "strata", "poisson", "listed", "pivotal"])
@@ -95,10 +101,10 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
         labels = labels.append_column("p", pa.array(probability[taken - 1]))
         given = P
     streameval.adopt(source, tmp_path / "study", labels.drop_columns(["item"]), **given)
-    found = streameval.evaluate(tmp_path / "study")
-    assert found.curve.claim.coverage == "simultaneous"
-    assert inside(found, truth)
-    low, high = found.curve.envelope.at([N])
+    curve = curve_so_far(tmp_path / "study")
+    assert curve.claim.coverage == "simultaneous"
+    assert inside(curve, truth)
+    low, high = curve.envelope.at([N])
     assert high[0] - low[0] < N / 2
 
 
@@ -110,10 +116,10 @@ def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_p
     widths = []
     for name, labels in (("full", full), ("holes", holes)):
         streameval.adopt(str(folder), tmp_path / name, labels, drawn="uniform", sample_size=800)
-        found = streameval.evaluate(tmp_path / name)
+        found = measured(tmp_path / name)
         low, high = found.curve.envelope.at([N // 2, N])
         widths.append(high - low)
-        assert inside(found, truth)
+        assert inside(found.curve, truth)
     assert np.all(widths[1] > widths[0])
     assert found.summary["account"]["missing"] == 89
 
@@ -153,7 +159,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
     streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3)
-    first = streameval.evaluate(study)
+    first = curve_so_far(study)
     assert run(["grow", str(study), "--labels", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
     tasks = pyarrow.csv.read_csv(tmp_path / "tasks.csv")
@@ -161,10 +167,10 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     plan = streameval.Study(study).plan()
     assert set(uniform(3, 400)) <= set(plan.ranks.tolist())
     truth_of = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
-    second = streameval.evaluate(study, labels=truth_of)
-    assert inside(second, truth)
+    second = measured(study, truth_of)
+    assert inside(second.curve, truth)
     assert "after each of 3 stages" in second.curve.findings[0]
-    widths = [np.diff(found.curve.envelope.at([300]), axis=0)[0][0] for found in (first, second)]
+    widths = [np.diff(curve.envelope.at([300]), axis=0)[0][0] for curve in (first, second.curve)]
     assert widths[1] < widths[0]
     assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
 
@@ -173,16 +179,16 @@ def test_both_samples_together_miss_no_more_than_they_may(listed):
     """Uniform samples and draws of ours, over seeds, at a confidence of .8 shared by three looks."""
     from binomial import binomial_tail
 
-    n, misses = 4_000, 0
-    truth = (np.arange(n) % 100 < 100 - np.arange(n) // 50).astype(np.int8)
+    n, misses, draws = 1_000, 0, examples(30, 80)
+    truth = (np.arange(n) % 100 < 100 - 4 * np.arange(n) // 50).astype(np.int8)
     y = np.cumsum(truth)
     method = Adopted(0.8, stages=3)
-    for seed in range(80):
+    for seed in range(draws):
         rank = np.sort(np.random.default_rng(seed).choice(n, 100, replace=False) + 1)
         plan = method.enlarged(method.adopt(n, seed, rank, Strata(np.array([n]), np.array([100])), None), 3)
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, n + 1))
         misses += bool(np.any((low > y) | (high < y)))
-    assert binomial_tail(80, misses, 0.2) > 1e-4
+    assert binomial_tail(draws, misses, 0.2) > 1e-4
 
 
 P, STRATA = {"drawn": "poisson", "probability": "p"}, {"drawn": "strata"}
@@ -245,8 +251,9 @@ def test_half_a_sample_is_no_random_part_of_it(listed, tmp_path):
     folder, truth = listed
     labels = table(truth, uniform()).drop_columns(["item"])
     holes = [None if i > 400 else x for i, x in enumerate(labels.column("label").to_pylist())]
-    found = adopted_in(folder, tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), 800)
-    assert found.curve.basis == "none"
+    streameval.adopt(str(folder), tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), drawn="uniform",
+                     sample_size=800)  # fmt: skip
+    assert measured(tmp_path / "half").curve.basis == "none"
 
 
 def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
@@ -284,49 +291,52 @@ def test_what_a_sample_is_worth_is_said_beside_our_plan(capsys):
     assert run(["cost", "--items", "100", "--sample-size", "101"]) == 2
 
 
-def test_where_a_sample_is_thin_the_curve_says_so(listed, tmp_path):
-    folder, truth = listed
+def test_where_a_sample_is_thin_the_curve_says_so(listed):
+    _, truth = listed
+    method = Adopted()
+
+    def curve_of(rank, truth):
+        plan = method.adopt(N, 1, rank, Strata(np.array([N]), np.array([rank.size])), None)
+        return method.curve(plan, Labels.of(plan, truth[rank - 1]))
+
     rank = uniform(2, 100)
-    found = adopted_in(folder, tmp_path / "thin", table(truth, rank), 100)
-    begins = found.curve.diagnostics["begins"]
+    curve = curve_of(rank, truth)
+    begins = curve.diagnostics["begins"]
     assert 100 < begins < 2_000
-    assert any(f"Before rank {begins:,} the bounds say no more than the labels" in one for one in found.curve.findings)
+    assert any(f"Before rank {begins:,} the bounds say no more than the labels" in one for one in curve.findings)
     before = rank[rank < begins]
-    low, high = found.curve.envelope.at([begins - 1])
+    low, high = curve.envelope.at([begins - 1])
     positives = int(truth[before - 1].sum())
     assert (low[0], high[0]) == (positives, begins - 1 - before.size + positives)
-    positives = np.flatnonzero(truth)[:100] + 1
-    found = adopted_in(folder, tmp_path / "positives", table(truth, positives), 100)
-    assert found.curve.claim.coverage == "none"  # they crowd at the top of the list
-    low, high = found.curve.envelope.at(np.arange(1, N + 1))
-    assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))  # what crosses is not shown
+    curve = curve_of(np.flatnonzero(truth)[:100] + 1, truth)
+    assert curve.claim.coverage == "none"  # they crowd at the top of the list
+    assert inside(curve, truth)  # what crosses is not shown
     ones = np.ones(N, np.int8)
-    found = adopted_in(folder, tmp_path / "ones", table(ones, rank), 100)
-    assert any(one.startswith("Every label is positive") for one in found.curve.findings)
-    found = adopted_in(folder, tmp_path / "zeros", table(1 - ones, rank), 100)
-    assert any(one.startswith("Every label is negative") for one in found.curve.findings)
+    for said, all_alike in (("positive", ones), ("negative", 1 - ones)):
+        assert any(one.startswith(f"Every label is {said}") for one in curve_of(rank, all_alike).findings)
 
 
 def adopted_in(source, study, labels, size, **given):
+    """The curve of labels that are adopted as a uniform sample, or as it is given."""
     labels = labels.drop_columns(["item"]) if "item" in labels.column_names else labels
     streameval.adopt(str(source), study, labels, **{"drawn": "uniform", "sample_size": size, **given})
-    return streameval.evaluate(study)
+    return curve_so_far(study)
 
 
 def test_probabilities_of_another_draw_are_noticed(listed, tmp_path):
     folder, truth = listed
     rank = uniform(4, 500)
     for p, coverage in ((0.05, "simultaneous"), (0.2, "none")):
-        found = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn="poisson", probability=p)
-        assert found.curve.claim.coverage == coverage
+        curve = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn="poisson", probability=p)
+        assert curve.claim.coverage == coverage
         said = "The probabilities of all items sum to 2,000.0, and 500 items were drawn"
         finding = f"These bounds promise nothing. {said}: no draw as stated looks like that."
-        assert (found.curve.findings[0] == finding) == (coverage == "none")
+        assert (curve.findings[0] == finding) == (coverage == "none")
     labels = table(truth, rank, p=np.full(500, 0.2))
-    found = adopted_in(
+    curve = adopted_in(
         folder, tmp_path / "column", labels, None, drawn="poisson", probability="p", least_probability=0.2
     )
-    assert "The inverse probabilities sum to 2,500, where the list has 10,000 items" in found.curve.findings[0]
+    assert "The inverse probabilities sum to 2,500, where the list has 10,000 items" in curve.findings[0]
 
 
 def listed_probabilities(path, probability):
@@ -341,13 +351,13 @@ def test_probabilities_divided_by_their_maximum_are_noticed_where_all_are_known(
     right = 600 / (rank + 800)
     for name, said, coverage in (("right", right, "simultaneous"), ("scaled", right / right.max(), "none")):
         source = listed_probabilities(tmp_path / f"{name}.parquet", said)
-        for draw in range(2):
+        for draw in range(examples(1, 2)):
             taken = rank[rng.random(N) < right]
             labels = table(truth, taken, p=said[taken - 1])
-            found = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson", probability="p")
-            assert found.curve.claim.coverage == coverage
+            curve = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson", probability="p")
+            assert curve.claim.coverage == coverage
             about = f"The probabilities of all items sum to {said.sum():,.1f}, and {taken.size:,} items were drawn"
-            assert (about in found.curve.findings[0]) == (coverage == "none")
+            assert (about in curve.findings[0]) == (coverage == "none")
 
 
 def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
@@ -360,9 +370,9 @@ def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
     rng = np.random.default_rng(3)
     fixed = pivotal(probability, rng) + 1
     assert fixed.size == 700
-    found = adopted_in(source, tmp_path / "pivotal", table(truth, fixed, p=probability[fixed - 1]), None,
+    curve = adopted_in(source, tmp_path / "pivotal", table(truth, fixed, p=probability[fixed - 1]), None,
                        drawn="pivotal", probability="p")  # fmt: skip
-    assert found.curve.claim.coverage == "simultaneous"
+    assert curve.claim.coverage == "simultaneous"
     taken = np.flatnonzero(rng.random(N) < probability) + 1
     for drawn in ("sampford", "conditional-poisson", "pivotal"):
         with pytest.raises(InputError, match=r"the probabilities of all items sum to 700\.0, and .* items came"):
@@ -373,19 +383,22 @@ def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
 def test_honest_strata_of_few_items_are_adopted(listed, tmp_path):
     """Two ranges of ten items, nine of each: both ends are drawn in 81 % of draws."""
     folder, truth = listed
-    rng = np.random.default_rng(0)
-    for draw in range(8):
-        parts = [np.sort(rng.choice(w, k, replace=False)) + s + 1
-                 for w, k, s in ((10, 9, 0), (10, 9, 10), (N - 20, 50, 20))]  # fmt: skip
-        labels = table(truth, np.concatenate(parts)).drop_columns(["item"])
-        streameval.adopt(str(folder), tmp_path / str(draw), labels, **ranges([10, 20, N], [9, 9, 50]))
-    assert streameval.evaluate(tmp_path / "0").curve.claim.coverage == "simultaneous"
+    rng, last, drawn = np.random.default_rng(0), [10, 20, N], [9, 9, 50]
+    method = Adopted(drawn="strata")
+    for _ in range(40):
+        rank = np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1
+                               for w, k, s in ((10, 9, 0), (10, 9, 10), (N - 20, 50, 20))])  # fmt: skip
+        plan = method.adopt(N, 1, rank, Strata(np.array(last), np.array(drawn)), None)
+        assert method.curve(plan, Labels.of(plan, truth[rank - 1])).claim.coverage == "simultaneous"
+    assert {10, 20} <= {*rank.tolist()}
+    labels = table(truth, rank).drop_columns(["item"])
+    streameval.adopt(str(folder), tmp_path / "study", labels, **ranges(last, drawn))
+    assert curve_so_far(tmp_path / "study").claim.coverage == "simultaneous"
 
 
 def samples(frame):
     """Samples of a real list as tools draw them, with what the guide says of each."""
     import duckdb
-    from sklearn.model_selection import KFold, train_test_split
 
     n = len(frame)
     uniform_draw = {"drawn": "uniform"}
@@ -412,23 +425,31 @@ def samples(frame):
 
 
 def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
+    """By rank, as the method sees them; one of them by key, through the verb."""
     frame = pq.read_table(real("ppdb_human")).to_pandas()[["item_id", "label"]]
-    truth = frame["label"].to_numpy()
-    ranking, y = pa.table({"item_id": frame["item_id"]}), np.cumsum(truth)
+    truth, n = frame["label"].to_numpy(), len(frame)
+    y, rank_of = np.cumsum(truth), dict(zip(frame["item_id"], range(1, n + 1), strict=True))
     for name, sample, said in samples(frame):
-        how = {key: value for key, value in said.items() if key != "against"}
-        how |= {"sample_size": len(sample)} if how["drawn"] == "uniform" else {}
-        streameval.adopt(
-            ranking, tmp_path / name, pa.Table.from_pandas(sample, preserve_index=False), on="item_id", **how
-        )
-        curve = streameval.evaluate(tmp_path / name).curve
+        rank = np.sort([rank_of[one] for one in sample["item_id"]])
+        if said["drawn"] == "uniform":
+            method, ranges, weights = Adopted(), Strata(np.array([n]), np.array([rank.size])), None
+        else:
+            method, p = Adopted(drawn="poisson"), said["probability"]
+            ranges, weights = Floor(np.array([n]), np.array([p])), np.full(rank.size, p)
+        plan = method.adopt(n, 1, rank, ranges, weights)
+        curve = method.curve(plan, Labels.of(plan, truth[rank - 1]))
         if "against" in said:
             assert curve.claim.coverage == "none", name
             assert said["against"] in curve.findings[0]
             continue
         assert curve.claim.coverage == "simultaneous", name
-        low, high = curve.envelope.at(np.arange(1, len(frame) + 1))
+        low, high = curve.envelope.at(np.arange(1, n + 1))
         assert np.all((low <= y) & (y <= high)), name
+        if name == "pandas":
+            streameval.adopt(pa.table({"item_id": frame["item_id"]}), tmp_path / name,
+                             pa.Table.from_pandas(sample, preserve_index=False), on="item_id", drawn="uniform",
+                             sample_size=rank.size)  # fmt: skip
+            assert streameval.Study(tmp_path / name).plan().ranks.tolist() == rank.tolist()
 
 
 @pytest.mark.parametrize("drawn", ["unknown", "uniform"])
@@ -441,7 +462,7 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
         given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
         size = {"sample_size": rank.size} if drawn == "uniform" else {}
         streameval.adopt(str(folder), study, given, drawn=drawn, **size)
-        return streameval.evaluate(study, labels=given).curve.estimated
+        return measured(study).curve.estimated
 
     top = estimated(rank, drawn)
     assert top.at(1000) == truth[:1000].sum()

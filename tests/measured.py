@@ -1,0 +1,29 @@
+"""What the labels of a study of a curve come to, computed as `evaluate` does: for tests of numbers, not of files."""
+
+from streameval.kinds.curve import KIND
+from streameval.kinds.curve.evaluate import evaluated
+from streameval.stores import atomic
+from streameval.study import Study
+from streameval.study.judging import curve_of, last_judging, tally_stored
+from streameval.study.take_in import sources_of
+
+
+def measured(study, labels=(), **options):
+    """Take labels in, and give the evaluation; no result is written."""
+    return evaluated(Study(study), sources_of(labels), KIND.asked("evaluate", options))[1]
+
+
+def curve_so_far(study):
+    """The curve of the labels that a study has."""
+    folder = Study(study)
+    plan = folder.plan()
+    return curve_of(plan, tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels)
+
+
+def with_tables(study, labels=(), **options):
+    """A study with the tables and the summary of its evaluation, but no page and no database; its folder."""
+    found = measured(study, labels, **options)
+    tags = {"evaluation_id": found.evaluation_id}
+    tables = {study / f"{name}.parquet": atomic.parquet(table, tags) for name, table in found.tables.items()}
+    atomic.write_all({**tables, study / "evaluation.json": atomic.json_object(found.summary)})
+    return study
