@@ -1,14 +1,17 @@
-"""A small study to label, and tables of votes as they are stored."""
+"""A small study to label, what evaluation finds of it, and tables of votes as they are stored."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streameval
+from streameval.kinds import kind_of
+from streameval.kinds.curve.evaluate import evaluated
 from streameval.labelling.fates import STORED
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.study import Study
+from streameval.study.take_in import sources_of, take_in
 
 N_ITEMS = 60
 
@@ -22,6 +25,22 @@ def small_study(folder, n_items=N_ITEMS):
     streameval.plan(str(ranking), study, epsilon=1.0, window=n_items, method="paula", seed=0)
     streameval.select(study)
     return study
+
+
+def judged(study, labels=(), **options):
+    """What `evaluate` finds: labels are stored, results are not."""
+    return evaluated(Study(study), sources_of(labels), kind_of(study).asked("evaluate", options))[1]
+
+
+def taken_in(study, *labels, **options):
+    """What `evaluate` says of its labels: they are stored and counted, and nothing is computed of them."""
+    folder, (columns, judging, *_) = Study(study), kind_of(study).asked("evaluate", options)
+    return take_in(folder, folder.plan(), labels, columns, judging)
+
+
+def account_of(study, *labels, **options):
+    """What became of every vote, the labels that are given now among them."""
+    return taken_in(study, *labels, **options).tallied.labels.account
 
 
 def stored(rows):
