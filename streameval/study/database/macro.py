@@ -98,17 +98,23 @@ class Place:
         return [made, comment] if says else [made]
 
     def _created(self, macro: Macro, tables: Mapping[str, None], caution: str) -> list[str]:
-        identity = literal(self.evaluation_id)
-        checked = [f"(SELECT bool_and(evaluation_id = {identity}) FROM {self._table(name)})" for name in tables]
-        answer = macro.answer
-        if checked:
-            answer = f"CASE WHEN {' AND '.join(checked)} THEN {answer}\n    ELSE error({literal(self._otherwise)}) END"
+        def guarded(answer: str) -> str:
+            """Answer only from tables of this evaluation."""
+            same = [f"(SELECT bool_and(evaluation_id = {literal(self.evaluation_id)}) FROM {self._table(name)})"
+                    for name in tables]  # fmt: skip
+            if not same:
+                return answer
+            return f"CASE WHEN {' AND '.join(same)} THEN {answer}\n    ELSE error({literal(self._otherwise)}) END"
+
         value, name = macro.asked or ("NULL", "nothing")
         head = f"se_asked AS {name}, " if macro.asked else ""
-        rows = f"(SELECT {value}, {answer}) AS se_row(se_asked, se_answer)"
+        # The table macro calls the scalar, as DuckDB takes as long to read a text of theirs as to write a table. Where
+        # names are looked up in another study the scalar may be that one's: so the tables are compared here too.
+        scalar = f"{self._called(macro.name)}({', '.join(f'({one})' for one in macro.parameters)})"
+        rows = f"(SELECT {value}, {guarded(scalar)}) AS se_row(se_asked, se_answer)"
         table = f"TABLE SELECT {head}unnest(se_answer) FROM {rows} WHERE se_answer IS NOT NULL"
         says, called = f"{macro.comment} {caution}".strip(), f"{macro.name}({', '.join(macro.parameters)})"
-        return [*self.create(called, says, answer), *self.create(called, says, table)]
+        return [*self.create(called, says, guarded(macro.answer)), *self.create(called, says, table)]
 
     def _called(self, macro: str) -> str:
         return f"{self.name}_{macro}" if self.name else macro
