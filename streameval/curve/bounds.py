@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,8 +22,9 @@ class Bounds(NamedTuple):
 
     @staticmethod
     def of(lower: float, upper: float, estimate: float) -> Bounds:
-        """Put an estimate inside two bounds."""
-        return Bounds(lower, float(inside(estimate, lower, upper)), upper)
+        """Put an estimate inside two bounds, as `inside` does, without the arrays."""
+        low, high = (-math.inf if math.isnan(lower) else lower), (math.inf if math.isnan(upper) else upper)
+        return Bounds(lower, float(min(max(estimate, min(low, high)), max(low, high))), upper)
 
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Bounds:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -208,6 +209,7 @@ def chart_file(chart: Spec, kind: Literal["svg", "png", "html"]) -> atomic.Write
     return atomic.text(_PAGE.format(policy=POLICY, script=page_script(), chart=drawn))
 
 
+@cache
 def page_script() -> str:
     """Vega, Vega-Lite and its embedder as one script, for use within a page; `scripts/vega` makes it."""
     return (resources.files("streameval.reporting") / "vega.js").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 
 from streameval.reporting import tables
@@ -78,6 +79,7 @@ const STUDIES = "{studies}";
 <noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript>"""
 
 
+@cache
 def _resource(name: str) -> str:
     return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
 
