@@ -63,9 +63,8 @@ def _adopt(folder, lists):
     items = pq.read_table(lists / "list.parquet")
     drawn = items.take(np.random.default_rng(7).choice(N, 300, replace=False))
     sample = drawn.select(["id"]).append_column("label", drawn.column("right"))
-    streameval.adopt(
-        str(lists / "list.parquet"), folder, labels=sample, on="id", drawn="uniform", sample_size=300, score="score"
-    )
+    how = {"on": "id", "drawn": "uniform", "sample_size": 300, "score": "score", "seed": 7}
+    streameval.adopt(str(lists / "list.parquet"), folder, labels=sample, **how)
 
 
 def _label(share=1.0, name="right", **options):

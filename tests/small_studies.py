@@ -48,7 +48,9 @@ def make_day(root, day, share, **judged):
     folder = root / str(START + timedelta(days=day))
     conf, truth = np.round(rng.random(NIGHT), 2), (rng.random(NIGHT) < share).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(NIGHT), "conf": conf}), root / f"list-{day}.parquet")
-    streameval.plan(str(root / f"list-{day}.parquet"), folder, budget=200, options=RankingOptions(score="conf"))
+    streameval.plan(
+        str(root / f"list-{day}.parquet"), folder, budget=200, seed=day, options=RankingOptions(score="conf")
+    )
     chosen = streameval.select(folder).table
     labels = pa.table({"rank": chosen.column("rank"), "label": truth[chosen.column("id").to_numpy()]})
     streameval.evaluate(folder, labels=labels, **judged)
