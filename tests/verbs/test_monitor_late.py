@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from measured import with_tables
 from small_studies import START
 from suite_cases import cases
 from test_monitor import pooled
@@ -24,22 +25,24 @@ from streameval.study.day import SCHEMA, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.types import Labels
 
-N, CUTOFF = 3_000, 1_500
+N, CUTOFF = 600, 300
 
 
-def night(root, day, share, budget=200, **planned):
+def night(root, day, share, n=N, budget=200):
     """A study of one day's list, of which no label is in yet; its labels in the order in which they come."""
     folder = root / str(START + timedelta(days=day - 1))
     rng = np.random.default_rng(day)
-    truth = rng.random(N) < share
-    plan = streameval.plan(pa.table({"id": np.arange(N)}), folder, seed=day, budget=budget, **planned)
+    truth = rng.random(n) < share
+    plan = streameval.plan(pa.table({"id": np.arange(n)}), folder, seed=day, budget=budget)
     ranks = rng.permutation(plan.ranks)
     return folder, pa.table({"rank": ranks, "label": truth[ranks - 1]})
 
 
-def labelled(folder, labels, **judged):
-    streameval.evaluate(folder, labels=labels, **judged)
-    return folder
+@pytest.fixture(scope="module")
+def week(tmp_path_factory):
+    """Seven nights, all labelled, the last two of them bad."""
+    root = tmp_path_factory.mktemp("week")
+    return [with_tables(*night(root, day, 0.95 if day < 6 else 0.3)) for day in range(1, 8)]
 
 
 def rows_of(out):
@@ -52,9 +55,9 @@ class Calendar:
 
     Attributes
     ----------
-    nights : int
+    nights, items : int
     falls : int
-        The first night with a precision of .6 in place of .95.
+        The first night with a precision of .6 (in a week, .3) in place of .95.
     late, back : int
         The night whose labels are there in part, and the one on which the rest is.
     down : tuple of int
@@ -66,6 +69,7 @@ class Calendar:
     """
 
     nights: int
+    items: int
     falls: int
     late: int
     back: int
@@ -75,28 +79,36 @@ class Calendar:
 
 
 MONTH = Calendar(
-    30, 21, 10, 12, (15, 22, 25, 26, 27), {16: 2, 23: 2, 28: 4}, [5] * 5 + [0] * 4 + [5] * 2 + [0] * 8
+    30, 3_000, 21, 10, 12, (15, 22, 25, 26, 27), {16: 2, 23: 2, 28: 4}, [5] * 5 + [0] * 4 + [5] * 2 + [0] * 8
 )  # fmt: skip
-WEEKS = Calendar(17, 13, 7, 9, (10, 14, 15), {11: 2, 16: 3}, [5] * 5 + [0] + [5] * 2 + [0] * 3)
+WEEKS = Calendar(17, 3_000, 13, 7, 9, (10, 14, 15), {11: 2, 16: 3}, [5] * 5 + [0] + [5] * 2 + [0] * 3)
+WEEK = Calendar(7, N, 6, 2, 3, (4,), {5: 2}, [0, 5, 0, 0])
 
 
-@pytest.mark.parametrize("calendar", cases([MONTH, WEEKS], WEEKS), ids=lambda one: f"{one.nights} nights")
-def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, tmp_path, capsys):
-    """Precision is .95 at first and .6 from some night on; .85 is to be kept. Every status of every call."""
+@pytest.mark.parametrize("calendar", cases([MONTH, WEEKS, WEEK], WEEK), ids=lambda one: f"{one.nights} nights")
+def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, week, tmp_path, capsys):
+    """Precision is .95 at first and lower from some night on; .85 is to be kept. Every status of every call."""
     out, statuses, studies = tmp_path / "history.parquet", {}, []
+    cutoff = calendar.items // 2
 
     def watch(*folders):
-        asked = [f"precision@{CUTOFF} >= 0.85", "--out", str(out)]
+        asked = [f"precision@{cutoff} >= 0.85", "--out", str(out)]
         capsys.readouterr()
         status = run(["monitor", *map(str, folders), *(asked if not out.exists() else asked[-2:])])
         return status, capsys.readouterr()
 
+    def done(folder, labels):
+        return folder if folder in week else with_tables(folder, labels)
+
     for day in range(1, calendar.nights + 1):
-        folder, labels = night(tmp_path, day, 0.95 if day < calendar.falls else 0.6)
+        if calendar is WEEK and day != calendar.late:
+            folder, labels = week[day - 1], ()
+        else:
+            folder, labels = night(tmp_path, day, 0.95 if day < calendar.falls else 0.6, calendar.items)
         studies.append(folder)
         if day == calendar.late:  # a third of the labels is in when the job starts, the rest two nights later
             late = labels.slice(60)
-            labelled(folder, labels.slice(0, 60))
+            with_tables(folder, labels.slice(0, 60))
             before = out.read_bytes()
             status, said = watch(folder)
             assert status == 2
@@ -108,19 +120,19 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, t
             assert f"2026-01-{day:02} counts with 60 of {labels.num_rows} labels" in said.out
             early = rows_of(out)[-1]
         elif day == calendar.back:  # they are in: that night again, and tonight
-            labelled(studies[calendar.late - 1], late)
-            status, said = watch(studies[calendar.late - 1], labelled(folder, labels))
+            with_tables(studies[calendar.late - 1], late)
+            status, said = watch(studies[calendar.late - 1], done(folder, labels))
             row = rows_of(out)[calendar.late - 1]
             assert (row["missing"], early["missing"]) == (0, late.num_rows)
             assert early["precision_lower"] < row["precision_lower"] <= row["precision_upper"]
             assert "labels: its bounds allow" not in said.out
         elif day in calendar.down:  # the machine was down
-            labelled(folder, labels)
+            done(folder, labels)
             continue
         elif day in calendar.up:  # all nights since it went down in one call
-            status, said = watch(*studies[-calendar.up[day] : -1], labelled(folder, labels))
+            status, said = watch(*studies[-calendar.up[day] : -1], done(folder, labels))
         else:
-            status, said = watch(labelled(folder, labels))
+            status, said = watch(done(folder, labels))
         statuses[day] = status
     assert [status for day, status in statuses.items() if day < calendar.falls] == calendar.good
     fallen = [row["day"].day for row in rows_of(out) if row["change"] == "fall"]
@@ -131,15 +143,14 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, t
     assert status == 4
     assert "Nothing was added" in said.out
     assert "it is proven to be below 0.85" in said.out
-    once = streameval.monitor(studies, f"precision@{CUTOFF} >= 0.85")
+    once = streameval.monitor(studies, f"precision@{cutoff} >= 0.85")
     assert once.table.equals(pq.read_table(out))  # as if all labels had been there on their night
     assert once.outcome == "fail"
 
 
-def test_a_fall_on_any_day_of_a_call_is_status_4_and_once_alone(tmp_path, capsys):
+def test_a_fall_on_any_day_of_a_call_is_status_4_and_once_alone(week, tmp_path, capsys):
     """As in the catch-up call of a trial: the fall lies days before the last one, and no precision was named."""
-    studies = [labelled(*night(tmp_path, day, 0.95 if day < 4 else 0.3)) for day in range(1, 7)]
-    out = tmp_path / "history.parquet"
+    studies, out = week, tmp_path / "history.parquet"
     assert run(["monitor", *map(str, studies[:3]), f"precision@{CUTOFF}", "--out", str(out)]) == 0
     capsys.readouterr()
     assert run(["monitor", *map(str, studies), "--out", str(out)]) == 4
@@ -153,13 +164,13 @@ def test_a_fall_on_any_day_of_a_call_is_status_4_and_once_alone(tmp_path, capsys
 def test_a_model_that_is_bad_from_the_first_day_is_status_4_as_long_as_it_is(tmp_path):
     """No day alone proves it, and nothing falls: the mean does."""
     out, outcomes = tmp_path / "history.parquet", []
-    for day in range(1, 8):
-        folder = labelled(*night(tmp_path, day, 0.85))
+    for day in (1, 2):
+        folder = with_tables(*night(tmp_path, day, 0.8, budget=120))
         found = streameval.monitor(folder, f"precision@{CUTOFF} >= 0.9", out=out)
         outcomes.append((found.rows[-1]["outcome"], found.rows[-1]["run_outcome"], found.outcome))
     assert outcomes[0] == ("inconclusive",) * 3
     assert outcomes[-1] == ("inconclusive", "fail", "fail")
-    assert [row["change"] for row in found.rows] == [None] * 7
+    assert [row["change"] for row in found.rows] == [None] * 2
 
 
 def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
@@ -167,18 +178,18 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
     folder, labels = night(tmp_path, 1, 0.9)
     early, late = labels.slice(0, 90), labels.slice(90)
     asked = [str(folder), "--out", str(out)]
-    labelled(folder, early)
+    with_tables(folder, early)
     assert run(["monitor", *asked, f"precision@{CUTOFF}", "--allow", "incomplete"]) == 0
-    labelled(folder, late.slice(0, 30))
+    with_tables(folder, late.slice(0, 30))
     assert run(["monitor", *asked]) == 0  # it was taken as it was, and has more now
     assert "counts with 120 of" in capsys.readouterr().out
     first = rows_of(out)[0]
-    labelled(folder, pa.table({"rank": early.column("rank")[:1], "label": early.column("label")[:1]}))
+    with_tables(folder, pa.table({"rank": early.column("rank")[:1], "label": early.column("label")[:1]}))
     before = out.read_bytes()
     assert run(["monitor", *asked]) == 0  # another vote that changes no label
     assert out.read_bytes() == before
     other = [not one for one in early.column("label")[:2].to_pylist()]
-    labelled(folder, pa.concat_tables([pa.table({"rank": early.column("rank")[:2], "label": other})] * 3))
+    with_tables(folder, pa.concat_tables([pa.table({"rank": early.column("rank")[:2], "label": other})] * 3))
     capsys.readouterr()
     assert run(["monitor", *asked, "--allow", "incomplete"]) == 2
     said = capsys.readouterr().err
@@ -190,8 +201,8 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
 def test_a_day_that_is_judged_otherwise_is_not_replaced(tmp_path):
     out = tmp_path / "history.parquet"
     folder, labels = night(tmp_path, 1, 0.9)
-    streameval.monitor(labelled(folder, labels.slice(9)), f"precision@{CUTOFF}", allow=["incomplete"], out=out)
-    labelled(folder, labels.slice(0, 9), label_error=0.02)
+    streameval.monitor(with_tables(folder, labels.slice(9)), f"precision@{CUTOFF}", allow=["incomplete"], out=out)
+    with_tables(folder, labels.slice(0, 9), label_error=0.02)
     with pytest.raises(streameval.StudyError, match="allow='label_error'"):
         streameval.monitor(folder, out=out)
     with pytest.raises(streameval.StudyError, match="its bounds are not within those that the history has"):
@@ -238,26 +249,28 @@ def test_levels_from_some_labels_hold_those_from_all(method):
             assert np.all((least <= low) & (high <= most))
 
 
-def contradicted(root, day, level=0.05, **planned):
+def contradicted(root, day, seed, level=0.05, **planned):
     """A study whose own bounds contradict themselves, at a `level` too: drawn are too many for a list of positives."""
-    for seed in range(100 * day, 100 * day + 100):
-        plan = create("loguniform", {"budget": 60, "confidence": 0.05, **planned}).plan(300, seed)
-        labels = Labels.of(plan, np.ones(plan.ranks.size, np.int8))
-        if not curve_of(at_confidence(plan, level), labels).envelope.consistent:
-            break
+    plan = create("loguniform", {"budget": 60, "confidence": 0.05, **planned}).plan(300, seed)
+    labels = Labels.of(plan, np.ones(plan.ranks.size, np.int8))
+    assert not curve_of(at_confidence(plan, level), labels).envelope.consistent, "this draw will not do: search on"
     folder = root / str(START + timedelta(days=day - 1))
     streameval.plan(pa.table({"id": np.arange(300)}), folder, seed=seed, budget=60, confidence=0.05, **planned)
-    return labelled(folder, pa.table({"rank": plan.ranks, "label": labels.label}))
+    return with_tables(folder, pa.table({"rank": plan.ranks, "label": labels.label}))
 
 
 def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_path):
     """To leave it out would depend on its labels, which the proof does not cover."""
-    calm, odd, bare = pooled(tmp_path, 0), contradicted(tmp_path, 2), contradicted(tmp_path, 3, stages=2, growing=True)
+    calm, odd, bare = (
+        pooled(tmp_path, 0),
+        contradicted(tmp_path, 2, 203),
+        contradicted(tmp_path, 3, 300, stages=2, growing=True),
+    )
     adopted = tmp_path / "2026-01-04"
     rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)
     streameval.adopt(pa.table({"id": np.arange(400)}), adopted, pa.table({"rank": rank, "label": rank <= 100}),
                      drawn="uniform", sample_size=60, confidence=0.05)  # fmt: skip
-    assert not streameval.evaluate(adopted).curve.proves
+    assert not streameval.Study(with_tables(adopted)).evaluation().curve.proves
     study = streameval.Study(odd)
     plan, evaluation = study.plan(), study.evaluation()
     assert not evaluation.curve.proves
@@ -276,7 +289,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
 
 def test_a_day_whose_bounds_contradict_themselves_at_its_own_confidence_is_taken_as_unknown(tmp_path):
     level = 1 - 0.475 / 2  # of the first day of a history of confidence .05
-    both = [contradicted(tmp_path, 1, level), contradicted(tmp_path, 2, level, stages=2, growing=True)]
+    both = [contradicted(tmp_path, 1, 116, level), contradicted(tmp_path, 2, 269, level, stages=2, growing=True)]
     for folder, instead in zip(both, ("what its labels say of the cutoff alone", "precision from 0 to 1"), strict=True):
         found = streameval.monitor(folder, "precision@150 >= 0.5", confidence=0.05)
         (row,) = found.rows
