@@ -1,12 +1,16 @@
 """A small study to label, what evaluation finds of it, and tables of votes as they are stored."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streameval
+from streameval.cli.picture import shown
 from streameval.kinds import kind_of
 from streameval.kinds.curve.evaluate import evaluated
+from streameval.kinds.curve.says import says
 from streameval.labelling.fates import STORED
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
@@ -30,6 +34,11 @@ def small_study(folder, n_items=N_ITEMS):
 def judged(study, labels=(), **options):
     """What `evaluate` finds: labels are stored, results are not."""
     return evaluated(Study(study), sources_of(labels), kind_of(study).asked("evaluate", options))[1]
+
+
+def told_of(study, found):
+    """What the command `evaluate` prints of what was found."""
+    return "\n".join(shown(says(Path(study), found))) + "\n"
 
 
 def taken_in(study, *labels, **options):

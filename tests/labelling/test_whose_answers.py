@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from label_tables import judged, told_of
+from refusals import refused
 from suite_cases import cases, slow
 
 import streameval
@@ -22,19 +24,19 @@ ABOUT = "what the annotators would say"
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """A folder with a list and two plans of it, with more labels and with fewer, and the truth of all items."""
+    """A folder with a list and two plans of it, with many labels and with few, and the truth of all items."""
     folder, rng = tmp_path_factory.mktemp("planned"), np.random.default_rng(3)
     truth = (rng.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(N)}), folder / "list.parquet")
     for name, alpha in (("long", 0.08), ("study", 0.15)):
         streameval.plan(str(folder / "list.parquet"), folder / name, method="loguniform", alpha=alpha, seed=1)
+    streameval.select(folder / "study")
     return folder, truth
 
 
 def copied(planned, name, place):
     """A study of those, its planned ranks, and the truth of all items."""
     folder, truth = planned
-    shutil.copyfile(folder / "list.parquet", place / "list.parquet")
     study = shutil.copytree(folder / name, place / "study")
     return study, Study(study).plan().ranks, truth
 
@@ -54,17 +56,25 @@ def votes_of(rank, label, **columns):
 
 
 def claim_of(study, tables, **options):
-    return streameval.evaluate(study, labels=tables, **options).curve.claim
+    return judged(study, tables, **options).curve.claim
 
 
-def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
-    """4,128 labels, of which 3,928 are a machine's that says yes too often: each place that claims says so."""
-    folder, ranks, truth = long_study
+def of_a_machine(ranks, truth):
+    """4,128 labels, of which 3,928 are a machine's that says yes too often, and which of them a person checked."""
     rng = np.random.default_rng(5)
     checked = rng.random(ranks.size) < 200 / ranks.size
     machine = np.where(truth[ranks - 1] == 1, 1, rng.random(ranks.size) < 0.3).astype(np.int8)
     table = pa.concat_tables([votes_of(ranks, machine, source="llm"),
                               votes_of(ranks[checked], truth[ranks - 1][checked], source="person")])  # fmt: skip
+    wrong = int(np.sum(machine[checked] != truth[ranks - 1][checked]))
+    often = f"{wrong} of {int(checked.sum())} answers of llm and a preferred source differ"
+    return table, checked, often
+
+
+def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
+    """Each place that claims says so."""
+    folder, ranks, truth = long_study
+    table, checked, often = of_a_machine(ranks, truth)
     pq.write_table(table, tmp_path / "labels.parquet")
     evaluate = ["evaluate", str(folder), "--labels", str(tmp_path / "labels.parquet"), "--prefer", "person,llm"]
     assert run(evaluate) == 0
@@ -74,8 +84,6 @@ def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
     assert f"With probability 0.95, {ABOUT} lies inside the bounds" in told
     assert "the truth lies inside" not in told
     who = f"{int((~checked).sum()):,} from llm, {int(checked.sum())} from person"
-    wrong = int(np.sum(machine[checked] != truth[ranks - 1][checked]))
-    often = f"{wrong} of {int(checked.sum())} answers of llm and a preferred source differ"
     assert who in told
     assert often in told
     assert "--label-error 0." in told
@@ -106,18 +114,22 @@ def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
 
     assert "differ (most often on negatives)" in claim["why"]
     assert "--prefer person,llm" in page.split("Commands that make this again")[1]
-    suggested = claim["why"].split("--label-error ")[1]
-    assert run([*evaluate, "--label-error", suggested]) == 0
-    told = capsys.readouterr().out
-    found = Study(folder).evaluation().curve
-    low, _, high = found.precision_at(N)
+
+
+def test_the_label_error_that_answers_suggest_makes_them_the_truth(long_study, capsys):
+    folder, ranks, truth = long_study
+    table, _, often = of_a_machine(ranks, truth)
+    suggested = float(claim_of(folder, table, prefer=["person", "llm"]).why.split("--label-error ")[1])
+    found = streameval.evaluate(folder, prefer=["person", "llm"], label_error=suggested)
+    told = told_of(folder, found)
+    low, _, high = found.curve.precision_at(N)
     assert low <= truth.mean() <= high
-    assert found.claim.about == TRUTH
+    assert found.curve.claim.about == TRUTH
     assert "the truth lies inside the bounds" in told
     assert "no claim about the truth" not in told
     assert often in told
     assert "suggests" not in told  # as much as the answers suggest was given
-    half = Study(folder).evaluation().summary["half_width"]
+    half = found.summary["half_width"]
     assert half["all_items"] == pytest.approx((high - low) / (high + low))
     assert f"{half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before" in told
     assert "Half of it would take" not in told  # labels do not take away what the error adds
@@ -125,15 +137,11 @@ def test_labels_by_a_machine_are_not_the_truth(long_study, tmp_path, capsys):
     assert f"{half['all_items']:.2%} of the precision of all items" in capsys.readouterr().out
 
 
-def test_comparisons_say_it_of_the_side_that_it_is_true_of(study, tmp_path, capsys):
-    folder, ranks, truth = study
-    other = tmp_path / "other"
-    streameval.plan(str(tmp_path / "list.parquet"), other, method="loguniform", alpha=0.1, seed=4)
-    theirs = Study(other).plan().ranks
-    streameval.evaluate(other, labels=votes_of(theirs, truth[theirs - 1]))
-    halves = [
-        votes_of(part, truth[part - 1], source=name) for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)
-    ]
+def test_comparisons_say_it_of_the_side_that_it_is_true_of(catalogue, tmp_path, capsys):
+    folder, other = catalogue.copy("stored-planned", tmp_path / "one"), catalogue.path("stored-evaluated")
+    ranks, truth = Study(folder).plan().ranks, pq.read_table(catalogue.lists / "stored.parquet").column("right")
+    halves = [votes_of(part, truth.to_numpy()[part - 1], source=name)
+              for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)]  # fmt: skip
     streameval.evaluate(folder, labels=halves)
     assert run(["compare", str(folder), str(other)]) == 0
     told = capsys.readouterr().out
@@ -161,22 +169,20 @@ def test_three_annotators_who_err_are_not_the_truth_and_suggest_how_often(study,
 def test_one_undisputed_source_is_the_truth(study, voters):
     folder, ranks, truth = study
     tables = [votes_of(ranks, truth[ranks - 1], annotator=f"a{i}", source="people") for i in range(voters)]
-    found = streameval.evaluate(folder, labels=pa.concat_tables(tables))
+    found = judged(folder, pa.concat_tables(tables))
     assert (found.curve.claim.about, found.curve.claim.why) == (TRUTH, "")
     assert "the truth lies inside the bounds" in found.curve.findings[0]
     assert not any("claim is about" in one for one in found.curve.findings)
 
 
-@pytest.mark.parametrize(("given", "says"), [("0.01", ", above the 0.01 given"), ("0.48", "")])
-def test_a_label_error_is_suggested_only_where_more_is_needed(study, capsys, tmp_path, given, says):
+@pytest.mark.parametrize(("given", "says"), [(0.01, ", above the 0.01 given"), (0.48, "")])
+def test_a_label_error_is_suggested_only_where_more_is_needed(study, tmp_path, given, says):
     folder, ranks, truth = study
     wrong = np.random.default_rng(8).random(ranks.size) < 0.1
     tables = [votes_of(ranks, truth[ranks - 1], annotator="ann"),
               votes_of(ranks, np.where(wrong, 1 - truth[ranks - 1], truth[ranks - 1]), annotator="ben")]  # fmt: skip
     pq.write_table(pa.concat_tables(tables), tmp_path / "p_two.parquet")
-    evaluate = ["evaluate", str(folder), "--labels", str(tmp_path / "p_two.parquet")]
-    assert run([*evaluate, "--label-error", given]) == 0
-    told = capsys.readouterr().out
+    told = told_of(folder, judged(folder, tmp_path / "p_two.parquet", label_error=given))
     assert f"Answers are {ranks.size:,} from ann, {ranks.size:,} from ben" in told  # not all "from p_two.parquet"
     assert ("which suggests --label-error" in told) == bool(says)
     assert says in told
@@ -187,7 +193,7 @@ def test_labels_without_a_quarrel_are_not_called_disputed(study):
     halves = [
         votes_of(part, truth[part - 1], source=name) for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)
     ]
-    found = streameval.evaluate(folder, labels=halves, label_error=0.02)
+    found = judged(folder, halves, label_error=0.02)
     assert found.curve.claim.about == TRUTH
     assert any(one.startswith("Labels are ") and "no item was answered twice" in one for one in found.curve.findings)
     assert not any("disputed" in one for one in found.curve.findings)
@@ -218,15 +224,12 @@ def test_a_source_whose_labels_do_not_count_disputes_nothing(study):
     assert claim_of(folder, pa.concat_tables([person, machine]), prefer=["person", "llm"]).about == TRUTH
 
 
-def test_a_full_list_is_exact_of_what_was_said(tmp_path, capsys):
+def test_a_full_list_is_exact_of_what_was_said(tmp_path):
     items = pa.table({"id": np.arange(50)})
-    streameval.plan(items, tmp_path / "study", method="loguniform", budget=50)
+    streameval.plan(items, tmp_path / "study", method="loguniform", budget=50, seed=0)
     votes = pa.concat_tables([votes_of(np.arange(1, 51), np.arange(50) % 2, annotator="ann"),
                               votes_of(np.arange(1, 11), np.zeros(10, int), annotator="ben")])  # fmt: skip
-    pq.write_table(votes, tmp_path / "votes.parquet")
-    options = ["--labels", str(tmp_path / "votes.parquet"), "--vote", "all"]
-    assert run(["evaluate", str(tmp_path / "study"), *options]) == 0
-    told = capsys.readouterr().out
+    told = told_of(tmp_path / "study", judged(tmp_path / "study", votes, vote="all"))
     assert f"the curve is exact of {ABOUT}" in told
     assert told.splitlines()[0].count(ABOUT) == 1
     assert "5 of 10 pairs of answers to one item differ" in told
@@ -234,7 +237,6 @@ def test_a_full_list_is_exact_of_what_was_said(tmp_path, capsys):
 
 def answers_of_two(study, tmp_path, form):
     """500 tasks answered by a person and by a machine that differs on 45, in one table or a file for each."""
-    streameval.select(study)
     task = Study(study).selection(Study(study).plan()).column("se_task").to_pylist()[:500]
     head = {"se_study": [Study(study).plan().plan_id] * 500, "se_task": task}
     right = np.arange(500) % 2
@@ -256,21 +258,18 @@ def answers_of_two(study, tmp_path, form):
 def test_two_sources_are_never_one_person(study, tmp_path, capsys, form):
     folder = study[0]
     paths, right = answers_of_two(folder, tmp_path, form)
-    evaluate = ["evaluate", str(folder), "--labels", *paths]
-    assert run(evaluate) == 0
-    told = capsys.readouterr().out
+    found = judged(folder, paths)
+    told = told_of(folder, found)
     assert "45 of 500" in told
     assert (
         f"which suggests --label-error {0.048 if form == 'a file each' else 0.09}" in told
     )  # of two, one may be right
-    assert Study(folder).evaluation().summary["account"]["labelled"] == 455  # what is disputed has no label
-    assert run([*evaluate, "--prefer", "person,llm"]) == 0
-    assert "500 of" in capsys.readouterr().out
-    found = Study(folder).evaluation()
+    assert found.summary["account"]["labelled"] == 455  # what is disputed has no label
+    found = judged(folder, paths, prefer=["person", "llm"])
+    assert "500 of" in told_of(folder, found)
     assert (found.summary["account"]["labelled"], found.summary["account"]["outranked"]) == (500, 500)
     assert found.summary["account"]["positive"] == right.sum()
-    assert run([*evaluate, "--prefer", "persn,llm"]) == 2
-    told = capsys.readouterr().err
+    told = refused(capsys, "evaluate", folder, "--labels", *paths, "--prefer", "persn,llm")
     assert "no label is of source 'persn'" in told
     assert ("llm.parquet, person.parquet" if form == "a file each" else "llm, person") in told
 
@@ -358,7 +357,6 @@ def test_files_whose_annotators_are_among_those_of_another_are_one_source(study,
 def test_files_that_one_annotator_filled_in_are_two_where_one_is_preferred(study):
     """Two tools may call their only annotator "1"; that one of them is preferred hides no dispute."""
     folder = study[0]
-    streameval.select(folder)
     right = task_file(folder, "right.parquet", slice(0, 300), annotator="1")
     wrong = task_file(folder, "wrong.parquet", slice(0, 500), annotator="1", label=1)
     claim = claim_of(folder, [right, wrong], prefer=["right", "wrong"])
@@ -366,22 +364,21 @@ def test_files_that_one_annotator_filled_in_are_two_where_one_is_preferred(study
     assert "of 300 answers of wrong.parquet and a preferred source differ" in claim.why
 
 
-def test_the_way_out_of_two_sources_is_a_way_out(study, tmp_path, capsys):
+def test_the_way_out_of_two_sources_is_a_way_out(study, tmp_path):
     """What the line says makes one source of two files, after what was given before is forgotten."""
     folder, ranks, truth = study
     names = [str(tmp_path / f"{one}.parquet") for one in ("first", "second", "first_again", "second_again")]
     for name, part in zip(names, (ranks[:300], ranks[300:]) * 2, strict=True):
         more = {"source": "team"} if "again" in name else {}
         pq.write_table(votes_of(part, truth[part - 1], **more), name)
-    assert run(["evaluate", str(folder), "--labels", *names[:2]]) == 0
-    told = capsys.readouterr().out
+    told = told_of(folder, judged(folder, names[:2]))
     assert "say so: the same word in a column `source` of both)." in told
-    assert run(["evaluate", str(folder), "--labels", *names[2:]]) == 0  # nothing was forgotten yet: all counts twice
-    told = capsys.readouterr().out
-    assert Study(folder).evaluation().curve.claim.about == ABOUT
+    found = judged(folder, names[2:])  # nothing was forgotten yet: all counts twice
+    assert found.curve.claim.about == ABOUT
+    told = told_of(folder, found)
     forget = told.split("count twice, and agreement looks higher than it is: `streameval ")[1].split("`")[0]
-    assert run(forget.split()) == run(["evaluate", str(folder)]) == 0
-    told = capsys.readouterr().out
+    assert run(forget.split()) == 0
+    told = told_of(folder, judged(folder))
     assert "the truth lies inside the bounds" in told
     assert "count twice" not in told
 
@@ -409,7 +406,6 @@ def task_file(study, name, part, **columns):
 )  # fmt: skip
 def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, second, columns, about):
     folder = study[0]
-    streameval.select(folder)
     claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
     claim = claim_of(folder, task_file(folder, "tasks2.parquet", second, **columns))
     assert claim.about == about
@@ -420,6 +416,5 @@ def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(st
 
 def test_a_table_of_strangers_is_no_part_of_the_task_files(study):
     folder, ranks, _ = study
-    streameval.select(folder)
     claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
     assert claim_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT
