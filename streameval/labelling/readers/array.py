@@ -1,4 +1,4 @@
-"""A JSON array of objects: what label tools export, taken apart object by object."""
+"""JSON arrays of objects, one or several after one another: what label tools export, taken apart object by object."""
 
 from __future__ import annotations
 
@@ -37,28 +37,50 @@ def read(connection: Connection, source: Any) -> Opened:
 
 
 def _records(path: str) -> Iterator[dict[str, Any]]:
-    """Decode one object after another, so that only one stands in memory beside the text."""
+    """Decode one object after another, so that only one stands in memory beside the text.
+
+    After an array may come another, or objects: exports that were put together into one file.
+    """
     try:
         with open_text(path) as stream:
             text = stream.read()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start:,}", "export it again") from error
-    decode, at, number = json.JSONDecoder().raw_decode, text.index("[") + 1, 0
-    while (at := _past(text, at, _SPACE)) < len(text) and text[at] != "]":
+    at = number = 0
+    inside = False  # an array
+    while (at := _past(text, at, _SPACE)) < len(text):
+        if not inside and text[at] == "[":
+            at, inside = _past(text, at + 1, _SPACE), True
+            if text[at : at + 1] == "]":
+                at, inside = at + 1, False
+            continue
         number += 1
-        try:
-            record, at = decode(text, at)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export it again") from error
-        if not isinstance(record, dict):
-            raise InputError(f"{path}: entry {number:,} is not an object", "a table is an array of objects")
+        record, at = _object(path, text, at, number)
         yield record
-        at = _past(text, at, _SPACE)
-        if text[at : at + 1] not in (",", "]"):
-            raise InputError(f"{path}: cut off after object {number:,}", "export it again")
-        at += text[at] == ","
-    if text[at : at + 1] != "]":
-        raise InputError(f"{path}: cut off after object {number:,}", "export it again")
+        if inside:
+            at = _past(text, at, _SPACE)
+            if text[at : at + 1] not in (",", "]"):
+                raise InputError(f"{path}: cut off after object {number:,}{_line(text, at)}", "export it again")
+            at, inside = at + 1, text[at] == ","
+    if inside:
+        raise InputError(f"{path}: cut off after object {number:,}{_line(text, at)}", "export it again")
+
+
+def _object(path: str, text: str, at: int, number: int) -> tuple[dict[str, Any], int]:
+    """Decode the object that begins at a place; also the place where it ends."""
+    try:
+        record, end = json.JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export it again") from error
+    if not isinstance(record, dict):
+        raise InputError(
+            f"{path}: entry {number:,}{_line(text, at)} is not an object", "a table is an array of objects"
+        )
+    return record, end
+
+
+def _line(text: str, at: int) -> str:
+    return f" (line {text.count(chr(10), 0, at) + 1:,})"
 
 
 def _past(text: str, at: int, characters: str) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +25,7 @@ from streameval.labelling.readers import (
     first_byte,
     never_build,
     one_path,
+    open_text,
 )
 from streameval.labelling.readers.delimited import rejected
 
@@ -49,7 +52,7 @@ def read(connection: Connection, source: Any) -> Opened:
         for name, alias in zip(names, distinct(names), strict=True)
     )
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT {columns}, {ROW} FROM lines WHERE object IS NOT NULL")
-    return Opened(path, _digest(path), tuple(names), lambda: _rejected(connection), lambda rows: rows)
+    return Opened(path, _digest(path), tuple(names), lambda: _rejected(connection, path), lambda rows: rows)
 
 
 def lines_of(path: str) -> str:
@@ -95,13 +98,33 @@ def _names(connection: Connection, path: str) -> list[str]:
     return list(keys_of_all)
 
 
-def _rejected(connection: Connection) -> Rejected:
-    """Lines that are no object, and lines that could not be read at all."""
+def _rejected(connection: Connection, path: str) -> Rejected:
+    """Lines that are no object, and lines that could not be read at all.
+
+    Raises:
+        InputError: The first of them begins an array or object that is valid: more than a line holds was to be read.
+    """
     bad = connection.sql(
         f"""SELECT {ROW} AS row, left('no JSON object: ' || line, 200) AS said FROM lines
             WHERE object IS NULL AND trim(coalesce(line, '')) != ''"""
     ).to_arrow_table()
     undecodable = rejected(connection, 0)
-    rows = pa.array(undecodable.renumber(bad.column("row").to_numpy()))
-    table = pa.concat_tables([bad.set_column(0, "row", rows).cast(REJECTED), undecodable.table])
+    rows = undecodable.renumber(bad.column("row").to_numpy())
+    if rows.size and not undecodable.uncounted.size:
+        _refuse_documents(path, int(rows.min()))
+    table = pa.concat_tables([bad.set_column(0, "row", pa.array(rows)).cast(REJECTED), undecodable.table])
     return Rejected(table, undecodable.uncounted)
+
+
+def _refuse_documents(path: str, line: int) -> None:
+    """Refuse a text in which an array or object begins on a line, and is not one object on one line."""
+    with open_text(path) as stream:
+        text = "".join(islice(stream, line - 1, None))
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return
+    if isinstance(document, dict | list):
+        raise InputError(
+            f"{path}: line {line:,} is not one object", "write one object a line, or all of them in arrays"
+        )
