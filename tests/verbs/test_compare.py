@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from measured import with_tables
 from suite_cases import cases
 
 import streameval
@@ -36,12 +37,12 @@ def items(tmp_path_factory):
 
 
 def study_of(path, folder, score, truth, **parameters):
-    """A study of a score column, labelled from the truth in that order."""
+    """A study of a score column, labelled from the truth in that order: what is compared are its tables."""
     options = streameval.RankingOptions(score=score)
     given = {"method": "loguniform", "alpha": 0.2, "seed": 0, **parameters}
     plan = streameval.plan(str(path), folder, options=options, **given)
     streameval.select(folder, columns=[])
-    return streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+    return with_tables(folder, pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +97,10 @@ def test_each_side_has_half_of_delta(studies):
     assert np.mean(wide[0] == narrow[0]) > 0.5  # all but what the other side knows of the whole
 
 
-def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
-    path, truth = items
-    study_of(path, tmp_path / "exact", "good", truth["good"], alpha=1e-9)
-    study_of(path, tmp_path / "sampled", "noisy", truth["noisy"])
-    found = compare(tmp_path / "exact", tmp_path / "sampled")
+def test_an_exact_side_leaves_all_of_delta_to_the_other(studies, tmp_path):
+    plan = streameval.plan(pa.table({"id": np.arange(300)}), tmp_path / "exact", budget=300, seed=0)
+    labels = pa.table({"rank": plan.ranks, "label": plan.ranks % 2})
+    found = compare(with_tables(tmp_path / "exact", labels), studies[1])
     assert found.a.curve.claim.coverage == "exact"
     assert found.b.curve.claim.confidence == pytest.approx(0.95)
     assert found.claim.coverage == "simultaneous"
@@ -108,7 +108,7 @@ def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
 
 def test_two_exact_results_are_not_told_to_be_labelled(items, tmp_path, capsys):
     """Also where items of equal score leave something between the bounds."""
-    table = pq.read_table(items[0])
+    table = pq.read_table(items[0]).slice(0, 500)
     tied = table.set_column(2, "noisy", pa.array(np.round(table.column("noisy").to_numpy(), 1)))
     pq.write_table(tied, tmp_path / "tied.parquet")
     for name in ("good", "noisy"):
@@ -184,11 +184,11 @@ def test_rules_that_differ_share_no_number_of_positives(items, tmp_path, capsys)
     place["noisy"] = where[noisy]
     for name, rule in (("good", "any"), ("noisy", "all")):
         options = streameval.RankingOptions(score=name)
-        plan = streameval.plan(str(path), tmp_path / name, options=options, method="loguniform", alpha=0.4)
+        plan = streameval.plan(str(path), tmp_path / name, options=options, method="loguniform", alpha=0.4, seed=0)
         mine = place[name][plan.ranks - 1]
         votes = pa.table({"rank": np.tile(plan.ranks, 3), "annotator": np.repeat(["x", "y", "z"], plan.ranks.size),
                           "label": (said[:, mine] | truth["good"][mine]).ravel()})  # fmt: skip
-        streameval.evaluate(tmp_path / name, labels=votes, vote=rule)
+        with_tables(tmp_path / name, votes, vote=rule)
     positives = {"good": (said.max(0) | truth["good"]).sum(), "noisy": (said.min(0) | truth["good"]).sum()}
     found = compare(tmp_path / "good", tmp_path / "noisy")
     for side, name in ((found.a, "good"), (found.b, "noisy")):
@@ -198,12 +198,9 @@ def test_rules_that_differ_share_no_number_of_positives(items, tmp_path, capsys)
     assert "Labels were not judged alike (a: any; b: all)" in capsys.readouterr().out
 
 
-def test_it_says_what_labels_of_what_changed_would_take(items, tmp_path, capsys):
+def test_it_says_what_labels_of_what_changed_would_take(studies, capsys):
     """Of a cutoff at which items can change sides at all: the whole lists hold the same ones."""
-    path, truth = items
-    good, noisy = tmp_path / "good", tmp_path / "noisy"
-    for name in ("good", "noisy"):
-        study_of(path, tmp_path / name, name, truth[name], alpha=0.1)
+    good, noisy, _ = studies
     assert run(["compare", str(good), str(noisy)]) == 0
     said = re.search(
         r"The difference in precision at ([\d,]+) is .* --at (\d+) --within ([\d.]+)", capsys.readouterr().out
@@ -224,9 +221,9 @@ def test_a_difference_that_rounding_makes_is_none(tmp_path):
     pq.write_table(table, tmp_path / "items.parquet")
     pq.write_table(table.append_column("more", table.column("id")), tmp_path / "others.parquet")
     streameval.exact(str(tmp_path / "items.parquet"), label="label", out=tmp_path / "a")
-    plan = streameval.plan(str(tmp_path / "others.parquet"), tmp_path / "b", method="loguniform", alpha=1e-6)
+    plan = streameval.plan(str(tmp_path / "others.parquet"), tmp_path / "b", method="loguniform", alpha=1e-6, seed=0)
     assert plan.ranks.size == n
-    streameval.evaluate(tmp_path / "b", labels=pa.table({"rank": plan.ranks, "label": truth}))
+    with_tables(tmp_path / "b", pa.table({"rank": plan.ranks, "label": truth}))
     for found in (compare(tmp_path / "a", tmp_path / "b"), compare(tmp_path / "b", tmp_path / "a")):
         assert found.lists == "two lists"
         assert found.differences.column("higher").null_count == found.differences.num_rows
@@ -243,36 +240,41 @@ def test_metrics_whose_ends_rounding_crosses_are_put_in_order():
     assert (row["lower"], row["upper"]) == (0.4, 0.2)
 
 
+@pytest.fixture(scope="module")
+def staged(items):
+    """A study of the second score that may grow."""
+    path, truth = items
+    how = {"min_precision": 0.7, "stages": 2, "growing": True}
+    return study_of(path, path.parent / "staged", "noisy", truth["noisy"], **how)
+
+
 @pytest.mark.parametrize("method", cases(["uniform", "stratified", "paula"], "uniform", "paula"))
-def test_every_method_can_be_a_side(method, items, tmp_path):
+def test_every_method_can_be_a_side(method, items, staged, tmp_path):
     path, truth = items
     parameters = {"method": method} | ({"assume": "independent", "alpha": None} if method == "paula" else {})
     study_of(path, tmp_path / "a", "good", truth["good"], **parameters)
-    study_of(path, tmp_path / "b", "noisy", truth["noisy"], min_precision=0.7, stages=2, growing=True)
-    found = compare(tmp_path / "a", tmp_path / "b")
+    found = compare(tmp_path / "a", staged)
     assert found.claim.coverage == ("conditional" if method == "paula" else "simultaneous")
     assert found.claim.confidence == 0.95
     assert ("of the first" in found.claim.assumes) == (method == "paula")
 
 
-def test_a_picture_of_a_bound_establishes_nothing(items, tmp_path, capsys):
+def test_a_picture_of_a_bound_establishes_nothing(items, studies, tmp_path, capsys):
     path, truth = items
     study_of(path, tmp_path / "a", "good", np.sort(truth["good"]), method="paula", alpha=None)
-    study_of(path, tmp_path / "b", "noisy", truth["noisy"])
-    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert run(["compare", str(tmp_path / "a"), str(studies[1])]) == 0
     assert "Nothing is established" in capsys.readouterr().out
-    found = compare(tmp_path / "a", tmp_path / "b")
+    found = compare(tmp_path / "a", studies[1])
     assert found.differences.column("higher").null_count == found.differences.num_rows
 
 
-def test_a_list_against_itself_differs_nowhere(items, tmp_path, capsys):
+def test_a_list_against_itself_differs_nowhere(items, studies, tmp_path, capsys):
     path, truth = items
-    study_of(path, tmp_path / "a", "good", truth["good"], seed=1)
-    study_of(path, tmp_path / "b", "good", truth["good"], seed=2)
-    found = compare(tmp_path / "a", tmp_path / "b")
+    other = study_of(path, tmp_path / "b", "good", truth["good"], seed=2)
+    found = compare(studies[0], other)
     assert found.lists == "the same list"
     assert found.curves.column("higher").null_count == found.curves.num_rows
-    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert run(["compare", str(studies[0]), str(other)]) == 0
     assert "there is no difference to find; their bounds agree" in capsys.readouterr().out
 
 
@@ -300,34 +302,46 @@ def test_the_command(studies, tmp_path, capsys):
     assert "about these two lists of items; it does not say whether the models that made them would" in found["verdict"]
     assert pq.read_table(tmp_path / "out" / "differences.parquet").num_rows == len(found["differences"])
     assert (tmp_path / "both.svg").read_text().startswith("<svg")
-    assert run(arguments) == 0
+    assert run(arguments[:3]) == 0
     said = capsys.readouterr().out
     rows = [line.split()[0] for line in said.splitlines() if line.startswith(("average", "precision@1000", "recall@"))]
     assert rows.count("precision@1000") == rows.count("average_precision") == 1  # found or not is one: no misses
-    for study in (good, noisy):
-        shutil.copytree(study, tmp_path / "missed" / study.name)
-    streameval.evaluate(tmp_path / "missed" / good.name, misses=50)
-    assert run(["compare", *(str(tmp_path / "missed" / study.name) for study in (good, noisy))]) == 0
+    missed = with_tables(shutil.copytree(good, tmp_path / "missed"), misses=50)
+    assert run(["compare", str(missed), str(noisy)]) == 0
     missed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("average")]
     assert ["of found positives" in line for line in missed] == [False, True]
     assert "All bounds hold at all ranks at once with probability 0.95 (two orders of the same items)" in said
 
 
-def test_two_rankings_of_the_same_real_items(real, tmp_path):
-    """clef_tar2017_amc, ordered by either of its scores: ties make orders that only the studies know."""
-    path = real("clef_tar2017_amc")
+def check_ties(path, folder, scores, **parameters):
+    """Ties make orders that only the studies know."""
     truths = {}
-    for score in ("score", "score_uwaterloo"):
+    for score in scores:
         options = streameval.RankingOptions(score=score)
         opened = streameval.open_ranking(str(path), options)
         truth = opened.fetch(np.arange(1, opened.n_items + 1), ["label"]).table.column("label").to_numpy()
         truths[score] = np.cumsum(truth, dtype=np.int64)
-        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=None, min_precision=0.05, budget=6_000)
-    found = compare(tmp_path / "score", tmp_path / "score_uwaterloo")
+        study_of(path, folder / score, score, truth.astype(np.int8), **parameters)
+    found = compare(*(folder / score for score in scores))
     rank = found.curves.column("rank").to_numpy()
-    exact = (truths["score"][rank - 1] - truths["score_uwaterloo"][rank - 1]) / rank
+    exact = (truths[scores[0]][rank - 1] - truths[scores[1]][rank - 1]) / rank
     low, high = (found.curves.column(f"difference_{side}").to_numpy() for side in ("lower", "upper"))
     assert np.all((low <= exact + 1e-12) & (exact <= high + 1e-12))
+
+
+def test_two_rankings_whose_items_tie(tmp_path):
+    rng = np.random.default_rng(3)
+    good = rng.random(2_000)
+    table = {"label": (rng.random(2_000) < good).astype(np.int8), "coarse": np.round(good, 1),
+             "noisy": np.round(good + rng.random(2_000), 1)}  # fmt: skip
+    pq.write_table(pa.table(table), tmp_path / "items.parquet", row_group_size=700)
+    check_ties(tmp_path / "items.parquet", tmp_path, ("coarse", "noisy"), alpha=0.3)
+
+
+@pytest.mark.slow
+def test_two_rankings_of_the_same_real_items(real, tmp_path):
+    how = {"alpha": None, "min_precision": 0.05, "budget": 6_000}
+    check_ties(real("clef_tar2017_amc"), tmp_path, ("score", "score_uwaterloo"), **how)
 
 
 def test_bad_input(studies, items, tmp_path, capsys):
@@ -350,7 +364,7 @@ def test_labels_that_disagree_about_one_list_establish_nothing(tmp_path):
         streameval.plan(table, tmp_path / name, method="loguniform", budget=600, seed=0)
         ranks = np.arange(1, 3_001)
         labels = pa.table({"rank": ranks, "label": (np.random.default_rng(1).random(3_000) < share).astype(np.int8)})
-        streameval.evaluate(tmp_path / name, labels=labels)
+        with_tables(tmp_path / name, labels)
     found = compare(tmp_path / "a", tmp_path / "b")
     assert not found.agree
     assert found.excluded

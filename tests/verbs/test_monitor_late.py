@@ -305,7 +305,7 @@ def test_runs_that_contradict_themselves_establish_nothing_and_say_so(tmp_path):
     low, high = days.means(np.array([1]), np.array([4]), 0.05)
     assert low[0] > high[0]
     assert days.change(1, 0.05) is None
-    history = streameval.monitor(pooled(tmp_path, 0), "precision@100 >= 0.9")
+    history = streameval.monitor(pooled(tmp_path, 0, 1), "precision@100 >= 0.9")
     (row,) = history.rows
     one = replace(history, table=pa.Table.from_pylist([row | {"day": date(2025, 12, 31)}], schema=SCHEMA))
     level = Bounds(row["precision_lower"], row["precision"], row["precision_upper"])
