@@ -1,11 +1,10 @@
 """Recipes are run: with stand-ins for other people's tools here, and with the tools in test_recipes_apart.py."""
 
-import os
 import re
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType, SimpleNamespace
 
 import duckdb
@@ -13,17 +12,19 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import shell_here
 from guide_pages import PAGES, recipe
 from recipe_lists import NIGHT, answers, at_home, fill_in, make_list
 
 import streameval
 
 
-def shell(code, **environment):
+def shell(code):
     """Exit status of a script that finds the command `streameval`."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(["bash", "-e", "-c", code], env={**os.environ, "PATH": path, **environment}, check=False)
-    return done.returncode
+    with TemporaryDirectory() as folder:
+        status, said = shell_here.ran("bash", "-e", "-c", code, pipes=Path(folder) / "pipes")
+    print(said)
+    return status
 
 
 def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
@@ -77,7 +78,8 @@ def test_a_tracker_gets_bounds_and_the_claim(workplace, monkeypatch):
     assert tracker.artifacts == ["report.html"]
 
 
-def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
+def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(workplace / "summary.md"))
     rows = streameval.Study("my-study").evaluation().label_table.select(["rank", "label"])
     pa.csv.write_csv(rows, "labels.csv")
     lines = recipe("yaml", "check").partition("run: |\n")[2]
@@ -86,7 +88,7 @@ def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
         code = script.replace(*change) if change else script
         code += " || [ $? -eq 5 ]" if change == ("0.9", "0.97") else ""
         code = code if not change else code.partition("\n")[2]  # the labels are in, and only the last line is another
-        assert shell(code, GITHUB_STEP_SUMMARY=str(workplace / "summary.md")) == status
+        assert shell(code) == status
     assert (workplace / "summary.md").read_text().count("### my-study") == 3
 
 

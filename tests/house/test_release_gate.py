@@ -1,53 +1,53 @@
 """The scripts of a release gate in the guide are run by a shell as they stand, in folders whose names have spaces."""
 
-import os
-import shlex
+import itertools
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import polars as pl
 import pytest
+import shell_here
 from guide_pages import BLOCKS
 
-N = 20_000
+N = 4_000
+TOP = 1_000
 
 
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory):
-    """The scripts of the guide to comparing."""
-    return scripts_of("comparing.md", tmp_path_factory.mktemp("the scripts"))
+def scripts_of(guide, folder, cutoff):
+    """Write the scripts of a guide, whose cutoff is here a smaller one; how to run one of them on a study."""
+    folder.mkdir()
+    for code in [block for page, of, block in BLOCKS if page == guide and of == "sh" and block.startswith("# gate")]:
+        assert cutoff in code or "@" not in code
+        (folder / code.split()[1]).write_text(code.replace(cutoff, str(TOP)))
+    assert {path.name for path in folder.iterdir()} == {"gate.sh", "gate-answers.sh"}
+    numbers = itertools.count()
+
+    def ran(name, study):
+        """Exit status of a script, and what it printed; the lists are beside the study."""
+        pipes = folder / f"pipes {next(numbers)}"
+        return shell_here.ran("bash", str(folder / name), study.name, pipes=pipes, cwd=study.parent)
+
+    return ran
 
 
-def scripts_of(guide, folder):
-    """A folder with the scripts of a guide, and beside them a `streameval` that is this interpreter's."""
-    code = [block for page, of, block in BLOCKS if page == guide and of == "sh" and block.startswith("# gate")]
-    for block in code:
-        (folder / block.split()[1]).write_text(block)
-    command = folder / "streameval"
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m streameval "$@"\n')
-    command.chmod(0o755)
-    assert {path.name for path in folder.iterdir()} == {"gate.sh", "gate-answers.sh", "streameval"}
-    return folder
+def of_today(tmp_path):
+    """The folder of a night's lists, with a seed for its plan."""
+    data = tmp_path / "of today"
+    data.mkdir()
+    (data / "streameval.toml").write_text("[plan]\nseed = 3\n")
+    return data
 
 
-def ran(scripts, name, data, study):
-    """Exit status of a script, and what it printed; `data` is where the lists are."""
-    path = os.pathsep.join([str(scripts), os.environ["PATH"]])
-    done = subprocess.run(["bash", str(scripts / name), study], cwd=data, env={**os.environ, "PATH": path},
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
-
-
-def lists(data, noise):
-    """Two lists of the same items, each a folder; the order of the new one differs by so much noise."""
+def compared(tmp_path, noise):
+    """The gate of two lists of the same items, of which the new one has so much noise in its order, and its study."""
+    data = of_today(tmp_path)
     rng = np.random.default_rng(6)
     scores = rng.normal(size=N)
     for name, by in (("old", scores), ("new", scores + noise * rng.normal(size=N))):
         (data / name).mkdir(parents=True)
         items = pl.DataFrame({"id": np.arange(N), "text": [f"item {one}" for one in range(N)], "score": by})
         items.write_parquet(data / name / "part.parquet")
+    return scripts_of("comparing.md", tmp_path / "the scripts", "10000"), data / "the study"
 
 
 def answered(study, of_gains, first=N):
@@ -62,49 +62,42 @@ def answered(study, of_gains, first=N):
     tasks.drop("label").join(label, on="se_task", how="left").write_csv(study / "tasks.csv")
 
 
-def test_it_waits_for_labels_and_then_releases_or_holds_back(scripts, tmp_path):
-    data, study = tmp_path / "of today", tmp_path / "of today" / "the study"
-    lists(data, 0.2)
-    assert ran(scripts, "gate.sh", data, "the study")[0] == 0
-    status, said = ran(scripts, "gate-answers.sh", data, "the study")
+def test_it_waits_for_labels_and_then_releases_or_holds_back(tmp_path):
+    ran, study = compared(tmp_path, 0.2)
+    assert ran("gate.sh", study)[0] == 0
+    status, said = ran("gate-answers.sh", study)
     assert status == 2
     assert "has a label yet" in said
     answered(study, True, 10)
-    status, said = ran(scripts, "gate-answers.sh", data, "the study")
+    status, said = ran("gate-answers.sh", study)
     assert status == 5, said
-    shutil.copytree(study, data / "worse")
-    for folder, better, outcome in ((study, True, 0), (data / "worse", False, 4)):
+    worse = shutil.copytree(study, study.parent / "worse")
+    for folder, better, outcome in ((study, True, 0), (worse, False, 4)):
         answered(folder, better)
-        status, said = ran(scripts, "gate-answers.sh", data, folder.name)
+        status, said = ran("gate-answers.sh", folder)
         assert status == outcome, said
         assert ("<failure" in (folder / "gate.xml").read_text()) == (outcome == 4)
 
 
-@pytest.mark.slow
-def test_it_releases_where_nothing_changed(scripts, tmp_path):
+def test_it_releases_where_nothing_changed(tmp_path):
     """Two files with the same bytes are two lists."""
-    data = tmp_path / "of today"
-    lists(data, 0)
-    status, said = ran(scripts, "gate.sh", data, "the study")
+    ran, study = compared(tmp_path, 0)
+    status, said = ran("gate.sh", study)
     assert status == 0, said
     assert "nothing to label" in said
-    assert not (data / "the study" / "tasks.csv").exists()
-    status, said = ran(scripts, "gate-answers.sh", data, "the study")
+    assert not (study / "tasks.csv").exists()
+    status, said = ran("gate-answers.sh", study)
     assert status == 0, said
 
 
 def asked(tmp_path):
-    """The scripts of a gate of one question, and a folder with a list and the settings of its plan."""
-    scripts, data = tmp_path / "of a question", tmp_path / "of today"
-    scripts.mkdir()
-    (data / "ranked").mkdir(parents=True)
-    scripts = scripts_of("question.md", scripts)
-    (scripts / "gate.sh").write_text((scripts / "gate.sh").read_text().replace("@1000000", "@10000"))
+    """The gate of one question, and its study."""
+    data = of_today(tmp_path)
+    (data / "ranked").mkdir()
     ids = np.random.default_rng(6).permutation(N)
     items = pl.DataFrame({"id": ids, "text": [f"item {one}" for one in ids], "confidence": np.linspace(1, 0, N)})
     items.write_parquet(data / "ranked" / "part.parquet")
-    (data / "streameval.toml").write_text("[plan]\nseed = 3\n")
-    return scripts, data
+    return scripts_of("question.md", tmp_path / "of a question", "1000000"), data / "the study"
 
 
 def answer_first(study, tasks):
@@ -117,29 +110,28 @@ def answer_first(study, tasks):
 
 
 def test_a_gate_of_one_question_goes_on_where_only_some_tasks_are_answered(tmp_path):
-    scripts, data = asked(tmp_path)
-    assert ran(scripts, "gate.sh", data, "the study")[0] == 0
-    sheet = answer_first(data / "the study", 20)
-    status, said = ran(scripts, "gate-answers.sh", data, "the study")
+    ran, study = asked(tmp_path)
+    assert ran("gate.sh", study)[0] == 0
+    sheet = answer_first(study, 20)
+    status, said = ran("gate-answers.sh", study)
     assert status == 5, said
-    assert not set(pl.read_csv(data / "the study" / "tasks.csv")["id"]) & set(sheet["id"].head(20))
+    assert not set(pl.read_csv(study / "tasks.csv")["id"]) & set(sheet["id"].head(20))
 
 
 @pytest.mark.slow
 def test_a_gate_of_one_question_goes_on_until_it_is_answered(tmp_path):
     """Round after round, also where only some tasks are answered, by two scripts that may be run again at any time."""
-    scripts, data = asked(tmp_path)
-    study = data / "the study"
+    ran, study = asked(tmp_path)
     for name, expected in (("gate.sh", 0), ("gate-answers.sh", 2), ("gate.sh", 0)):  # nobody has answered
-        status, said = ran(scripts, name, data, "the study")
+        status, said = ran(name, study)
         assert status == expected, said
     for tasks in (20, *[N] * 9):
         sheet = answer_first(study, tasks)
-        status, said = ran(scripts, "gate-answers.sh", data, "the study")
+        status, said = ran("gate-answers.sh", study)
         if status != 5:
             break
         assert not set(pl.read_csv(study / "tasks.csv")["id"]) & set(sheet["id"].head(tasks))
     assert status == 0, said
     assert len(list(study.glob("tasks-*.csv"))) >= 2
     assert "no claim about the truth" not in said
-    assert ran(scripts, "gate-answers.sh", data, "the study")[0] == 0
+    assert ran("gate-answers.sh", study)[0] == 0
