@@ -2,7 +2,6 @@
 
 import math
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +10,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from label_tables import stored
-from suite_cases import slow
+from label_tables import judged, stored, told_of
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -30,6 +29,7 @@ def library_alpha(item, value, level):
     return library.alpha(reliability_data=table, level_of_measurement=level)
 
 
+@settings(max_examples=examples(40, 100))
 @drawn(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=25), st.booleans())
 def test_alpha_is_the_librarys(votes, binary):
     item = np.unique(np.array([i for i, _ in votes]), return_inverse=True)[1]
@@ -42,7 +42,7 @@ def test_alpha_is_the_librarys(votes, binary):
     assert found == pytest.approx(library_alpha(item, value, "nominal" if binary else "interval"), abs=1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(10, 25))
 @drawn(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd"), st.integers(0, 1)), min_size=1, max_size=20,
                 unique_by=lambda vote: vote[:2]))  # fmt: skip
 def test_percent_is_counted_over_pairs(votes):
@@ -71,9 +71,9 @@ def test_repeats_and_controls_are_counted_by_annotator():
     assert x["votes"] == 1
 
 
-def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
-    path = real("ppdb_human")
-    table = pq.read_table(path)
+@pytest.mark.parametrize("items", cases([600, None], 600))
+def test_the_five_votes_of_real_items_give_their_label_back(items, real, tmp_path):
+    table = pq.read_table(real("ppdb_human")).slice(0, items)
     votes = [[float(v) for v in text.strip("[] ").replace(",", " ").split()] for text in
              table.column("judgments").to_pylist()]  # fmt: skip
     each = np.array([len(v) for v in votes])
@@ -83,8 +83,8 @@ def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
         "annotator": [f"a{i}" for n in each for i in range(n)],
     })  # fmt: skip
     study = tmp_path / "study"
-    streameval.plan(str(path), study, epsilon=1.0, window=table.num_rows, method="paula", seed=0)
-    found = streameval.evaluate(study, labels=exploded, vote="mean>=3")
+    streameval.plan(table, study, epsilon=1.0, window=table.num_rows, method="paula", seed=0)
+    found = judged(study, exploded, vote="mean>=3")
     assert found.label_table.column("label").to_pylist() == table.column("label").to_pylist()
     assert found.summary["account"]["votes"] == each.sum()
     assert found.curve.claim.coverage == "exact"
@@ -99,13 +99,20 @@ def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
 N_TASKS, SHARED = 300, 60
 
 
+@pytest.fixture(scope="module")
+def selected(tmp_path_factory):
+    """A study of 300 items, all of them selected."""
+    home = tmp_path_factory.mktemp("people")
+    pq.write_table(pa.table({"text": [f"t{i}" for i in range(N_TASKS)]}), home / "list.parquet")
+    streameval.plan(str(home / "list.parquet"), home / "study", budget=N_TASKS, seed=2)
+    streameval.select(home / "study")
+    return home / "study"
+
+
 @pytest.fixture
-def people(tmp_path):
+def people(selected, tmp_path):
     """Three people who each answer every third task and all of the first 60, and err on some: rows by name."""
-    pq.write_table(pa.table({"text": [f"t{i}" for i in range(N_TASKS)]}), tmp_path / "list.parquet")
-    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", budget=N_TASKS, seed=2)
-    plan = Study(tmp_path / "study").plan()
-    streameval.select(tmp_path / "study")
+    plan = Study(shutil.copytree(selected, tmp_path / "study")).plan()
     task = np.array(Study(tmp_path / "study").selection(plan).column("se_task").to_pylist())
     rng = np.random.default_rng(4)
     answers = {}
@@ -128,8 +135,8 @@ def given(folder, tables, form, ending=""):
     return paths
 
 
-def alpha_of(study):
-    return Study(Path(study)).summary()["agreement"]["alpha"]
+def alpha_of(found):
+    return found.summary["agreement"]["alpha"]
 
 
 @pytest.mark.parametrize(
@@ -140,16 +147,15 @@ def alpha_of(study):
 def test_answers_given_twice_are_said_with_what_drops_them(people, capsys, first, then, dropped):
     """Agreement is that of the answers given once, after the command that the line names."""
     folder, answers = people
+    answers = {name: answers[name] for name in ("ann", "ben")}
     study, alone = str(folder / "study"), str(folder / "alone")
     kept = then if dropped == first else first
     shutil.copytree(study, alone)
-    assert run(["evaluate", alone, "--labels", *map(str, given(folder, answers, kept))]) == 0
-    right = alpha_of(alone)
-    assert "count twice" not in capsys.readouterr().out
-    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, first, "1"))]) == 0
-    capsys.readouterr()
-    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, then, "2"))]) == 0
-    told = capsys.readouterr().out
+    right = judged(alone, given(folder, answers, kept))
+    assert "count twice" not in told_of(alone, right)
+    judged(study, given(folder, answers, first, "1"))
+    twice = judged(study, given(folder, answers, then, "2"))
+    told = told_of(study, twice)
     files = {first: "1", then: "2"}
     one, other = (
         ", ".join(str(folder / f"{name}{files[form]}.parquet") for name in answers) for form in (dropped, kept)
@@ -158,36 +164,34 @@ def test_answers_given_twice_are_said_with_what_drops_them(people, capsys, first
     line = f"All {count:,} answers of {one} are in {other} too. If they are the same answers, they count twice"
     assert line in told
     if kept != "team":  # unnamed, what differs counts for nothing
-        assert alpha_of(study) > right + 0.02
+        assert alpha_of(twice) > alpha_of(right) + 0.02
     assert run(["labels", study]) == 0
     assert line in capsys.readouterr().out
     forget = told.split("looks higher than it is: `streameval ")[1].split("`")[0]
-    assert run(forget.split()) == run(["evaluate", study]) == 0
-    assert "count twice" not in capsys.readouterr().out
-    assert alpha_of(study) == right
+    assert run(forget.split()) == 0
+    left = judged(study)
+    assert "count twice" not in told_of(study, left)
+    assert alpha_of(left) == alpha_of(right)
 
 
-def test_a_file_given_again_with_other_columns_is_told_apart_from_itself(people, capsys):
+def test_a_file_given_again_with_other_columns_is_told_apart_from_itself(people):
     folder, answers = people
     table = answers["ann"]
     for column in ("who", "person"):
         table = table.append_column(column, pa.array([column] * table.num_rows))
     pq.write_table(table, folder / "ann.parquet")
     for column in ("who", "person"):
-        capsys.readouterr()
-        file = str(folder / "ann.parquet")
-        assert run(["evaluate", str(folder / "study"), "--labels", file, "--annotator", column]) == 0
+        found = judged(folder / "study", folder / "ann.parquet", annotator=column)
     file = f"{folder / 'ann.parquet'} (--annotator"
-    assert f"answers of {file} who) are in {file} person) too." in capsys.readouterr().out
+    assert f"answers of {file} who) are in {file} person) too." in told_of(folder / "study", found)
 
 
-def test_people_who_agree_are_not_taken_for_one(people, capsys):
+def test_people_who_agree_are_not_taken_for_one(people):
     """A second annotator who checks some of the first one's items and agrees on all, and one of few items."""
     folder, answers = people
     table = answers["ann"]
     tables = {"ann": table, "ben": table.slice(0, 50), "cem": table.slice(0, 19)}
-    assert run(["evaluate", str(folder / "study"), "--labels", *map(str, given(folder, tables, "named"))]) == 0
-    told = capsys.readouterr().out
+    told = told_of(folder / "study", judged(folder / "study", given(folder, tables, "named")))
     assert "100.0% of pairs" in told
     assert "count twice" not in told
 
@@ -199,7 +203,7 @@ def test_a_checked_machine_is_not_taken_for_the_checker(people, declared):
     if declared == "by a column":
         tables = {name: one.append_column("source", pa.array([name] * one.num_rows)) for name, one in tables.items()}
     prefer = ["person", "llm"] if declared == "by --prefer" else []
-    found = streameval.evaluate(folder / "study", labels=given(folder, tables, "plain"), prefer=prefer)
+    found = judged(folder / "study", given(folder, tables, "plain"), prefer=prefer)
     assert not found.summary["given_twice"]
 
 
@@ -221,6 +225,6 @@ def test_people_without_names_are_told_how_to_get_their_majority(people, capsys)
     ) in told
     forget = told.split("to each file, `streameval ")[1].split("`")[0]
     assert run(forget.split()) == 0
-    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, "named"))]) == 0
-    assert "name no annotator" not in capsys.readouterr().out
-    assert Study(folder / "study").summary()["account"]["labelled"] == N_TASKS
+    found = judged(study, given(folder, answers, "named"))
+    assert "name no annotator" not in told_of(study, found)
+    assert found.summary["account"]["labelled"] == N_TASKS
