@@ -6,17 +6,16 @@ interpreter's lock held: a server in the same process would never get to answer.
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from lake import client, serve
+from lake import Server, by_rules, client, serve
 
 
-class Apart:
+class Apart(Server):
     """The server as the tests see it."""
 
     def __init__(self, process):
@@ -31,13 +30,17 @@ class Apart:
         self._process.stdin.flush()
         return self._hear()
 
-    def reset(self, *rules):
-        """Forget requests, and misbehave by other rules: see `_fault`."""
+    def misbehave(self, *rules):
+        """Forget requests, and misbehave by rules: see `by_rules`; one may have a `signal` sent to a process."""
         self._ask(rules=rules)
+
+    def reset(self):
+        """Forget requests, and behave."""
+        self.misbehave()
 
     @property
     def requests(self):
-        """(method, path with query) of all requests, those that failed included."""
+        """(method, path with query, 0) of all requests, those that failed included."""
         return [tuple(one) for one in self._ask()["requests"]]
 
     @property
@@ -55,18 +58,6 @@ def serve_apart():
             yield Apart(process)
         finally:
             process.stdin.close()
-
-
-def _fault(rules, seen, method, path):
-    """What the first rule that matches says: requests `first` to `last` of those of `method` for a path like `path`."""
-    for i, rule in enumerate(rules):
-        if rule.get("method", method) == method and re.search(rule["path"], path):
-            seen[i] = seen.get(i, 0) + 1
-            if rule.get("first", 1) <= seen[i] <= rule.get("last", 1 << 30):
-                if "signal" in rule:
-                    os.kill(rule["pid"], rule["signal"])
-                return rule.get("fault")
-    return None
 
 
 def main():
@@ -88,14 +79,13 @@ def main():
 
 
 def _watcher(rules, requests):
-    seen = {}
+    trouble = by_rules(rules, lambda rule: "signal" in rule and os.kill(rule["pid"], rule["signal"]))
 
-    def trouble(count, environ):
-        path = environ["PATH_INFO"] + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
-        requests.append((environ["REQUEST_METHOD"], path))
-        return _fault(rules, seen, environ["REQUEST_METHOD"], path)
+    def watched(count, asked):
+        requests.append((asked.method, asked.path, 0))
+        return trouble(count, asked)
 
-    return trouble
+    return watched
 
 
 if __name__ == "__main__":

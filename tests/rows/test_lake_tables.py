@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lake import client, forget, reach, serve
 
 import streameval
 from streameval.cli import run
@@ -388,22 +387,3 @@ def test_a_librarys_trouble_with_a_store_is_worth_a_retry_or_not(said, status, s
         call_library("delta:s3://b/x", ask)
     assert caught.value.exit_status == status
     assert "secret" not in str(caught.value)
-
-
-def test_a_delta_table_on_s3(tmp_path, monkeypatch):
-    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
-    pytest.importorskip("moto", reason="moto[server] is a development dependency")
-    with serve() as lake:
-        reach(lake, monkeypatch)
-        client(lake).create_dir("lake")
-        settings = {"AWS_ENDPOINT_URL": lake.url, "AWS_ALLOW_HTTP": "true"}
-        for first in (0, 500):
-            deltalake.write_deltalake(
-                "s3://lake/t", items(first, 500, "2026-11-20"), mode="append", storage_options=settings
-            )
-        ranking = open_ranking("delta:s3://lake/t", RankingOptions(score="conf"))
-        assert ranking.location()["source"] == ["delta:s3://lake/t@1"]
-        found = ranking.fetch(np.array([1, 2, 999]), ["id"]).table
-        tables = (items(0, 500, ""), items(500, 500, ""))
-        assert found.column("id").to_pylist() == best(*tables, ranks=[1, 2, 999])
-    forget()
