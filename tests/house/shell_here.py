@@ -23,7 +23,7 @@ APART = '#!/bin/sh\nexec {python} -m streameval "$@"\n'  # scripts/long runs the
 
 
 def ran(*command, pipes, cwd=None):
-    """Run a command that finds `streameval` on its path; its exit status, and what it printed. `pipes` is a new folder."""
+    """Run a command that finds `streameval` on its path; its exit status, and what it printed. `pipes` will be made."""
     pipes.mkdir()
     for name in ("asked", "answered"):
         os.mkfifo(pipes / name)
