@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
-from suite_cases import LONG, slow
+from measured import with_tables
+from suite_cases import LONG, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -29,7 +30,7 @@ from streameval.types import Claim, Labels
 from streameval.verbs.check import Checks, _checked, check
 from streameval.verbs.sql import connect
 
-N = 3_000
+N = 1_200
 SCORES = {
     "float32, quantised": lambda rng: np.round(rng.random(N), 2).astype(np.float32),
     "float64": lambda rng: rng.random(N),
@@ -38,8 +39,8 @@ SCORES = {
 }
 
 
-def study_of(folder, score, **options):
-    """A study of a list by score, with its truth; three files."""
+def study_of(folder, score, evaluate=streameval.evaluate, **options):
+    """A study of a list by score, its evaluation, and how it is ordered; three files."""
     rng = np.random.default_rng(3)
     truth = (rng.random(N) < 0.3 + 0.6 * (np.argsort(np.argsort(score)) / N)).astype(np.int8)
     (folder / "list").mkdir(parents=True)
@@ -51,7 +52,21 @@ def study_of(folder, score, **options):
     streameval.plan(str(folder / "list"), study, seed=1, alpha=0.2, options=how)
     selected = streameval.select(study).table
     labels = pa.table({"rank": selected.column("rank"), "label": truth[selected.column("id").to_numpy()]})
-    return study, streameval.evaluate(study, labels=labels), how
+    evaluate(study, labels=labels)
+    return study, streameval.Study(study).evaluation(), how
+
+
+@pytest.fixture(scope="module")
+def floats(tmp_path_factory):
+    """A study by scores of which hardly two are alike, for tests that only read it; its scores."""
+    score = SCORES["float64"](np.random.default_rng(8))
+    return study_of(tmp_path_factory.mktemp("floats"), score)[0], score
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory):
+    """Exact results of eight items."""
+    return exact_study(tmp_path_factory.mktemp("eight"), np.array([1, 1, 0, 1, 0, 0, 1, 0]))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +82,7 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
     order = by_score(open_rows(str(tmp_path / "list"), how), how)
     curve = found.curve
     scores = np.unique(score)
-    for one in scores[:: 1 if LONG else 3] if scores.size <= 200 else ():  # every score of a quantised list
+    for one in scores[:: 1 if LONG else 9] if scores.size <= 200 else ():  # every score of a quantised list
         typed = repr(float(one)) if score.dtype.kind == "f" else str(one)
         count = int(np.sum(score <= one if ascending else score >= one))
         first, last = curve.rank_at_score(typed)
@@ -119,9 +134,8 @@ def test_ten_million_items_are_counted_at_every_score(tmp_path):
         assert first <= count <= last
 
 
-def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):
-    score = SCORES["float64"](np.random.default_rng(8))
-    study, _, _ = study_of(tmp_path, score)
+def test_the_command_asks_at_a_score_and_cuts_there(floats, tmp_path, capsys):
+    study, score = floats
     count = int(np.sum(score >= 0.25))
     assert run(["show", str(study), "rank@score:0.25", "precision@score:0.25", "--json"]) == 0
     rank, precision = json.loads(capsys.readouterr().out)["measures"]
@@ -162,15 +176,14 @@ def test_outcomes_are_those_of_the_truth_table(operator):
     assert Condition(operator, Decimal("0.1")).outcome(np.nan, 0.5) == "inconclusive"
 
 
-def test_gates_end_with_their_status(tmp_path, capsys):
-    study = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0]))
+def test_gates_end_with_their_status(eight, tmp_path, capsys):
     for checks, status in (
         (["precision@4 >= .75", "recall@4 >= 75%", "yield@1e0 >= 1", "rank@precision:.75 >= 4", "max_f1 > .7"], 0),
         (["positives >= 4", "precision@50%, 8 >= .5", "f1@50% > .7"], 0),
         (["precision@4 >= .75", "precision@4 > .75"], 4),
         (["recall@precision:75%<.5"], 4),
     ):
-        assert run(["check", str(study), *checks, "--out", str(tmp_path / "page.md")]) == status
+        assert run(["check", str(eight), *checks, "--out", str(tmp_path / "page.md")]) == status
     said = capsys.readouterr().out
     assert said.splitlines()[-1] == "fail"
     page = (tmp_path / "page.md").read_text()
@@ -178,13 +191,13 @@ def test_gates_end_with_their_status(tmp_path, capsys):
     assert "| precision@4 > 0.75 | 0.7500 | 0.7500 | fail |" in page
 
 
-def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path, monkeypatch, capsys):
-    study, reads = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0])), []
+def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(eight, monkeypatch, capsys):
+    reads = []
     read = streameval.Study.evaluation
     monkeypatch.setattr(streameval.Study, "evaluation", lambda self: reads.append(1) or read(self))
-    assert run(["check", str(study), "precision@4 >= .5"]) == 0
+    assert run(["check", str(eight), "precision@4 >= .5"]) == 0
     assert len(reads) == 1
-    one = check(study, ["precision@4 >= .5"]).checked[0]
+    one = check(eight, ["precision@4 >= .5"]).checked[0]
     for outcomes in itertools.product(("pass", "fail", "inconclusive"), repeat=3):
         checked = tuple(replace(one, outcome=outcome) for outcome in outcomes)
         gate = Checks(checked, Claim("exact", 1.0, "nothing"), "", "")
@@ -198,7 +211,7 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
     rank = np.arange(1, 2_000, 20)
     labels = pa.table({"rank": rank, "label": truth[rank - 1]})
     streameval.adopt(str(folder), tmp_path / "study", labels, drawn="unknown")
-    streameval.evaluate(tmp_path / "study")
+    with_tables(tmp_path / "study")
     asked = ["precision@10 >= 0", "average_precision > .1", "recall@precision:.5 >= 0"]
     assert run(["check", str(tmp_path / "study"), *asked]) == 5
 
@@ -225,17 +238,16 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
         ("averageprecision >= .5", "did you mean 'average_precision'?"),
     ],
 )
-def test_a_check_that_cannot_be_read_points_at_the_place(tmp_path, text, said):
-    study = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0]))
+def test_a_check_that_cannot_be_read_points_at_the_place(eight, text, said):
     with pytest.raises(InputError) as refused:
-        check(study, [text])
+        check(eight, [text])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_gates_pass_falsely_no_more_than_they_may():
     """Lists whose precision lies just below what is asked for, at a confidence of .9."""
-    n, asked, passed, runs = 2_000, 0.7, 0, 300
+    n, asked, passed, runs = 2_000, 0.7, 0, examples(60, 300)
     method = create("loguniform", {"alpha": 0.2, "confidence": 0.9})
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -255,7 +267,7 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
         study = tmp_path / str(budget)
         streameval.plan(str(folder), study, seed=4, budget=budget or labels)
         plan = streameval.Study(study).plan()
-        streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+        with_tables(study, pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
         (found,) = check(study, [f"precision@5000 >= {true - 0.15:.6f}"])
         if budget:
             assert found.outcome == "inconclusive"
@@ -274,7 +286,7 @@ def test_every_inconclusive_answer_says_what_may_decide_it(tmp_path, capsys, one
     for kept, missing in ((labels, 0), (labels.slice(0, 100), len(plan.ranks) - 100)):
         fresh = tmp_path / f"{missing}"
         shutil.copytree(study, fresh)
-        streameval.evaluate(fresh, labels=kept)
+        with_tables(fresh, kept)
         (bounds,) = streameval.show(fresh, whole).bounds.values()
         middle = (bounds.lower + bounds.upper) / 2 if missing else bounds.estimate
         near = middle + 0.05 * (bounds.upper - bounds.lower)
@@ -306,10 +318,9 @@ def test_a_bound_has_the_digits_that_tell_it_from_what_is_asked(tmp_path, capsys
     assert streameval.show(study, "precision@9").cells("precision@9") == ["0.3333"] * 3
 
 
-def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
+def test_no_item_of_a_score_passes_nothing(floats, capsys):
     """A cutoff of no items has no precision; one that may be empty is inconclusive."""
-    score = SCORES["float64"](np.random.default_rng(8))
-    study, found, _ = study_of(tmp_path, score)
+    study, found = floats[0], streameval.Study(floats[0]).evaluation()
     for metric in ("precision", "recall", "f1", "yield"):
         assert run(["check", str(study), f"{metric}@score:999 >= 0"]) == 2
         told = capsys.readouterr().err
@@ -328,10 +339,8 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
     assert _checked(Question.of("precision@score:0.1 >= 0"), named("curve"), doubtful, "").outcome == "pass"
 
 
-def test_f1_is_shown_where_it_is_asked_for(tmp_path, capsys):
-    score = SCORES["float64"](np.random.default_rng(8))
-    study, _, _ = study_of(tmp_path, score)
-    assert run(["cut", str(study), "max_f1"]) == 0
+def test_f1_is_shown_where_it_is_asked_for(floats, capsys):
+    assert run(["cut", str(floats[0]), "max_f1"]) == 0
     assert "\nf1 " in capsys.readouterr().out
 
 
@@ -343,15 +352,16 @@ def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
             assert said in capsys.readouterr().err
 
 
-def test_a_gate_may_demand_a_claim_about_the_truth(tmp_path, capsys):
+def test_a_gate_may_demand_a_claim_about_the_truth(floats, tmp_path, capsys):
     """Of what annotators would say nothing can be told about the truth, however clear it is; of the truth, all is."""
-    study, evaluation, _ = study_of(tmp_path, np.random.default_rng(8).random(N))
+    study = shutil.copytree(floats[0], tmp_path / "study")
+    evaluation = streameval.Study(study).evaluation()
     clear, false = "precision@1000 >= 0.01", "precision@1000 <= 0.01"
     for arguments, status in (([], EXIT_DONE), ([clear], EXIT_DONE), ([false], EXIT_FAILS)):
         assert run(["check", str(study), *arguments, "--about", "truth"]) == status
         assert "This is a claim about the truth." in capsys.readouterr().out
     ranks = evaluation.label_table.filter(pc.is_valid(evaluation.label_table.column("label"))).slice(0, 3)
-    streameval.evaluate(study, labels=pa.table({"rank": ranks.column("rank"), "label": [0, 0, 0]}), vote="any")
+    with_tables(study, pa.table({"rank": ranks.column("rank"), "label": [0, 0, 0]}), vote="any")
     for arguments in ([], [clear], [false]):
         assert run(["check", str(study), *arguments, "--about", "truth", "--out", str(tmp_path / "said.md")]) == 5
         told = capsys.readouterr().out
