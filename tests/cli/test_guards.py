@@ -59,11 +59,11 @@ def made(once, tmp_path):
     return copy
 
 
-def filled(path, drop=(), label=lambda i: i % 2):
+def filled(path, drop=(), **more):
     """Rows of a task file as a person gives it back."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    kept = [{k: v for k, v in row.items() if k not in drop} | {"label": label(i)} for i, row in enumerate(rows)]
+    kept = [{k: v for k, v in row.items() if k not in drop} | {"label": i % 2, **more} for i, row in enumerate(rows)]
     text = io.StringIO()
     out = csv.DictWriter(text, kept[0])
     out.writeheader()
@@ -215,16 +215,18 @@ def test_no_study_has_an_id_that_other_programs_take_for_a_number(digits, tmp_pa
 
 def test_an_honest_round_trip_is_taken(made, tmp_path):
     study, duckdb, pandas = made("a"), pytest.importorskip("duckdb"), pytest.importorskip("pandas")
-    text = filled(tmp_path / "a.csv")
-    (tmp_path / "as it is.csv").write_text(text, encoding="utf-8")
-    pandas.read_csv(io.StringIO(text)).to_csv(tmp_path / "pandas.csv", index=False)
-    duckdb.sql(f"COPY (FROM read_csv('{tmp_path}/as it is.csv')) TO '{tmp_path}/duckdb.csv'")
-    (tmp_path / "excel.csv").write_bytes(as_excel_saves(text))
     programs = ["as it is", "pandas", "duckdb", "excel"]
-    found = streameval.evaluate(study, labels=[tmp_path / f"{name}.csv" for name in programs]).summary["account"]
+    given = {name: filled(tmp_path / "a.csv", annotator=name) for name in programs}
+    files = {name: tmp_path / f"{name}.csv" for name in programs}
+    files["as it is"].write_text(given["as it is"], encoding="utf-8")
+    pandas.read_csv(io.StringIO(given["pandas"])).to_csv(files["pandas"], index=False)
+    (tmp_path / "given.csv").write_text(given["duckdb"], encoding="utf-8")
+    duckdb.sql(f"COPY (FROM read_csv('{tmp_path}/given.csv')) TO '{files['duckdb']}'")
+    files["excel"].write_bytes(as_excel_saves(given["excel"]))
+    found = streameval.evaluate(study, labels=list(files.values())).summary["account"]
     planned = pq.read_metadata(study / "plan.parquet").num_rows
     assert found["labelled"] == found["planned"] == planned
-    assert found["votes"] + found["again"] == len(programs) * planned
+    assert (found["votes"], found["again"]) == (len(programs) * planned, 0)
 
 
 def as_excel_saves(text):
@@ -272,13 +274,12 @@ RESULTS = {  # a file, and the command that writes it
 
 @pytest.mark.parametrize("drawn", cases([False, True], False))
 @pytest.mark.parametrize("name", RESULTS)
-def test_results_replace_no_file_of_somebody_else(name, drawn, catalogue, tmp_path, capsys, monkeypatch):
+def test_results_replace_no_file_of_somebody_else(name, drawn, catalogue, study, tmp_path, capsys, monkeypatch):
     """Pictures, which take long to draw, are here what would be drawn."""
     monkeypatch.chdir(tmp_path)
     if not drawn:
         monkeypatch.setattr(charts, "picture", lambda chart, kind: json.dumps(chart).encode())
-    places = {"A": catalogue.path("curve-evaluated"), "B": catalogue.path("stored-evaluated"),
-              "T": catalogue.lists / "stored.parquet"}  # fmt: skip
+    places = {"A": study("curve-evaluated"), "B": study("stored-evaluated"), "T": catalogue.lists / "stored.parquet"}
     words, file = [str(places.get(word, word)) for word in RESULTS[name]], tmp_path / "mine" / name
     file.parent.mkdir()
     file.write_text("mine")
