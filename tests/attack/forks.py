@@ -22,8 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import streameval
 from attack.worker import HANG_SECONDS, Done, cpu_seconds, hangs
+from streameval.process.probes import refuse_probes
 
+_VERBS = ("plan", "evaluate", "labels")
+_ROOMS = ("cli", "kinds", "labelling", "methods", "parquet", "kernels", "reporting", "study")
 # a command that waits for another one in the same study is told so after a minute
 _WAIT_SECONDS = 60.0
 
@@ -47,34 +51,53 @@ class Trouble:
 
 
 class Forks:
-    """One such process, which runs one command at a time.
+    """One such process, which runs one command at a time, or several that set off together.
 
     Parameters
     ----------
     home : Path
         Temporary files of commands go to `home / "tmp"`.
+    kernels : bool
+        Whether the compiler is there from the beginning, too; commands on short lists ask for none.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, kernels: bool = True) -> None:
+        self.cpu_seconds = 0.0  # of the commands that have ended
         self.temporary = home / "tmp"
         self.temporary.mkdir(parents=True, exist_ok=True)
         here = str(Path(__file__).parents[1])
         environment = {**os.environ, "PYTHONPATH": here, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from attack.forks import serve; serve()"],
+            [sys.executable, "-c", f"from attack.forks import serve; serve({kernels})"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
-    def start(self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None) -> int:
-        """Begin a command; its process."""
+    def start(
+        self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None, first: str = ""
+    ) -> int:
+        """Begin a command; its process. It runs `first`, which is Python, before the command."""
+        return self._begin(
+            [{"arguments": list(arguments), "cwd": str(cwd), "limits": dict(limits or {}), "first": first}]
+        )[0]
+
+    def _begin(self, told: Sequence[Mapping[str, Any]]) -> list[int]:
         assert self.process.stdin is not None
-        told = {"arguments": list(arguments), "cwd": str(cwd), "limits": dict(limits or {})}
         print(json.dumps(told), file=self.process.stdin, flush=True)
-        return int(self._line())
+        return list(json.loads(self._line()))
+
+    def _finish(self) -> list[Done]:
+        done = [Done(**one) for one in json.loads(self._line())]
+        self.cpu_seconds += sum(one.cpu_seconds for one in done)
+        return done
 
     def finish(self) -> Done:
         """Wait for the command that was begun."""
-        return Done(**json.loads(self._line()))
+        return self._finish()[0]
+
+    def at_once(self, commands: Sequence[Sequence[str]], cwd: Path) -> list[Done]:
+        """Run commands in processes that set off together."""
+        self._begin([{"arguments": list(one), "cwd": str(cwd), "limits": {}, "first": ""} for one in commands])
+        return self._finish()
 
     def run(self, arguments: Sequence[str], cwd: Path, trouble: Trouble | None = None) -> Done:
         """Run a command, in trouble if so."""
@@ -108,42 +131,56 @@ def strike(pid: int, number: int) -> None:
         return
 
 
-def serve() -> None:
-    """Import everything, then fork for each line that comes in."""
-    import streameval.cli
+def serve(kernels: bool) -> None:
+    """Import everything, then fork for each command of each line that comes in."""
+    refuse_probes()
+    import streameval.cli  # noqa: F401
+
+    _import_the_rest(kernels)
+    for line in sys.stdin:
+        begun = [_begun(told) for told in json.loads(line)]
+        print(json.dumps([pid for pid, _, _ in begun]), flush=True)
+        print(json.dumps([_ended(*one) for one in begun]), flush=True)
+
+
+def _begun(told: Mapping[str, Any]) -> tuple[int, float, list[tuple[int, int]]]:
     from streameval.__main__ import main
 
-    for name in streameval.__all__:
-        getattr(streameval, name)
-    _import_the_rest()
-
-    for line in sys.stdin:
-        told = json.loads(line)
-        began = time.monotonic()
-        pipes = [_wide_pipe() for _ in range(2)]
-        pid = os.fork()
-        if pid == 0:
-            _become(told, [into for _, into in pipes])
-            main()
-        print(pid, flush=True)
-        status, peak = _wait(pid, began)
-        out, err = (_emptied(*pipe) for pipe in pipes)
-        done = {"status": status, "out": out, "err": err, "seconds": time.monotonic() - began, "peak_kb": peak}
-        print(json.dumps(done), flush=True)
+    began = time.monotonic()
+    pipes = [_wide_pipe() for _ in range(2)]
+    pid = os.fork()
+    if pid == 0:
+        _become(told, [into for _, into in pipes])
+        exec(told["first"], {})
+        main()
+    return pid, began, pipes
 
 
-def _import_the_rest() -> None:
+def _ended(pid: int, began: float, pipes: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    status, usage = _wait(pid, began)
+    peak, worked = (usage.ru_maxrss, usage.ru_utime + usage.ru_stime) if usage else (0, 0.0)
+    out, err = (_emptied(*pipe) for pipe in pipes)
+    return {"status": status, "out": out, "err": err, "seconds": time.monotonic() - began, "peak_kb": peak,
+            "cpu_seconds": worked}  # fmt: skip
+
+
+def _import_the_rest(kernels: bool) -> None:
     """Have there what commands import when they need it, numba and a kernel too: each fork would do it anew."""
-    from streameval.kernels import ahead
-    from streameval.kernels.compile import ahead as load
+    import duckdb  # noqa: F401
 
-    for room in ("cli", "kinds", "labelling", "methods", "parquet", "kernels", "reporting", "study"):
+    for name in streameval.__all__ if kernels else _VERBS:
+        getattr(streameval, name)
+    for room in _ROOMS if kernels else ("reporting", "study"):
         package = importlib.import_module(f"streameval.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    name, types = ahead.listed()[0]
-    if (kernel := ahead.kernel_named(name)).ready:
-        load(kernel.compiled(), types)
+    if kernels:
+        from streameval.kernels import ahead
+        from streameval.kernels.compile import ahead as load
+
+        name, types = ahead.listed()[0]
+        if (kernel := ahead.kernel_named(name)).ready:
+            load(kernel.compiled(), types)
 
 
 def _wide_pipe() -> tuple[int, int]:
@@ -164,20 +201,20 @@ def _emptied(out: int, into: int) -> str:
         os.close(out)
 
 
-def _wait(pid: int, began: float) -> tuple[int | None, int]:
+def _wait(pid: int, began: float) -> tuple[int | None, resource.struct_rusage | None]:
     while True:
         # left as a zombie here, so that a late signal cannot reach another process
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             _, status, usage = os.wait4(pid, 0)
-            return os.waitstatus_to_exitcode(status), usage.ru_maxrss
+            return os.waitstatus_to_exitcode(status), usage
         if hangs(time.monotonic() - began, cpu_seconds(pid), HANG_SECONDS + _WAIT_SECONDS):
             os.kill(pid, signal.SIGKILL)
             os.wait4(pid, 0)
-            return None, 0
+            return None, None
         time.sleep(0.01)
 
 
-def _become(told: dict[str, Any], streams: Sequence[int]) -> None:
+def _become(told: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Be a process of the command line."""
     null = os.open(os.devnull, os.O_RDONLY)
     for source, stream in zip((null, *streams), range(3), strict=True):

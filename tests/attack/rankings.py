@@ -157,12 +157,11 @@ class Rankings:
 
     def outcome(self, worker: Worker, base: Base, operation: Operation, damage: Damage) -> Outcome:
         """What an operation does with a damaged file."""
-        expected = self._expected(worker, base, operation)
         done, found = _run(worker, operation, base, damage.apply(base.file.raw))
         ended = outcomes.of_run(done, NAMED, _MEMORY_KB)
         if ended is not None:
             return ended
-        if found == expected:
+        if found == self._expected(worker, base, operation):
             return Outcome(outcomes.SAME)
         return self._different(worker, base, operation, damage, found)
 

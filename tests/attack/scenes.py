@@ -111,11 +111,13 @@ class Stage:
     home : Path
     undamaged : Path
         Where rankings are written once.
+    forks : Forks, optional
+        Runs the commands; the stage has a process of its own where none is given.
     """
 
     home: Path
     undamaged: Path
-    forks: Forks = field(init=False)
+    forks: Forks | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     after: dict[str, dict[str, str]] = field(default_factory=dict)
     changing: dict[str, set[str]] = field(default_factory=dict)
@@ -123,7 +125,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.undamaged.mkdir(parents=True, exist_ok=True)
-        self.forks = Forks(self.home / "forks")
+        self.forks = self.forks or Forks(self.home / "forks")
         self.folder = self.home / "play"
 
     def prepare(self, scene: Scene) -> None:

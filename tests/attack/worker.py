@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -45,6 +45,8 @@ class Done:
     seconds : float
     peak_kb : int
         Memory that it took beyond what the process held before (of a process of its own: altogether).
+    cpu_seconds : float
+        Of a process of its own.
     """
 
     status: int | None
@@ -52,6 +54,7 @@ class Done:
     err: str
     seconds: float = 0.0
     peak_kb: int = 0
+    cpu_seconds: float = 0.0
 
 
 def alone(arguments: Sequence[str], cwd: Path, seconds: float = HANG_SECONDS) -> Done:
@@ -73,7 +76,7 @@ def alone(arguments: Sequence[str], cwd: Path, seconds: float = HANG_SECONDS) ->
     return Done(code if pid else None, *said, time.monotonic() - began, peak)
 
 
-def _memory(field: str, pid: int | str = "self") -> int:
+def memory(field: str, pid: int | str = "self") -> int:
     try:
         with open(f"/proc/{pid}/status") as lines:
             return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
@@ -104,7 +107,7 @@ def _serve(pipe: Connection, home: str) -> None:
     from attack.consistent import contradictions
     from streameval.cli import app, run
 
-    parse_each_once(type(app))
+    type(app).parse_args = parsing_once(type(app))
 
     def contradict(path: str, *columns: str) -> int:
         for one in contradictions(Path(path).read_bytes(), columns):
@@ -122,22 +125,22 @@ def _serve(pipe: Connection, home: str) -> None:
                 os.lseek(stream, 0, os.SEEK_SET)
             with open("/proc/self/clear_refs", "w") as peak:
                 peak.write("5")
-            before, began = _memory("VmRSS"), time.monotonic()
+            before, began = memory("VmRSS"), time.monotonic()
             try:
                 status = contradict(*arguments[1:]) if arguments[0] == CONTRADICTIONS else run(list(arguments))
             except SystemExit as end:
                 status = end.code if isinstance(end.code, int) else 1
             sys.stdout.flush()
             sys.stderr.flush()
-            took, peak_kb = time.monotonic() - began, max(0, _memory("VmHWM") - before)
+            took, peak_kb = time.monotonic() - began, max(0, memory("VmHWM") - before)
             texts = [os.pread(stream, 1 << 24, 0).decode(errors="replace") for stream in (1, 2)]
             pipe.send(Done(status, *texts, took, peak_kb))
             if status != 0:
                 break
 
 
-def parse_each_once(app: Any) -> None:
-    """Have a class of command lines parse one only when it comes for the first time.
+def parsing_once(app: Any) -> Callable[..., Any]:
+    """How a class of command lines parses, where one is parsed only when it comes for the first time.
 
     With files as small as those of the attack, that is three quarters of the work. What is parsed is copied for every
     run, so that no run sees what another did to it.
@@ -151,7 +154,7 @@ def parse_each_once(app: Any) -> None:
         command, bound, ignored = known[key]
         return command, inspect.BoundArguments(bound.signature, copy.deepcopy(bound.arguments)), ignored
 
-    app.parse_args = parsed
+    return parsed
 
 
 class Worker:
@@ -183,7 +186,7 @@ class Worker:
 
     def ready(self) -> None:
         """Have a process that is warm: a new one where the last has ended, or holds too much."""
-        if self.process is None or not self.process.is_alive() or _memory("VmRSS", self.process.pid) > _GROWN_KB:
+        if self.process is None or not self.process.is_alive() or memory("VmRSS", self.process.pid) > _GROWN_KB:
             self.stop()
             self._start()
 
@@ -214,7 +217,7 @@ class Worker:
                 return self._died()
             if not self.process.is_alive() and not self.pipe.poll(0):
                 return self._died()
-            if (held := _memory("VmRSS", self.process.pid)) > _CEILING_KB:
+            if (held := memory("VmRSS", self.process.pid)) > _CEILING_KB:
                 self.stop()
                 return Done(-signal.SIGKILL, "", "more memory than the attack allows", 0, held)
         self.stop()

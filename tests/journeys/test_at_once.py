@@ -6,11 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attack.forks import Trouble
 
 import streameval
 from streameval.cli import run
@@ -22,53 +24,43 @@ from streameval.study import Study
 from streameval.verbs.labels import forget
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and flock")
-STARTED = """
-import sys, streameval.verbs.evaluate, streameval.verbs.labels, streameval.verbs.plan, streameval.verbs.cut
-from streameval.cli import run
-print("ready", flush=True)
-sys.stdin.readline()
-sys.exit(run(sys.argv[1:]))
-"""
-
-
-def at_once(*commands):
-    """Run commands in processes that set off together; exit statuses and what they said of errors."""
-    started = [
-        subprocess.Popen([sys.executable, "-c", STARTED, *map(str, command)], text=True, stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for command in commands
-    ]  # fmt: skip
-    for one in started:
-        assert one.stdout.readline() == "ready\n"
-    for one in started:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    said = [one.communicate()[1] for one in started]
-    return [one.returncode for one in started], said
 
 
 @pytest.fixture
 def study(tmp_path):
-    n = 300
+    n = 60
     pq.write_table(pa.table({"id": np.arange(n)}), tmp_path / "list.parquet")
-    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", budget=200)
+    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", budget=40, seed=7)
     for name in ("a", "b"):
         rows = pa.table({"rank": np.arange(1, n + 1), "label": np.ones(n, np.int8), "annotator": [name] * n})
         pq.write_table(rows, tmp_path / f"{name}.parquet")
     return tmp_path / "study"
 
 
-def test_two_that_forget_both_forget(study, tmp_path):
+def at_once(forks, *commands):
+    """Run commands in processes that set off together; exit statuses and what they said of errors."""
+    done = forks.at_once([[str(one) for one in command] for command in commands], Path.cwd())
+    return [one.status for one in done], [one.err for one in done]
+
+
+def here_and_there(forks, verb, study, flag, *values):
+    """Run a command in another process, and meanwhile its twin here."""
+    there, here = ([verb, str(study), flag, str(value)] for value in values)
+    forks.start(there, Path.cwd())
+    assert run(here) == 0
+    done = forks.finish()
+    assert done.status == 0, done.err
+
+
+def test_two_that_forget_both_forget(study, tmp_path, forks):
     streameval.evaluate(study, labels=[tmp_path / "a.parquet", tmp_path / "b.parquet"])
-    statuses, _ = at_once(*(["labels", study, "--forget", f"{name}.parquet"] for name in "ab"))
-    assert statuses == [0, 0]
+    here_and_there(forks, "labels", study, "--forget", "a.parquet", "b.parquet")
     assert Study(study).labels.sources() == []
 
 
-def test_two_evaluations_count_the_labels_of_both(study, tmp_path):
-    statuses, said = at_once(*(["evaluate", study, "--labels", tmp_path / f"{name}.parquet"] for name in "ab"))
-    assert statuses == [0, 0], said
-    assert Study(study).evaluation().summary["account"]["votes"] == 400
+def test_two_evaluations_count_the_labels_of_both(study, tmp_path, forks):
+    here_and_there(forks, "evaluate", study, "--labels", tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert Study(study).evaluation().summary["account"]["votes"] == 80
     written = json.loads((study / "manifests" / "evaluate.json").read_text())
     assert written["read"]["evaluation_id"] == Study(study).evaluation().evaluation_id
 
@@ -138,15 +130,11 @@ def test_what_killed_processes_left_is_removed_by_the_next_and_what_is_in_use_is
     assert os.listdir(tmp_path) == []
 
 
-def test_no_room_for_temporary_files_is_worth_a_retry(study, tmp_path):
-    code = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-        "from streameval.cli import run; sys.exit(run(sys.argv[1:]))"
-    )
-    command = ["evaluate", study, "--labels", tmp_path / "a.parquet"]
-    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], text=True, capture_output=True)
-    assert done.returncode == 3
-    assert "no temporary file can be written. Hint: make room" in done.stderr
+def test_no_room_for_temporary_files_is_worth_a_retry(study, tmp_path, forks):
+    command = ["evaluate", str(study), "--labels", str(tmp_path / "a.parquet")]
+    done = forks.run(command, tmp_path, Trouble(limits={"RLIMIT_FSIZE": 0}))
+    assert done.status == 3
+    assert "no temporary file can be written. Hint: make room" in done.err
 
 
 def plan_at_once(monkeypatch, first, second):
@@ -186,16 +174,18 @@ def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_two_processes_with_plans_of_one_seed_leave_one_plan(study, tmp_path):
+def test_two_processes_with_plans_of_one_seed_leave_one_plan(study, tmp_path, forks):
     assert run(["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), "--seed", "7"]) == 0
-    statuses, said = at_once(*(["plan", tmp_path / "list.parquet", "--study", tmp_path / "both", "--seed", "7"],) * 2)
+    statuses, said = at_once(
+        forks, *(["plan", tmp_path / "list.parquet", "--study", tmp_path / "both", "--seed", "7"],) * 2
+    )
     assert statuses == [0, 0], said
     assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
-def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
+def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path, forks):
     command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]
     assert run([str(one) for one in (*command, "--method", "loguniform", "--stages", "4", "--growing")]) == 0
     copies = {name: shutil.copytree(tmp_path / "looks", tmp_path / name) for name in "xy"}
@@ -204,7 +194,7 @@ def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_p
         for number in order:
             run(["grow", str(folder), "--labels", number])
         orders.add(Study(folder).plan().plan_id)
-    statuses, said = at_once(*(["grow", tmp_path / "looks", "--labels", number] for number in more))
+    statuses, said = at_once(forks, *(["grow", tmp_path / "looks", "--labels", number] for number in more))
     assert set(statuses) <= {0, 2, 3}, said  # 2: what the other left has no look as small as that
     assert 0 in statuses, said
     if 3 not in statuses:

@@ -3,13 +3,13 @@
 import random
 import shutil
 from functools import cache, partial
-from pathlib import Path
 
 import places
 import pytest
 from attack import golden, layout, outcomes
 from attack.consistent import contradictions
 from attack.damage import Damage
+from attack.here import Here
 from attack.hunt import Effort, hunt
 from attack.journal import Journal
 from attack.kills import Interrupts, Kills, Shortages
@@ -56,6 +56,7 @@ def rankings(tmp_path_factory):
 @pytest.fixture(scope="module")
 def worker(rankings, tmp_path_factory):
     serving = rankings.worker(tmp_path_factory.mktemp("golden"))
+    serving = serving if LONGER else Here(serving)
     yield serving
     serving.stop()
 
@@ -84,11 +85,15 @@ def case(make):
     return base, Damage("made", site, "as told", ((0, len(file.raw), raw),))
 
 
+def in_the_suite(i, j):
+    """Of all pairs, one that selects, one that evaluates for each damage, and one that cuts for some."""
+    return j in (i % 5, 5 + i % 3) or (i % 7 == 0 and j == 8 + i // 7 % 2)
+
+
 def each_damage_with_each_operation():
-    """The suite has a third of all pairs: every damage is selected from and evaluated, and most are cut."""
     for i, make in enumerate(golden.DAMAGED):
         for j, one in enumerate(OPERATIONS):
-            marks = pytest.mark.slow if (i + j) % 3 else ()
+            marks = () if in_the_suite(i, j) else pytest.mark.slow
             yield pytest.param(make, one, marks=marks, id=f"{make.__name__}-{one.name}")
 
 
@@ -132,48 +137,43 @@ def test_files_found_before_are_used_or_refused_in_a_line(worker, name):
 
 
 @pytest.fixture(scope="module")
-def study(rankings, worker):
+def study(catalogue, worker):
     """A study that is labelled and evaluated."""
-    shutil.copyfile(rankings.folder / "arrow-crc.parquet", worker.home / "evaluated.parquet")
-    (worker.home / "votes.csv").write_text("rank,label\n1,1\n2,0\n")
-    plan = ["plan", "evaluated.parquet", "--study", "evaluated", "--method", "uniform", "--budget", "40"]
-    evaluate = ["evaluate", "evaluated", "--labels", "votes.csv"]
-    done = worker.run([plan, ["select", "evaluated"], evaluate])
-    assert done[-1].status == 0, done[-1].err
-    return worker.home / "evaluated"
+    return catalogue.copy("stored-evaluated", worker.home / "evaluated")
 
 
+TABLES = {
+    "plan.parquet": ["evaluate", "evaluated"],
+    "selection.parquet": ["sql", "evaluated", "FROM selection"],
+    "votes": ["labels", "evaluated"],
+    "curve.parquet": ["show", "evaluated", "precision@5"],
+}
+
+
+# without a checksum of ours, so it is as if a hostile author had given it one that fits
 @pytest.mark.parametrize("make", [*golden.DAMAGED, *QUICK_ODD], ids=lambda one: one.__name__)
 def test_a_damaged_table_of_a_study_is_refused_in_a_line(worker, study, make):
-    made = make()  # without a checksum of ours, so it is as if a hostile author had given it one that fits
+    made = make()
     raw = made if isinstance(made, bytes) else made[1]
-    votes = next((study / "votes").glob("*.parquet"))
-    for name, question in {
-        "plan.parquet": ["evaluate", "evaluated"],
-        "selection.parquet": ["sql", "evaluated", "FROM selection"],
-        f"votes/{votes.name}": ["labels", "evaluated"],
-        "curve.parquet": ["show", "evaluated", "precision@5"],
-    }.items():
-        kept = (study / name).read_bytes()
-        (study / name).write_bytes(raw)
-        found = outcomes.of_run(worker.run([question]), [Path(name).name], (1 << 19) + outcomes.BASE_KB)
-        (study / name).write_bytes(kept)
-        used = found is None and name.startswith("votes")  # whose columns may be any, if the file is sound
-        assert used or found.kind == outcomes.REFUSED, (question, found)
+    every = [*golden.DAMAGED, *golden.ODD].index(make)
+    for name in TABLES if LONGER else [*TABLES][every % 2 :: 2]:
+        (path,) = (study / name).glob("*.parquet") if name == "votes" else [study / name]
+        kept = path.read_bytes()
+        path.write_bytes(raw)
+        found = outcomes.of_run(worker.run([TABLES[name]]), [path.name], (1 << 19) + outcomes.BASE_KB)
+        path.write_bytes(kept)
+        used = found is None and name == "votes"  # whose columns may be any, if the file is sound
+        assert used or found.kind == outcomes.REFUSED, (name, found)
 
 
-# few scenes and pairs, since each is played undisturbed first
+# few scenes and pairs, since each is played undisturbed first; in the suite one that needs no compiler, and
+# test_label_store and test_interrupts kill and interrupt evaluations
 FEW = [one for one in SCENES if one.name in ("select", "evaluate, second table")]
+FEWEST = [one for one in SCENES if one.name == "plan"]
 DISTURBANCES = {"kills": Kills, "interrupts": Interrupts, "disks": Shortages}
 PAIRS = partial(Pairs, commands=("evaluate", "forget"))
-# one scene each in the suite, where test_label_store and test_interrupts kill and interrupt evaluations too
-SCENE_OF = {"kills": "select", "interrupts": "select", "disks": "evaluate"}
 # damaged studies and pairs of commands are in the long set alone: test_own_files flips every bit of a study's files,
 # and test_at_once runs two commands at once
-SHORT = {
-    "rankings": (Rankings, range(2)),
-    "tables": (Tables, range(1)),
-}
 LONG = {
     "rankings": (Rankings, range(60)),
     "tables": (Tables, range(25)),
@@ -187,33 +187,37 @@ def found_nothing(journal, cases):
     return sum(journal.tried.values()) >= len(cases) / 2 and not journal.failed
 
 
-@pytest.mark.parametrize(
-    ("attack", "cases"),
-    [
-        *(pytest.param(*one, id=name) for name, one in SHORT.items()),
-        *(pytest.param(*one, id=f"longer, {name}", marks=pytest.mark.slow) for name, one in LONG.items()),
-    ],
-)
-def test_a_short_attack_finds_nothing(attack, cases, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize(("attack", "cases"), LONG.values(), ids=LONG)
+def test_a_longer_attack_finds_nothing(attack, cases, tmp_path):
     journal = Journal(tmp_path / "failures")
     hunt(attack(tmp_path / "undamaged", journal), Effort(17, 600, 1, cases), tmp_path)
     assert found_nothing(journal, cases), journal.table()
 
 
+def try_in_turn(attack, place, cases):
+    for number in cases:
+        attack.one(place, random.Random(f"17 {attack.name} {number}"), number)
+    assert found_nothing(attack.journal, cases), attack.journal.table()
+
+
+def test_a_short_attack_with_damaged_rankings_finds_nothing(rankings, worker):
+    try_in_turn(rankings, worker, range(2))
+
+
+def test_a_short_attack_with_damaged_label_tables_finds_nothing(rankings, tmp_path):
+    tables = Tables(rankings.folder, Journal(tmp_path / "failures"))
+    try_in_turn(tables, Here(tables.worker(tmp_path / "tables")), range(1))
+
+
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
+def stage(ready_process, rankings, tmp_path_factory):
     """One for all disturbances: what is played undisturbed is the same for each."""
-    home = tmp_path_factory.mktemp("stage")
-    there = Stage(home, home / "undamaged")
-    yield there
-    there.stop()
+    return Stage(tmp_path_factory.mktemp("stage"), rankings.folder, ready_process)
 
 
+@pytest.mark.usefixtures("forks")
 @pytest.mark.parametrize("name", DISTURBANCES)
 def test_a_few_disturbances_do_no_harm(name, stage, tmp_path):
-    scenes = FEW if LONGER else [one for one in SCENES if one.name == SCENE_OF[name]]
-    journal, numbers = Journal(tmp_path / "failures"), range(len(scenes))
-    disturbances = DISTURBANCES[name](stage.undamaged, journal, scenes)
-    for number in numbers:
-        disturbances.one(stage, random.Random(f"17 {name} {number}"), number)
-    assert found_nothing(journal, numbers), journal.table()
+    disturbances = DISTURBANCES[name](stage.undamaged, Journal(tmp_path / "failures"), FEWEST)
+    try_in_turn(disturbances, stage, range(1))
