@@ -1,4 +1,4 @@
-"""Two rankings of the same items with truth, in one table and in two, and people who answer what they are asked."""
+"""Two rankings of the same items with truth, in one table and in two, and comparisons of them."""
 
 import shutil
 
@@ -6,30 +6,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from two_rankings import AT, ONE, TWO, DrawnAgain, N, evaluated, planned
 
-from streameval.paired_draws import one_table
-from streameval.paired_draws.tops import tops_of
-
-N = 20_000
-AT = [100, 1_000, 5_000]
+import streameval
 
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
     """The lists of `home`."""
     folder = tmp_path_factory.mktemp("pairs")
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(4)
     worth = rng.normal(size=N)
     right = (rng.random(N) < 1 / (1 + np.exp(1 - 2 * worth))).astype(np.int8)
     old, new = worth + rng.normal(size=N), worth + 0.3 * rng.normal(size=N)
     ids = rng.permutation(10 * N)[:N]
     items = {"id": ids, "text": [f"item {one}" for one in ids], "right": right}
     both = pa.table({**items, "old": old, "new": new})
-    pq.write_table(both, folder / "both.parquet", row_group_size=3_000)
+    pq.write_table(both, folder / "both.parquet")
     for name in ("old", "new"):
         table = both.select(["id", "text", "right"]).append_column("score", both.column(name))
-        pq.write_table(table.take(pa.array(rng.permutation(N))), folder / f"{name}.parquet", row_group_size=4_000)
+        pq.write_table(table.take(pa.array(rng.permutation(N))), folder / f"{name}.parquet", row_group_size=3_500)
     return folder
+
+
+@pytest.fixture(scope="session")
+def both(written):
+    """The items of both rankings."""
+    return pq.read_table(written / "both.parquet")
 
 
 @pytest.fixture
@@ -43,34 +46,49 @@ def home(written, tmp_path, monkeypatch):
     return tmp_path
 
 
-def tops(table, score, key="id"):
-    """Keys of the first items by a score, best first."""
-    return table.sort_by([(score, "descending")]).column(key).to_numpy()
+@pytest.fixture(scope="session")
+def begun(written, tmp_path_factory):
+    """A comparison of one table, whose items are selected and have no labels; it is only read."""
+    study, source = tmp_path_factory.mktemp("begun") / "s", str(written / "both.parquet")
+    planned(study, source, {**ONE, "against": source})
+    streameval.select(study)
+    return study
 
 
-@pytest.fixture
-def difference(home):
+@pytest.fixture(scope="session")
+def one(begun, tmp_path_factory):
+    """The same with every label, evaluated; it is only read."""
+    study = shutil.copytree(begun, tmp_path_factory.mktemp("one") / "s")
+    evaluated(study)
+    return study
+
+
+@pytest.fixture(scope="session")
+def two(written, tmp_path_factory):
+    """A comparison of the same rankings in two tables, with every label; it is only read."""
+    study = tmp_path_factory.mktemp("two") / "s"
+    planned(study, str(written / "new.parquet"), {**TWO, "against": str(written / "old.parquet")})
+    evaluated(study)
+    return study
+
+
+@pytest.fixture(scope="session")
+def curve(written, tmp_path_factory):
+    """A study of the old ranking with every label, whose seed is 11; it is only read."""
+    study = tmp_path_factory.mktemp("curve") / "old"
+    streameval.plan(str(written / "both.parquet"), study, score="old", on="id", budget=500, seed=11)
+    evaluated(study)
+    return study
+
+
+@pytest.fixture(scope="session")
+def difference(both):
     """The true difference in positives at each cutoff: of new against old."""
-    both = pq.read_table("both.parquet")
-    right = dict(zip(both.column("id").to_pylist(), both.column("right").to_pylist(), strict=True))
-    new, old = ([right[one] for one in tops(both, score).tolist()] for score in ("new", "old"))
-    return {k: sum(new[:k]) - sum(old[:k]) for k in AT}
+    new, old = (both.sort_by([(score, "descending")]).column("right").to_numpy() for score in ("new", "old"))
+    return {k: int(new[:k].sum()) - int(old[:k].sum()) for k in AT}
 
 
 @pytest.fixture
-def people(home):
-    """People who are always right: labels of a selection, by task."""
-    return lambda tasks: tasks.select(["se_task"]).append_column("label", tasks.column("right"))
-
-
-@pytest.fixture
-def tops_found_once(monkeypatch):
-    """Where tops end is the same in every draw of one pair: only the first draw scans for them."""
-    found = {}
-
-    def once(ranking, draw, side, *rest):
-        at = side, tuple(draw.cutoffs)
-        found[at] = found[at] if at in found else tops_of(ranking, draw, side, *rest)
-        return found[at]
-
-    monkeypatch.setattr(one_table, "tops_of", once)
+def scanned_once(monkeypatch):
+    """What changed between one pair is the same in every draw: only the first draw scans for it."""
+    monkeypatch.setattr("streameval.kinds.paired.plan._draw", DrawnAgain())

@@ -1,7 +1,9 @@
 """`monitor` of several challengers: bounds of all comparisons hold together, however many come."""
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import altair as alt
 import numpy as np
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from suite_cases import examples
+from two_rankings import ONE, evaluated, planned, right
 
 import streameval
 from streameval.cli import run
@@ -26,7 +29,7 @@ from streameval.types import Labels
 from streameval.verbs.monitor import _with_study
 from tests.binomial import binomial_tail
 
-AT = [1_000, 5_000]
+AT = [500, 1_500]
 OUT = ["--out", "challengers.parquet"]
 
 
@@ -53,22 +56,43 @@ def test_the_picture_is_vega_lite_and_shows_the_last_comparisons():
     assert "<svg" in told
 
 
-@pytest.fixture
-def challenged(home, people):
+def challenge(both, number, better=0.0, part=None, noise=0.05, **more):
     """Plan and evaluate a challenger, another noise in the old score, against the old one; the study's folder."""
-    both = pq.read_table("both.parquet")
-    old, right = both.column("old").to_numpy(), both.column("right").to_numpy()
+    old, label = both.column("old").to_numpy(), both.column("right").to_numpy()
+    shift = noise * np.random.default_rng(number).normal(size=old.size) + better * label
+    pq.write_table(both.append_column("new-one", pa.array(old + shift)), f"list-{number}.parquet")
+    how = {
+        **ONE,
+        "score": "new-one",
+        "against": f"list-{number}.parquet",
+        "at": AT,
+        "within": 0.01,
+        "seed": 100 + number,
+    }
+    planned(f"c{number}", f"list-{number}.parquet", {**how, "within": 0.01, **more})
+    evaluated(f"c{number}", part)
+    return f"c{number}"
 
-    def make(number, better=0.0, part=None, noise=0.05, **more):
-        shift = noise * np.random.default_rng(number).normal(size=old.size) + better * right
-        pq.write_table(both.append_column("new-one", pa.array(old + shift)), f"list-{number}.parquet")
-        how = {"score": "new-one", "against": f"list-{number}.parquet", "against_score": "old", "key": "id", "at": AT}
-        streameval.plan(f"list-{number}.parquet", f"c{number}", **{**how, "within": 0.02, **more})
-        tasks = streameval.select(f"c{number}").table.sort_by("se_task")
-        streameval.evaluate(f"c{number}", labels=people(tasks if part is None else tasks.slice(0, part)))
-        return f"c{number}"
 
-    return make
+def made_once(number, better):
+    """A fixture of a challenger that tests copy."""
+
+    @pytest.fixture(scope="module")
+    def made(both, tmp_path_factory):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path_factory.mktemp("challengers"))
+            return Path(challenge(both, number, better)).absolute()
+
+    return made
+
+
+alike, superior, inferior = made_once(1, 0.0), made_once(2, 0.6), made_once(3, -0.6)
+
+
+@pytest.fixture
+def copied(home):
+    """Copies what tests change to where they work, under its own name."""
+    return lambda *studies: [shutil.copytree(study, study.name) for study in studies]
 
 
 def shown(study, measure):
@@ -101,8 +125,8 @@ def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
     ids, order = np.arange(400), np.r_[0:60, 100:140, 60:100, 140:400]
     items = pa.table({"id": ids, "b": -np.argsort(order), "a": -ids})
     how = {"score": "b", "against": items, "against_score": "a", "key": "id", "at": "100", "within": 0.001}
-    plan = streameval.plan(items, tmp_path / "s", look="one", **how)
-    rng, missed, histories = np.random.default_rng(6), 0, examples(60, 150)
+    plan = streameval.plan(items, tmp_path / "s", look="one", seed=1, **how)
+    rng, missed, histories = np.random.default_rng(6), 0, examples(30, 150)
     for _ in range(histories):
         history, share = ComparisonHistory.begun(Settings("gain@100 > 0", 0.5, kind="paired")), 20
         for _ in range(4):
@@ -115,13 +139,12 @@ def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
     assert missed > 0.1 * histories  # the bounds are no wider than they need to be
 
 
-def test_challengers_one_after_another(home, challenged, capsys):
+def test_challengers_one_after_another(home, copied, alike, superior, inferior, capsys):
     """No difference, better, worse: the status of each call, and the same again."""
     statuses = []
-    for number, better in ((1, 0.0), (2, 0.6), (3, -0.6)):
-        study = challenged(number, better)
-        asked = ["gain@5000 > 0", *OUT]
-        statuses.append(run(["monitor", study, *(asked if number == 1 else OUT)]))
+    for study in copied(alike, superior, inferior):
+        asked = ["gain@1500 > 0", *OUT]
+        statuses.append(run(["monitor", study, *(asked if study == "c1" else OUT)]))
     assert statuses == [5, 0, 4]
     before = (home / "challengers.parquet").read_bytes()
     capsys.readouterr()
@@ -131,10 +154,10 @@ def test_challengers_one_after_another(home, challenged, capsys):
     said = json.loads(capsys.readouterr().out)
     assert (said["given"], said["added"], said["outcome"]) == ([1, 2], [], "inconclusive")
     assert [row["outcome"] for row in said["comparisons"]] == ["inconclusive", "pass", "fail"]
-    assert any("Of 3 comparisons, 1 proven to meet gain@5000 > 0, 1 proven not to" in one for one in said["said"])
+    assert any("Of 3 comparisons, 1 proven to meet gain@1500 > 0, 1 proven not to" in one for one in said["said"])
     assert any("Comparison 2, the order by new-one (B) against the order by old (A)" in one for one in said["said"])
     assert (home / "challengers.parquet").read_bytes() == before
-    once = streameval.monitor(["c1", "c2", "c3"], "gain@5000 > 0")
+    once = streameval.monitor(["c1", "c2", "c3"], "gain@1500 > 0")
     assert once.table.equals(pq.read_table("challengers.parquet"))
     assert once.outcome == "fail"
     there = (home / "challengers.html").read_text()
@@ -145,89 +168,87 @@ def test_challengers_one_after_another(home, challenged, capsys):
     assert len({one["colour"] for one in values}) == 3
 
 
-def test_a_comparison_is_bounded_with_the_share_of_its_place(home, challenged):
+def test_a_comparison_is_bounded_with_the_share_of_its_place(home, both):
     """The same study first and second: as its plan splits it over its cutoffs, half of it a side."""
-    made = [challenged(number, 0.1, look="one") for number in (1, 2)]
+    made = [challenge(both, number, 0.1, look="one") for number in (1, 2)]
     for studies, error in ((made, 0.025), (made[::-1], 0.05 / 6)):
-        row = streameval.monitor(studies, "gain@5000").rows[studies.index("c1")]
-        (found,) = [one for one in streameval.sql("c1", "FROM differences").to_pylist() if one["cutoff"] == "5000"]
+        row = streameval.monitor(studies, "gain@1500").rows[studies.index("c1")]
+        (found,) = [one for one in streameval.sql("c1", "FROM differences").to_pylist() if one["cutoff"] == "1500"]
         sides = (ChangedSample(*(found[f"{side}{of}"] for of in ("", "_drawn", "_positive")))
                  for side in ("gains", "losses"))  # fmt: skip
         assert (row["error"], row["outcome"]) == (pytest.approx(error), None)
         assert (row["lower"], row["upper"]) == limits(*sides, error / 2 / len(AT))
         assert row["lower"] <= found["lower"] < found["upper"] <= row["upper"]
-    assert streameval.monitor(made, "gain@5000").outcome is None
+    assert streameval.monitor(made, "gain@1500").outcome is None
 
 
-def test_every_measure_of_a_comparison_may_be_watched(home, challenged):
-    study = challenged(1, 0.1, noise=0.2, at=[*AT, "dcg@1000", "rbp.95"])
-    for measure in ("precision_gain@5000", "gain@5000 < 2000", "dcg_gain@1000 > -9", "rbp.95_gain"):
+def test_every_measure_of_a_comparison_may_be_watched(home, both):
+    study = challenge(both, 1, 0.1, noise=0.2, at=[*AT, "dcg@500", "rbp.95"])
+    for measure in ("precision_gain@1500", "gain@1500 < 2000", "dcg_gain@500 > -9", "rbp.95_gain"):
         assert run(["monitor", study, measure, "--out", f"{measure}.parquet"]) == 0
         (row,), (lower, _, upper) = pq.read_table(f"{measure}.parquet").to_pylist(), shown(study, measure)
         assert row["lower"] < lower <= upper < row["upper"]
 
 
-def test_labels_that_come_late_close_the_bounds_in(home, challenged, people, capsys):
-    study, other = challenged(1, 0.2, part=40, noise=0.2), challenged(2)
-    assert run(["monitor", study, "gain@5000 > 0", *OUT]) == 2
-    assert "c1: planned labels are missing" in capsys.readouterr().err
-    assert run(["monitor", study, "gain@5000 > 0", *OUT, "--allow", "incomplete"]) == 5
-    assert "c1 counts with 40 of" in capsys.readouterr().out
+def test_labels_that_come_late_close_the_bounds_in(home, both, copied, alike, capsys):
+    study, (other,) = challenge(both, 4, 0.1, part=40, noise=0.2), copied(alike)
+    assert run(["monitor", study, "gain@1500 > 0", *OUT]) == 2
+    assert "c4: planned labels are missing" in capsys.readouterr().err
+    assert run(["monitor", study, "gain@1500 > 0", *OUT, "--allow", "incomplete"]) == 5
+    assert "c4 counts with 40 of" in capsys.readouterr().out
     assert run(["monitor", other, *OUT]) == 5
     early = rows()[0]
-    streameval.evaluate(study, labels=people(streameval.select(study).table))
+    evaluated(study)
     assert run(["monitor", study, *OUT]) == 0
     late = rows()[0]
     assert early["lower"] < late["lower"] <= late["upper"] < early["upper"]
     assert (early["error"], late["missing"]) == (late["error"], 0)
-    assert streameval.monitor([study, other], "gain@5000 > 0").table.equals(pq.read_table("challengers.parquet"))
-    tasks = people(streameval.select(study).table).slice(0, 2)
+    assert streameval.monitor([study, other], "gain@1500 > 0").table.equals(pq.read_table("challengers.parquet"))
+    tasks = right(streameval.select(study).table).slice(0, 2)
     other_words = pa.array([not one for one in tasks.column("label").to_pylist()])
     streameval.evaluate(study, labels=pa.concat_tables([tasks.set_column(1, "label", other_words.cast(pa.int8()))] * 3))
     assert run(["monitor", study, *OUT]) == 2
-    assert "labels that the history counts for c1 have changed since: 2" in capsys.readouterr().err
+    assert "labels that the history counts for c4 have changed since: 2" in capsys.readouterr().err
 
 
-def test_bounds_that_exclude_those_from_fewer_labels_stand_for_themselves(home, challenged):
-    study = Study(challenged(1))
-    entry = ComparedStudy("c1", study.plan(), KIND.read(study)).at(Settings("gain@5000", kind="paired"), 0.025)
+def test_bounds_that_exclude_those_from_fewer_labels_stand_for_themselves(alike):
+    study = Study(alike)
+    entry = ComparedStudy("c1", study.plan(), KIND.read(study)).at(Settings("gain@1500", kind="paired"), 0.025)
     lower, _, upper = entry.bounds
     assert entry.after({"lower": lower + 1, "upper": upper + 9}).bounds[::2] == (lower + 1, upper)
     assert entry.after({"lower": upper + 1, "upper": upper + 9}).bounds[::2] == (lower, upper)
 
 
-def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, challenged, people, capsys):
-    first, again = challenged(1, seed=7), challenged(2, seed=7)
-    both = pq.read_table("both.parquet").append_column("other", pq.read_table("both.parquet").column("id"))
-    pq.write_table(both, "keyed.parquet")
-    keyed, judged = challenged(3), challenged(4)
-    streameval.plan("keyed.parquet", "keyed", score="new", against="keyed.parquet", against_score="old", key="other",
-                    at=AT, within=0.02)  # fmt: skip
-    streameval.evaluate("keyed", labels=people(streameval.select("keyed").table))
+def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(
+    home, both, copied, alike, inferior, curve, capsys
+):
+    (first, judged), again = copied(alike, inferior), challenge(both, 2, seed=101)
+    pq.write_table(both.append_column("other", both.column("id")), "keyed.parquet")
+    planned("keyed", "keyed.parquet", {**ONE, "against": "keyed.parquet", "key": "other", "at": AT})
+    evaluated("keyed")
     streameval.evaluate(judged, vote="any")
-    streameval.plan("both.parquet", "2026-01-01", score="old", key="id", budget=200)
-    streameval.evaluate("2026-01-01", labels=people(streameval.select("2026-01-01").table))
+    shutil.copytree(curve, "2026-01-01")
     assert run(["monitor", "2026-01-01", "precision@100", "--out", "days.parquet"]) == 0
-    assert run(["monitor", first, "gain@1000 > 0", *OUT]) == 5
+    assert run(["monitor", first, "gain@500 > 0", *OUT]) == 5
     before = (home / "challengers.parquet").read_bytes()
     capsys.readouterr()
     for arguments, said in (
-        ([again, *OUT], "c2: was drawn with seed 7, as that of c1, so its draw is not a fresh one"),
+        ([again, *OUT], "c2: was drawn with seed 101, as that of c1, so its draw is not a fresh one"),
         (["2026-01-01", *OUT], "2026-01-01 is a study of a curve, and this history began with a study of two"),
         ([first, "--out", "days.parquet"], "c1 is a study of two rankings, and this history began with a study of a"),
-        ([first, "2026-01-01", "gain@1000"], "2026-01-01 is a study of a curve, and this history began with"),
-        (["2026-01-01", "gain@1000"], "gain@1000 is the difference of two rankings, and these studies are of one each"),
+        ([first, "2026-01-01", "gain@500"], "2026-01-01 is a study of a curve, and this history began with"),
+        (["2026-01-01", "gain@500"], "gain@500 is the difference of two rankings, and these studies are of one each"),
         ([first, "precision@1000"], "precision@1000 is of one ranking, and these are studies of two"),
-        ([first, "gain@1000 within 5"], "how wide bounds may be is asked when a study is planned"),
-        ([first, "gain@1000,5000"], "has several cutoffs"),
-        ([first, "gain@500 > 0"], "c1: there is no gain@500 here. Hint: did you mean"),
-        ([first, "dcg_gain@1000 > 0"], "c1: there is no dcg_gain@1000 here"),
-        ([first, "gain@5000 > 0", *OUT], "was begun with measure gain@1000 > 0, not gain@5000 > 0"),
+        ([first, "gain@500 within 5"], "how wide bounds may be is asked when a study is planned"),
+        ([first, "gain@500,1500"], "has several cutoffs"),
+        ([first, "gain@300 > 0"], "c1: there is no gain@300 here. Hint: did you mean"),
+        ([first, "dcg_gain@500 > 0"], "c1: there is no dcg_gain@500 here"),
+        ([first, "gain@1500 > 0", *OUT], "was begun with measure gain@500 > 0, not gain@1500 > 0"),
         ([first], "nothing to watch was named. Hint: give a measure: gain@10000"),
         ([f"2026-02-01={first}", *OUT], "c1: a study of two rankings has a place and no day"),
-        ([judged, *OUT], "c4: asks another question than the studies before: vote is any, and was majority"),
+        ([judged, *OUT], "c3: asks another question than the studies before: vote is any, and was majority"),
         (["keyed", *OUT], "keyed: asks another question than the studies before: key is ['other'], and was ['id']"),
-        ([keyed, *OUT, "--allow", "keys"], "did you mean 'key'"),
+        (["keyed", *OUT, "--allow", "keys"], "did you mean 'key'"),
         (["nowhere", *OUT], "nowhere"),
     ):
         assert run(["monitor", *arguments]) == 2, arguments
@@ -238,21 +259,18 @@ def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, chal
     assert run(["monitor", "keyed", *OUT, "--allow", "key"]) == 5 - 5 * (rows()[-1]["lower"] > 0)
 
 
-def test_labels_that_the_same_seed_drew_are_no_fresh_draw(home, people):
+def test_labels_that_the_same_seed_drew_are_no_fresh_draw(home, curve):
     """Studies that share a draw hold alone; counted exactly, in a draw of its own, the same labels are welcome."""
-    streameval.plan("both.parquet", "old", score="old", on="id", budget=2_000, seed=11)
-    streameval.evaluate("old", labels=people(streameval.select("old").table))
-    how = {"score": "new", "against": "both.parquet", "against_score": "old", "key": "id", "at": AT, "within": 0.02}
-    for study, seed in (("same", {"seed": 11, "labels_unseen_by_model": "yes"}), ("fresh", {})):
-        streameval.plan("both.parquet", study, reuse="old", **how, **seed)
-        streameval.evaluate(study, labels=people(streameval.select(study).table))
+    for study, seed in (("same", {"seed": 11, "labels_unseen_by_model": "yes"}), ("fresh", {"seed": None})):
+        planned(study, reuse=str(curve), **seed)
+        evaluated(study)
     with pytest.raises(StudyError, match=r"same: counts labels that its seed drew before.*reuse and no seed"):
-        streameval.monitor("same", "gain@5000")
-    assert streameval.monitor("fresh", "gain@5000").rows[0]["seed"] != "11"
+        streameval.monitor("same", "gain@1500")
+    assert streameval.monitor("fresh", "gain@1500").rows[0]["seed"] != "11"
 
 
-def test_comparisons_with_every_label_may_share_a_seed(home, challenged):
-    made = [challenged(number, 0.6, noise=0.001 * number, within=0.0001, at=[100], seed=5) for number in (1, 2)]
+def test_comparisons_with_every_label_may_share_a_seed(home, both):
+    made = [challenge(both, number, 0.6, noise=0.001 * number, within=0.0001, at=[100], seed=5) for number in (1, 2)]
     history = streameval.monitor(made, "gain@100 >= -100")
     assert [row["seed"] for row in history.rows] == [None, None]
     assert [row["lower"] for row in history.rows] == [row["upper"] for row in history.rows]

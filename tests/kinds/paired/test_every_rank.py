@@ -38,6 +38,20 @@ def bounds(found, k, metric="gain"):
     return KIND.answer(found, Question.of(f"{metric}@{k}").measure)
 
 
+def the_error_is_shared_by_the_ranks_that_are_bounded(plan, found, truth):
+    right = pq.read_table("list.parquet").column("right").to_numpy()
+    rows = found.tables["differences"].to_pylist()
+    samples = LabelledDraw(plan, right[plan.ranks - 1].astype(np.int8)).samples()
+    count, shared = len(rows), plan.notes["bounded"]
+    assert 20 < shared < count - 20
+    for at in (0, count - shared - 1):
+        assert rows[at]["lower"] == rows[at]["upper"] == truth[int(rows[at]["cutoff"]) - 1]
+    for at in range(count - shared, count - 10, 7):
+        lower, upper = samples[at].limits(0.05 / (2 * shared))
+        assert (rows[at]["lower"], rows[at]["upper"]) == (
+            max(lower, -rows[at]["losses"]), min(upper, rows[at]["gains"]))  # fmt: skip
+
+
 def test_the_journey(truth, capsys):
     words = [f"--{name.replace('_', '-')}={value}" for name, value in HOW.items()]
     assert run(["plan", "list.parquet", *words, "--study", "s", "--seed", "4"]) == 0
@@ -70,6 +84,7 @@ def test_the_journey(truth, capsys):
     assert len(capsys.readouterr().out.splitlines()) < 40
     assert run(["check", "s", f"gain@{N} >= 0"]) == 0
     assert run(["check", "s", "gain@777 > 777"]) == 4
+    the_error_is_shared_by_the_ranks_that_are_bounded(plan, found, truth)
     watched = streameval.monitor("s", "gain@777").rows[0]
     alone = bounds(found, 777)  # with a larger share of the doubt
     assert watched["lower"] <= alone.lower < alone.upper <= watched["upper"]
@@ -77,21 +92,6 @@ def test_the_journey(truth, capsys):
     for strange in ("gain@2001", "dcg_gain@10", "gain@score:0.5", "gain"):
         assert run(["check", "s", f"{strange} > 0"]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_the_error_is_shared_by_the_ranks_that_are_bounded(truth):
-    plan = streameval.plan("list.parquet", "s", seed=4, **HOW)
-    right = pq.read_table("list.parquet").column("right").to_numpy()
-    rows = evaluated().tables["differences"].to_pylist()
-    samples = LabelledDraw(plan, right[plan.ranks - 1].astype(np.int8)).samples()
-    count, shared = len(rows), plan.notes["bounded"]
-    assert 20 < shared < count - 20
-    for at in (0, count - shared - 1):
-        assert rows[at]["lower"] == rows[at]["upper"] == truth[int(rows[at]["cutoff"]) - 1]
-    for at in range(count - shared, count - 10, 7):
-        lower, upper = samples[at].limits(0.05 / (2 * shared))
-        assert (rows[at]["lower"], rows[at]["upper"]) == (
-            max(lower, -rows[at]["losses"]), min(upper, rows[at]["gains"]))  # fmt: skip
 
 
 def test_lists_of_different_lengths(truth):

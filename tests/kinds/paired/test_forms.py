@@ -22,7 +22,7 @@ from streameval.paired_draws import two_tables
 from streameval.paired_draws.one_table import Pairing
 from streameval.study import Study
 
-AT = {"ranks": ["100", "1000", "5000"], "shares": ["1%", "25%"], "scores": ["score:1.5", "score:0.5"]}
+AT = {"ranks": ["100", "500", "1500"], "shares": ["1%", "25%"], "scores": ["score:1.5", "score:0.5"]}
 SIZES = ("size_a", "size_b", "gains", "losses")
 
 
@@ -59,33 +59,32 @@ def drawn(plan):
     return sorted(zip(*(plan.table.column(name).to_pylist() for name in columns), strict=True))
 
 
-def differences(study, source=None):
+def asked(study, source=None):
+    """Identifiers and truth of the items that a study asks about."""
     tasks = streameval.select(study, **({} if source is None else {"ranking": source})).table
-    labels = tasks.select(["se_task"]).append_column("label", tasks.column("right"))
-    return sorted(tasks.column("id").to_pylist()), streameval.evaluate(study, labels=labels).tables["differences"]
+    return tasks.select(["id", "right"]).sort_by("id").to_pylist()
 
 
 @pytest.mark.parametrize("at", cases(AT, "scores"))
-def test_both_forms_from_python_and_the_command_line(home, at):
-    expected = sizes_by_sorting(pq.read_table("both.parquet"), AT[at])
+def test_both_forms_from_python_and_the_command_line(home, both, at):
+    expected = sizes_by_sorting(both, AT[at])
     found = []
     for name, (source, how) in forms().items():
-        plan = streameval.plan(source, name, key="id", at=AT[at], within=0.02, seed=5, **how)
+        plan = streameval.plan(source, name, key="id", at=AT[at], within=0.05, seed=5, **how)
         assert {size: plan.notes[size] for size in SIZES} == expected
         flags = [f"--{key.replace('_', '-')}={value}" for key, value in how.items()]
-        typed = ["plan", source, *flags, "--key", "id", "--at", ",".join(AT[at]), "--within", "2%", "--seed", "5"]
+        typed = ["plan", source, *flags, "--key", "id", "--at", ",".join(AT[at]), "--within", "5%", "--seed", "5"]
         with redirect_stdout(io.StringIO()) as said:
             assert run([*typed, "--study", "typed"]) == 0
         assert Path("typed/plan.parquet").read_bytes() == Path(name, "plan.parquet").read_bytes()
         assert Study("typed").plan().plan_id == plan.plan_id
         assert all(f"{count:,} only in B" in said.getvalue() for count in plan.notes["gains"])
-        found.append((drawn(plan), *differences(name)))
+        found.append((drawn(plan), asked(name)))
         shutil.rmtree("typed")
-    assert found[0][:2] == found[1][:2]
-    assert found[0][2].equals(found[1][2])
+    assert found[0] == found[1]
 
 
-@settings(max_examples=examples(6, 15), deadline=None)
+@settings(max_examples=examples(5, 15), deadline=None)
 @given(
     n=st.integers(2, 400), levels=st.integers(1, 12), seed=st.integers(0, 2**32),
     cutoffs=st.lists(st.integers(1, 400), min_size=1, max_size=4, unique=True),
@@ -107,9 +106,8 @@ def test_items_of_one_score_are_ordered_by_the_hash_of_their_key(tmp_path_factor
         plan = streameval.plan(source, home / name, key="id", at=at, within=0.0001, seed=seed, **how)
         assert {size: plan.notes[size] for size in SIZES} == expected
         again = source if name == "one" else (source, how["against"])
-        found.append((drawn(plan), *differences(home / name, again)))
-    assert found[0][:2] == found[1][:2]
-    assert found[0][2].equals(found[1][2])
+        found.append((drawn(plan), asked(home / name, again)))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +125,14 @@ def test_the_same_bytes_over_threads_row_groups_and_engines(home, form, at, monk
     def planned(**more):
         shutil.rmtree("s", ignore_errors=True)
         source, how = forms()[form]
-        plan = streameval.plan(source, "s", key="id", at=AT[at], within=0.02, seed=5, **{**how, **more})
+        plan = streameval.plan(source, "s", key="id", at=AT[at], within=0.05, seed=5, **{**how, **more})
         return plan.table, {name: plan.notes[name] for name in (*SIZES, "probability")}
 
     whole = planned(threads=1)
     for more in ({"threads": 7}, {"engine": Cluster(3)}):
         assert planned(**more) == whole
     for name in ("both", "old", "new"):
-        pq.write_table(pq.read_table(f"{name}.parquet"), f"{name}.parquet", row_group_size=700)
+        pq.write_table(pq.read_table(f"{name}.parquet"), f"{name}.parquet", row_group_size=1_100)
     assert planned(threads=7) == whole
 
 
@@ -159,7 +157,8 @@ class Interrupting:
         add(number)
 
 
-def test_a_plan_that_was_interrupted_goes_on(home, monkeypatch):
+def test_a_plan_that_was_interrupted_goes_on(home, both, monkeypatch):
+    pq.write_table(both, "both.parquet", row_group_size=1_000)
     source, how = forms()["one"]
     ask = {"key": "id", "at": AT["ranks"], "seed": 5, **how}
     whole = streameval.plan(source, "whole", **ask)

@@ -1,19 +1,19 @@
 """Labels that exist before a comparison: taken off exactly, or drawn again by the same hash."""
 
+import itertools
 import shlex
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from suite_cases import cases, examples, slow
+from two_rankings import AT, ONE, bounds, evaluated, plan_of, planned, right, task_ids
 
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.kinds.paired import KIND
 from streameval.kinds.paired.cutoff import at_cutoffs
 from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.open_pair import open_pair
@@ -27,96 +27,97 @@ from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from tests.binomial import binomial_tail
 
-AT = [100, 1_000, 5_000]
-HOW = {"score": "new", "against": "both.parquet", "against_score": "old", "key": "id", "at": AT, "within": 0.02}
 
-
-def bounds(found):
-    return {int(row["cutoff"]): (row["lower"], row["upper"]) for row in found.tables["differences"].to_pylist()}
-
-
-def biased(share):
-    """Labels of the positive items above rank 2,000 of the new ranking, and of some others."""
-    both = pq.read_table("both.parquet")
+def biased(both, share):
+    """Labels of the positive items above rank 600 of the new ranking, and of some others."""
     rank = np.argsort(np.argsort(-both.column("new").to_numpy()))
-    right, some = both.column("right").to_numpy(), np.random.default_rng(4).random(both.num_rows)
-    return both.select(["id", "right"]).filter(pa.array(((rank < 2_000) & (right == 1)) | (some < share)))
+    positive, some = both.column("right").to_numpy() == 1, np.random.default_rng(4).random(both.num_rows)
+    return both.select(["id", "right"]).filter(pa.array(((rank < 600) & positive) | (some < share)))
 
 
-def planned(study, **more):
-    return streameval.plan("both.parquet", study, **HOW, **more)
+@pytest.fixture
+def gold(home, both):
+    pq.write_table(biased(both, 0.3), "gold.parquet")
+    return {"reuse": "gold.parquet", "label": "right", "seed": None}
 
 
-def evaluated(study, people):
-    return streameval.evaluate(study, labels=people(streameval.select(study).table))
+def labels_of(plan, both):
+    """Right labels of all planned items."""
+    return both.column("right").to_numpy()[plan.ranks - 1].astype(np.int8)
 
 
-def test_known_labels_are_counted_exactly_and_not_asked_for(home, people, difference):
-    plain = planned("plain", seed=5)
-    pq.write_table(biased(0.3), "gold.parquet")
-    made = planned("s", reuse="gold.parquet", label="right")
+@pytest.fixture(autouse=True)
+def seeds(monkeypatch):
+    """Seeds that the program draws, as where labels are taken off, are the same every time."""
+    monkeypatch.setattr("streameval.kinds.paired.plan.fresh_seed", itertools.count(1_000).__next__)
+
+
+def test_known_labels_are_counted_exactly_and_not_asked_for(home, begun, both, gold, difference):
+    made = planned("s", **gold)
     known = made.table.column("known").to_numpy()
     assert Study("s").labelled == known.sum() > 0
-    assert (~known).sum() < 0.8 * plain.table.num_rows
+    assert (~known).sum() < 0.8 * plan_of(begun).table.num_rows
     assert (made.table.column("probability").to_numpy()[known] == 1).all()
-    for found in (streameval.evaluate("s"), evaluated("s", people)):
+    for found in (streameval.evaluate("s"), evaluated("s")):
         assert found.summary["claim"]["coverage"] == "simultaneous"
         for k, (low, high) in bounds(found).items():
             assert low <= difference[k] <= high
 
 
-def test_labels_of_all_items_leave_nothing_open(home, difference):
-    pq.write_table(biased(1.1), "gold.parquet")
-    planned("s", reuse="gold.parquet", label="right")
+def test_a_table_in_memory_and_words_do_as_well(home, both, gold):
+    known_labels = pq.read_table("gold.parquet")
+    words = np.where(known_labels.column("right").to_numpy() == 1, "yes", "no")
+    blank = pa.table({"id": known_labels.column("id").cast(pa.string()), "label": words})
+    one, other = planned("one", at=[500], **gold), planned("two", at=[500], reuse=blank, seed=None)
+    assert one.table.column("known").to_numpy().sum() == other.table.column("known").to_numpy().sum() > 0
+    assert Study("two").labelled == Study("one").labelled
+
+
+def test_labels_of_all_items_leave_nothing_open(home, both, difference):
+    pq.write_table(biased(both, 1.1), "gold.parquet")
+    planned("s", reuse="gold.parquet", label="right", seed=None)
     assert bounds(streameval.evaluate("s")) == {k: (one, one) for k, one in difference.items()}
 
 
-def test_a_table_in_memory_and_words_do_as_well(home):
-    gold = biased(0.3)
-    words = np.where(gold.column("right").to_numpy() == 1, "yes", "no")
-    blank = pa.table({"id": gold.column("id").cast(pa.string()), "label": words})
-    pq.write_table(gold, "gold.parquet")
-    one, other = planned("one", reuse="gold.parquet", label="right"), planned("two", reuse=blank)
-    assert one.table.column("known").to_numpy().sum() == other.table.column("known").to_numpy().sum()
+def test_the_same_plan_again_changes_nothing_and_other_labels_get_another_seed(home, gold):
+    how = {**gold, "at": [100]}
+    first = planned("s", **how)
+    assert planned("s", **how).plan_id == first.plan_id
+    assert planned("s", **{**how, "seed": first.seed}).plan_id == first.plan_id
+    planned("u", at=[100], seed=3)
+    assert planned("u", **how).seed != 3
 
 
-def test_the_same_plan_again_changes_nothing_and_other_labels_get_another_seed(home):
-    pq.write_table(biased(0.3), "gold.parquet")
-    first = planned("s", reuse="gold.parquet", label="right")
-    assert planned("s", reuse="gold.parquet", label="right").plan_id == first.plan_id
-    assert planned("s", reuse="gold.parquet", label="right", seed=first.seed).plan_id == first.plan_id
-    pq.write_table(biased(0.5), "gold.parquet")
-    planned("t", reuse="gold.parquet", label="right", seed=first.seed, labels_unseen_by_model="yes")
-    assert "known" not in Study("t").plan().table.column_names
-    streameval.plan("both.parquet", "u", **HOW, seed=3)
-    assert planned("u", reuse="gold.parquet", label="right").seed != 3
-
-
-def test_labels_of_an_earlier_study_are_taken_off(home, people, difference):
-    streameval.plan("both.parquet", "old", score="old", key="id", budget=600, seed=11)
-    evaluated("old", people)
-    made = planned("s", reuse="old")
+def test_labels_of_an_earlier_study_are_taken_off(home, both, curve, difference):
+    made = planned("s", reuse=str(curve), seed=None)
     assert made.seed != 11
-    labelled = set(streameval.select("old").table.column("id").to_pylist())
-    tasks = streameval.select("s").table.sort_by("rank")
-    known = made.table.column("known").to_numpy()
-    assert np.array_equal(np.isin(tasks.column("id").to_numpy(), list(labelled)), known)
-    for k, (low, high) in bounds(evaluated("s", people)).items():
+    ids = both.column("id").to_numpy()[made.ranks - 1]
+    assert np.array_equal(np.isin(ids, task_ids(curve)), made.table.column("known").to_numpy())
+    for k, (low, high) in bounds(evaluated("s")).items():
         assert low <= difference[k] <= high
 
 
-@pytest.mark.parametrize("how", [{}, {"seed": 7, "labels_unseen_by_model": "yes"}], ids=["taken off", "same draw"])
-def test_labels_of_an_earlier_comparison(home, people, difference, how, capsys):
+@pytest.fixture(scope="session")
+def earlier(written, tmp_path_factory):
+    """A wider comparison at two of the cutoffs with every label, whose seed is 7; it is only read."""
+    study, source = tmp_path_factory.mktemp("earlier") / "old", str(written / "both.parquet")
+    planned(study, source, {**ONE, "against": source}, at=AT[1:], within=0.1, seed=7)
+    evaluated(study)
+    return study
+
+
+@pytest.mark.parametrize(
+    "how", [{"seed": None}, {"seed": 7, "labels_unseen_by_model": "yes"}], ids=["taken off", "same draw"]
+)
+def test_labels_of_an_earlier_comparison(home, earlier, difference, how, capsys):
     """No label is asked for twice, and what is left is what is said to be left."""
-    streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000, 5_000], "within": 0.04}, seed=7)
-    evaluated("old", people)
-    made = planned("s", reuse="old", **how)
+    made = planned("s", reuse=str(earlier), **how)
+    assert ("known" in made.table.column_names) == (how["seed"] is None)
     reused = Study("s").labelled
     assert 0 < reused < made.table.num_rows
     tasks = streameval.select("s", export="tasks.csv")
     assert tasks.tasks == made.table.num_rows - reused
-    labelled = set(streameval.select("old").table.column("id").to_pylist())
-    asked = pc.is_in(tasks.table.column("id"), pa.array(labelled)).to_numpy()
+    asked = np.isin(tasks.table.column("id").to_numpy(), task_ids(earlier))
     assert np.count_nonzero(~asked) == tasks.tasks
     assert run(["select", "s", "--export", "again.csv"]) == 0
     assert f"{reused:,} items have a label already, which the plan reuses" in capsys.readouterr().out
@@ -124,33 +125,29 @@ def test_labels_of_an_earlier_comparison(home, people, difference, how, capsys):
     assert f"{tasks.tasks:,} items to label" in headline
     assert f"{reused:,} labels more are there already" in headline
     expected = [int(line.rpartition("about ")[2].split()[0].replace(",", "")) for line in lines if "about" in line]
-    assert max(expected) <= 1.3 * (made.table.num_rows if how else tasks.tasks)
-    for k, (low, high) in bounds(evaluated("s", people)).items():
+    assert max(expected) <= 1.3 * (made.table.num_rows if how["seed"] else tasks.tasks)
+    for k, (low, high) in bounds(evaluated("s")).items():
         assert low <= difference[k] <= high
 
 
-def test_items_drawn_by_the_same_hash_are_not_asked_again(home, people):
-    streameval.plan("both.parquet", "old", score="old", on="id", budget=2_000, seed=11)
-    evaluated("old", people)
+def test_items_drawn_by_the_same_hash_are_not_asked_again(home, both, curve):
     fresh = planned("fresh", seed=11)
-    made = planned("s", reuse="old", seed=11, labels_unseen_by_model="yes")
+    made = planned("s", reuse=str(curve), seed=11, labels_unseen_by_model="yes")
     assert made.table.equals(fresh.table)
     assert 0.1 * made.table.num_rows < Study("s").labelled < made.table.num_rows
-    one, other = evaluated("s", people), evaluated("fresh", people)
-    assert one.tables["differences"].equals(other.tables["differences"])
-    assert "fixed without the labels" in one.summary["claim"]["assumes"]
+    found = evaluated("s")
+    assert bounds(found) == bounds(at_cutoffs(fresh, labels_of(fresh, both)))
+    assert "fixed without the labels" in found.summary["claim"]["assumes"]
 
 
-def test_a_ranking_made_with_the_labels_gets_no_claim_from_the_same_draw(home, people, capsys):
-    streameval.plan("both.parquet", "old", score="old", on="id", budget=2_000, seed=11)
-    evaluated("old", people)
-    planned("s", reuse="old", seed=11, labels_unseen_by_model="no")
-    found = evaluated("s", people)
+def test_a_ranking_made_with_the_labels_gets_no_claim_from_the_same_draw(home, curve, capsys):
+    planned("s", reuse=str(curve), seed=11, labels_unseen_by_model="no")
+    found = evaluated("s")
     assert found.summary["claim"]["coverage"] == "none"
     assert set(found.tables["differences"].column("better").to_pylist()) == {"open"}
-    assert streameval.check("s", "gain@5000 > 0").outcome == "inconclusive"
-    planned("new", reuse="old", labels_unseen_by_model="no")
-    assert evaluated("new", people).summary["claim"]["coverage"] == "simultaneous"
+    assert streameval.check("s", "gain@1500 > 0").outcome == "inconclusive"
+    planned("new", reuse=str(curve), seed=None, labels_unseen_by_model="no")
+    assert evaluated("new").summary["claim"]["coverage"] == "simultaneous"
 
 
 @pytest.mark.parametrize(
@@ -163,30 +160,38 @@ def test_a_ranking_made_with_the_labels_gets_no_claim_from_the_same_draw(home, p
         ({"labels_unseen_by_model": "yes"}, "no labels are reused"),
     ],
 )
-def test_bad_input(home, given, says):
-    pq.write_table(biased(0.3), "gold.parquet")
+def test_bad_input(home, gold, given, says):
     with pytest.raises(InputError) as refused:
-        planned("s", **given)
+        planned("s", **{"seed": None, **given})
     assert says in str(refused.value.line)
     assert not (home / "s").exists()
 
 
 @pytest.mark.parametrize("look", cases(["one", "any", "both"], "both"))
-def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once):
+def test_bounds_hold_whatever_was_known(home, both, difference, look, scanned_once):
     """A draw is fresh; the labels that were known are only positives of the head, half of them of what is compared."""
-    pq.write_table(biased(0.1), "gold.parquet")
-    both = pq.read_table("both.parquet")
-    comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.04, confidence=0.5, look=look)
+    pq.write_table(biased(both, 0.1), "gold.parquet")
+    comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.1, confidence=0.5, look=look)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
     labels = ReusedLabels.of(ReuseOptions(reuse="gold.parquet", label="right"), pair, Study("none"), None)
-    right, misses, runs = both.column("right").to_numpy(), 0, examples(30, 60)
+    misses, runs = 0, examples(30, 60)
     for seed in range(runs):
         plan = drawn_plan(pair, comparing, seed, labels, None, silent)
-        label = right[plan.ranks - 1].astype(np.int8)
+        label = labels_of(plan, both)
         label[np.random.default_rng(seed).random(label.size) < 0.02] = -1
-        found = {int(one.cutoff.value): one.bounds for one in at_cutoffs(plan, label)}
-        misses += any(not one.lower <= difference[k] <= one.upper for k, one in found.items())
+        found = bounds(at_cutoffs(plan, label))
+        misses += any(not low <= difference[k] <= high for k, (low, high) in found.items())
     assert binomial_tail(runs, misses, 0.5) > 1e-6
+
+
+def answers(study, source):
+    """A file of answers to what is asked for, as people of a declared source give them."""
+    table, plan = streameval.select(study).table.sort_by("rank"), plan_of(study)
+    known = plan.table.column("known").to_numpy() if "known" in plan.table.column_names else np.zeros(plan.ranks.size)
+    given = right(table.filter(pa.array(known == 0)))
+    named = given if source is None else given.append_column("source", pa.repeat(source, given.num_rows))
+    pq.write_table(named, f"{study}.answers.parquet")
+    return f"{study}.answers.parquet"
 
 
 @pytest.mark.parametrize(
@@ -194,38 +199,27 @@ def test_bounds_hold_whatever_was_known(home, difference, look, tops_found_once)
     [("team", "team", "the truth"), ("team", "others", ANNOTATORS), *slow((None, None, ANNOTATORS))],
 )
 def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_to_be_of_two(
-    home, people, capsys, old, new, about
+    home, capsys, old, new, about
 ):
-    def labelled(study, source=None):
-        answers = people(streameval.select(study).table)
-        known = Study(study).plan().table.column("known").to_pylist() if study != "old" else []
-        answers = answers.filter(pa.array([not one for one in known])) if known else answers
-        named = answers if source is None else answers.append_column("source", pa.repeat(source, answers.num_rows))
-        return streameval.evaluate(study, labels=named)
-
-    for one in ("old", "s"):
-        shutil.rmtree(one, ignore_errors=True)
-    streameval.plan("both.parquet", "old", **{**HOW, "at": [1_000], "within": 0.04}, seed=7)
-    labelled("old", old)
-    planned("s", reuse="old")
-    found = labelled("s", new)
-    assert found.summary["claim"]["about"] == about
-    for command in (["evaluate", "s"], ["show", "s"], ["check", "s", "gain@1000 > -1000"]):
+    planned("old", at=[500], within=0.1, seed=7)
+    streameval.evaluate("old", labels=answers("old", old))
+    planned("s", at=[500], reuse="old", seed=None)
+    for command in (["evaluate", "s", "--labels", answers("s", new)], ["show", "s"], ["check", "s", "gain@500 > -500"]):
         assert run(command) == 0
         assert ("no claim about the truth: labels are" in capsys.readouterr().out) == (about == ANNOTATORS)
-    assert ("no claim about the truth" in Path("s/report.html").read_text()) == (about == ANNOTATORS)
-    status = run(["monitor", "old", "s", "gain@1000"])
+    assert KIND.read(Study("s")).summary["claim"]["about"] == about
+    assert ("no claim about the truth" in (home / "s" / "report.html").read_text()) == (about == ANNOTATORS)
+    status = run(["monitor", "old", "s", "gain@500"])
     said = capsys.readouterr().err
     assert status == (0 if about == "the truth" else 2)
     assert about == "the truth" or f"s: is about {ANNOTATORS}, and the studies before about the truth" in said
 
 
-def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_runs(home, people, capsys):
-    both = pq.read_table("both.parquet")
+def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_runs(home, both, capsys):
     twin = both.column("old").to_numpy() + np.random.default_rng(2).normal(0, 0.7, both.num_rows)
     pq.write_table(both.set_column(4, "new", pa.array(twin)), "both.parquet")
-    streameval.plan("both.parquet", "wide", **{**HOW, "at": ["1000", "dcg@1000"], "within": 0.1}, seed=7)
-    found = evaluated("wide", people)
+    planned("wide", at=["500", "dcg@500"], within=0.15, seed=7)
+    found = evaluated("wide")
     assert "open" in found.tables["differences"].column("better").to_pylist()
     said = []
     for verb in ("evaluate", "show"):
@@ -233,8 +227,8 @@ def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_
         said += [line.removeprefix("Next: ") for line in capsys.readouterr().out.splitlines() if "Next: " in line]
     assert len(said) == 2
     assert run(shlex.split(said[0])[1:]) == 0
-    closer = Study("wide-closer").plan()
-    assert closer.parameters["within"] == "0.05"
-    assert closer.notes["cutoffs"] == ["1000"]
-    assert [one["name"] for one in closer.notes["measures"]] == ["dcg@1000"]
+    closer = plan_of("wide-closer")
+    assert closer.parameters["within"] == "0.075"
+    assert closer.notes["cutoffs"] == ["500"]
+    assert [one["name"] for one in closer.notes["measures"]] == ["dcg@500"]
     assert Study("wide-closer").labelled > 0
