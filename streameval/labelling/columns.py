@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection
-from streameval.labelling.expressions import LabelWords, key_of
+from streameval.labelling.expressions import LabelWords
+from streameval.labelling.key_forms import ambiguous, ambiguous_rank, key_of
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
@@ -44,6 +45,20 @@ class SourceColumns:
     def keys_as(self, kinds: Sequence[str]) -> list[str]:
         """SQL of its keys, in the form of the items' own columns of these SQL types."""
         return [key_of(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
+
+    def ambiguous(self, kinds: Sequence[str]) -> str:
+        """SQL that is true of rows whose key may have been another, of items with columns of these SQL types."""
+        each = [ambiguous(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
+        return " OR ".join(f"({one})" for one in each if one != "false") or "false"
+
+    def ambiguous_rank(self, last: int) -> str:
+        """SQL that is true of rows whose rank, or number of a task, may have been another one up to `last`."""
+        return ambiguous_rank(given(self.keys[0]), self.kind(self.keys[0]), last)
+
+    @property
+    def key_kinds(self) -> list[tuple[str, str]]:
+        """Names of its key columns, each with its SQL type."""
+        return [(key, self.kind(key)) for key in self.keys]
 
 
 def find(

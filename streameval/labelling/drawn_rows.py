@@ -17,7 +17,7 @@ from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
-from streameval.labelling.match_items import refuse_shortened, shortened
+from streameval.labelling.key_forms import known_key, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
 from streameval.text import number_of
@@ -115,7 +115,7 @@ class _DrawnReading:
     def by_rank(self) -> tuple[pa.Table, None]:
         """Row and rank of every row."""
         key = self.columns.keys[0]
-        self._refuse_shortened(["BIGINT"])
+        self._refuse_ambiguous(self.columns.ambiguous_rank(self.listed.n_items))
         rank = sql.rank_of(given(key), self.columns.kind(key))
         table = self.connection.sql(
             f"SELECT {ROW}::BIGINT AS row, {rank} AS rank FROM se_given ORDER BY 1"
@@ -142,9 +142,10 @@ class _DrawnReading:
             )
             if not rows:
                 kinds = {row[0]: row[1] for row in self.connection.execute("DESCRIBE se_batch").fetchall()}
-                self._refuse_shortened([kinds[name] for name in names])
+                self._refuse_ambiguous(self.columns.ambiguous([kinds[name] for name in names]))
                 self._wanted([kinds[name] for name in names])
-            theirs = [sql.known_key(quote(name), kinds[name]) for name in names]
+            refuse_inexact_items(self.connection, "se_batch", [(name, kinds[name]) for name in names], "the ranking")
+            theirs = [known_key(quote(name), kinds[name]) for name in names]
             join = " AND ".join(f"se_wanted.key{i} = {key}" for i, key in enumerate(theirs))
             shown = ", ".join(map(quote, names))
             matches = self.connection.sql(
@@ -218,8 +219,7 @@ class _DrawnReading:
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
             )
 
-    def _refuse_shortened(self, kinds: Sequence[str]) -> None:
-        rows = shortened(self.columns, kinds)
-        ((lost,),) = self.connection.execute(f"SELECT count(*) FROM se_given WHERE {rows}").fetchall()
-        if lost:
-            refuse_shortened(self.connection, self.columns, rows, self.name)
+    def _refuse_ambiguous(self, rows: str) -> None:
+        ((unclear,),) = self.connection.execute(f"SELECT count(*) FROM se_given WHERE {rows}").fetchall()
+        if unclear:
+            refuse_ambiguous(self.connection, self.columns.key_kinds, rows, self.name)

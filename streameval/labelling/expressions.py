@@ -6,24 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streameval.labelling.duckdb_session import literal
+from streameval.labelling.key_forms import is_integer, is_number, whole_text
 from streameval.labelling.options import is_finite
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-             "UHUGEINT")  # fmt: skip
-_FLOATS = ("FLOAT", "DOUBLE")
-_EXPONENT = r"^[-+]?[0-9]+[.,]?([0-9]*)[eE][+]?([0-9]+)$"
 _SECONDS = 1e11  # Unix times beyond this are milliseconds
-
-
-def is_integer(kind: str) -> bool:
-    """Whether a type holds whole numbers."""
-    return kind in _INTEGERS
-
-
-def is_number(kind: str) -> bool:
-    """Whether a type holds numbers."""
-    return is_integer(kind) or kind in _FLOATS or kind.startswith("DECIMAL")
 
 
 def rank_of(column: str, kind: str) -> str:
@@ -33,44 +20,9 @@ def rank_of(column: str, kind: str) -> str:
     if is_integer(kind):
         return f"TRY_CAST({column} AS BIGINT)"
     if not is_number(kind):
-        return _whole(f"trim({column}::VARCHAR)", "BIGINT")
+        return whole_text(f"trim({column}::VARCHAR)", "BIGINT")
     number = f"{column}::DOUBLE"
     return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS BIGINT) END"
-
-
-def _whole(text: str, kind: str) -> str:
-    """A whole number, however a program wrote it: '17', or '17.0' where it keeps integers with gaps as floats.
-
-    The cast of a text to an integer rounds, so that only texts without a point or an exponent may take that way, which
-    is several times as fast.
-    """
-    number = f"TRY_CAST({text} AS DECIMAL(38, 9))"
-    odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
-    exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
-    return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
-
-
-def shortened(column: str) -> str:
-    """Whether a text is a number whose digits end before the units place: '1.23457E+11' may have been any of 10⁶."""
-    text = f"trim({column}::VARCHAR)"
-    decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
-    odd = f"contains({text}, 'e') OR contains({text}, 'E')"
-    return f"coalesce(({odd}) AND length({decimals}) < TRY_CAST({exponent} AS INTEGER), false)"
-
-
-def key_of(column: str, kind: str, known: str) -> str:
-    """A key in the form of the items' column, whose SQL type is `se_known`."""
-    if is_integer(known) and is_integer(kind):
-        return f"{column}::HUGEINT"
-    text = f"trim({column}::VARCHAR)"
-    if is_integer(known):
-        return _whole(text, "HUGEINT")
-    return f"nullif({text}, '')"
-
-
-def known_key(column: str, kind: str) -> str:
-    """The items' own column in the same form."""
-    return f"{column}::HUGEINT" if is_integer(kind) else f"nullif(trim({column}::VARCHAR), '')"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
-from streameval.labelling.match_items import refuse_shortened, shortened
+from streameval.labelling.key_forms import known_key, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source
 from streameval.stores.scratch import mapped_bytes
@@ -66,7 +66,7 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
     ):
         opened = open_source(connection, source)
         fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
-        for batch in _joined(connection, fields, keys, opened.name):
+        for batch in _joined(connection, fields, keys, n_items, opened.name):
             _place(batch, out, opened.name)
     missing = int(np.sum(out == MISSING))
     if missing:
@@ -78,15 +78,17 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
     return out
 
 
-def _joined(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> Iterator[pa.RecordBatch]:
+def _joined(
+    connection: Connection, columns: SourceColumns, keys: ItemKeys, n_items: int, name: str
+) -> Iterator[pa.RecordBatch]:
     """Position and label of every row that has one."""
     value, state = sql.value_of(given(columns.label), columns.kind(columns.label))
     if columns.role == "key":
-        join, rounded = _by_keys(connection, columns, keys, name)
+        join, unclear = _by_keys(connection, columns, keys, name)
         rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"
     elif columns.role == "rank" and keys.ranked == "stored":
         rank = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
-        rounded = shortened(columns, ["BIGINT"])
+        unclear = columns.ambiguous_rank(n_items)
         rows = f"SELECT ({rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
     else:
         raise InputError(
@@ -94,18 +96,18 @@ def _joined(connection: Connection, columns: SourceColumns, keys: ItemKeys, name
             "join labels by columns of the items, with --on COL",
         )
     odd = connection.execute(
-        f"SELECT {given(columns.label)}::VARCHAR, {rounded} FROM se_given WHERE ({state}) = 'unreadable' OR {rounded} "
+        f"SELECT {given(columns.label)}::VARCHAR, {unclear} FROM se_given WHERE ({state}) = 'unreadable' OR {unclear} "
         "LIMIT 1"
     )
     for label, lost in odd.fetchall():
         if lost:
-            refuse_shortened(connection, columns, rounded, name)
+            refuse_ambiguous(connection, columns.key_kinds, unclear, name)
         raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
     yield from in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS)
 
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:
-    """Make the table `se_items`; returns what joins it, and what is true of keys that lost digits."""
+    """Make the table `se_items`; returns what joins it, and what is true of keys that may have been others."""
     names = []
     for key in columns.keys:
         column = listed_name(key, keys.names)
@@ -116,14 +118,17 @@ def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, nam
     first = next(tables)
     connection.register("se_first", first)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_first").fetchall()}
-    listed = ", ".join(f"{sql.known_key(quote(n), kinds[n])} AS key{i}" for i, n in enumerate(names))
+    listed = ", ".join(f"{known_key(quote(n), kinds[n])} AS key{i}" for i, n in enumerate(names))
     connection.execute(f"CREATE TEMP TABLE se_items AS SELECT {_POSITION}, {listed} FROM se_first")
+    own = [(n, kinds[n]) for n in names]
+    refuse_inexact_items(connection, "se_first", own, "the list")
     for table in tables:
         connection.register("se_first", table)
+        refuse_inexact_items(connection, "se_first", own, "the list")
         connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
     theirs = columns.keys_as([kinds[n] for n in names])
     join = " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
-    return join, shortened(columns, [kinds[n] for n in names])
+    return join, columns.ambiguous([kinds[n] for n in names])
 
 
 def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:

@@ -13,6 +13,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.key_forms import key_of, known_key, refuse_inexact_items
 from streameval.labelling.readers import given
 from streameval.types import Plan
 
@@ -39,12 +40,14 @@ class Join:
     Attributes:
         on: Joins `se_given` to `se_known`.
         unknown: True of rows whose key cannot be any item's.
-        shortened: True of rows whose key lost digits.
+        ambiguous: True of rows whose key may have been another.
+        kinds: SQL types of the items' own columns.
     """
 
     on: str
     unknown: str
-    shortened: str
+    ambiguous: str
+    kinds: tuple[str, ...] = ("BIGINT",)
 
 
 def shared_keys(connection: Connection, selection: pa.Table | None, types: Mapping[str, str]) -> list[str]:
@@ -58,10 +61,10 @@ def shared_keys(connection: Connection, selection: pa.Table | None, types: Mappi
     for theirs, name in shared_names(types, table.column_names):
         connection.register("se_column", table.select([name]).rename_columns(["se_own"]))
         kind = connection.execute("DESCRIBE se_column").fetchall()[0][1]
-        key = sql.known_key("se_own", kind)
+        key = known_key("se_own", kind)
         ((distinct, matches),) = connection.execute(
             f"SELECT (SELECT count(DISTINCT {key}) FROM se_column), EXISTS (SELECT 1 FROM se_given JOIN se_column "
-            f"ON {key} = {sql.key_of(given(theirs), types[theirs], kind)})"
+            f"ON {key} = {key_of(given(theirs), types[theirs], kind)})"
         ).fetchall()
         names += [theirs] if matches and distinct == table.num_rows else []
     return names
@@ -73,14 +76,14 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unknown = f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
-        return Join(f"se_known.key0 = {key}", unknown, shortened(columns, ["BIGINT"]))
+        return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
     if columns.role == "task":
         if items.selection is None:
             raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
         connection.register("se_known", _tasks(items.selection, items.extra))
         key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
-        return Join(f"se_known.key0 = {key}", unknown, shortened(columns, ["BIGINT"]))
+        return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
     return _by_items(connection, plan, items.selection, columns, name)
 
 
@@ -124,7 +127,8 @@ def _by_items(
         names.append(column)
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
-    keys = [sql.known_key(quote(n), kinds[n]) for n in names]
+    refuse_inexact_items(connection, "se_selection", [(n, kinds[n]) for n in names], "the study's items")
+    keys = [known_key(quote(n), kinds[n]) for n in names]
     listed = ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
     whole = " AND ".join(f"{key} IS NOT NULL" for key in keys)
     connection.execute(
@@ -145,21 +149,5 @@ def _by_items(
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
     if columns.ours:  # a task of ours that matches nothing was damaged
         unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
-    return Join(join, unknown, shortened(columns, [kinds[n] for n in names]))
-
-
-def shortened(columns: SourceColumns, known: Sequence[str]) -> str:
-    """SQL that is true of rows whose key lost digits; `known` are the SQL types of the items' own columns."""
-    texts = [key for key, kind in zip(columns.keys, known, strict=True)
-             if sql.is_integer(kind) and not sql.is_number(columns.kind(key))]  # fmt: skip
-    return " OR ".join(sql.shortened(given(key)) for key in texts) or "false"
-
-
-def refuse_shortened(connection: Connection, columns: SourceColumns, rows: str, name: str) -> None:
-    """Refuse a source because of the rows of which `rows` is true: rounded keys would join other items."""
-    text = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in columns.keys)
-    ((first, count),) = connection.execute(f"SELECT any_value({text}), count(*) FROM se_given WHERE {rows}").fetchall()
-    raise InputError(
-        f"{name}: {', '.join(columns.keys)} '{first[:40]}' lost its last digits, in {count:,} rows",
-        "a spreadsheet shortened these numbers: give the column as it was, formatted as text there",
-    )
+    own = tuple(kinds[n] for n in names)
+    return Join(join, unknown, columns.ambiguous(own), own)

@@ -19,7 +19,8 @@ from streameval.errors import InputError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened, shared_keys
+from streameval.labelling.key_forms import is_integer, refuse_ambiguous
+from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source, place_of
 from streameval.labelling.shared_columns import refuse_other_items
@@ -105,7 +106,7 @@ class _VoteReading:
                 "unreadable": rejected.table.num_rows - broken.num_rows,
             },
         }
-        self._check_any(table, broken, counts["rows"], strange)
+        self._check_any(table, broken, counts["rows"], strange, join.kinds)
         return self._with_lines(pa.concat_tables([table, broken])), counts
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
@@ -131,19 +132,19 @@ class _VoteReading:
     def _count(self, join: Join) -> tuple[int, int]:
         """Rows, and rows whose key is none of this study."""
         (key,) = self.columns.keys if len(self.columns.keys) == 1 else (None,)
-        if self.columns.role == "rank" and key is not None and sql.is_integer(self.columns.kind(key)):
+        if self.columns.role == "rank" and key is not None and is_integer(self.columns.kind(key)):
             # answered from the statistics of a Parquet file
             count, present, least, most = self.connection.execute(
                 f"SELECT count(*), count({given(key)}), min({given(key)}), max({given(key)}) FROM se_given"
             ).fetchall()[0]
             if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
                 return count, 0
-        count, strange, rounded = self.connection.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), count(*) FILTER (WHERE {join.shortened}) "
+        count, strange, unclear = self.connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), count(*) FILTER (WHERE {join.ambiguous}) "
             "FROM se_given"
         ).fetchall()[0]
-        if rounded:
-            refuse_shortened(self.connection, self.columns, join.shortened, self.opened.name)
+        if unclear:
+            refuse_ambiguous(self.connection, self.columns.key_kinds, join.ambiguous, self.opened.name)
         return count, strange
 
     def _hits(self, join: str) -> str:
@@ -190,7 +191,7 @@ class _VoteReading:
         ).to_arrow_table()
         return _rows("unknown", strangers, self.columns.ours)
 
-    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int, kinds: tuple[str, ...]) -> None:
         """A table that says nothing about this study was given by mistake."""
         name, key = self.opened.name, ", ".join(self.columns.keys)
         states = table.column("state").to_pylist()
@@ -200,6 +201,8 @@ class _VoteReading:
             raise InputError(f"{name}: the label table has no rows")
         ranks = f"ranks of this list are 1..{self.plan.n_items:,}; is this label table about another ranking?"
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
+        if self.columns.role == "key":
+            hint += f": the {key} of its first item is {self._first_item(kinds)}"
         self._refuse_first(table, "unreadable", self.columns.label, _READABLE)
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
@@ -208,9 +211,24 @@ class _VoteReading:
         if states:
             raise InputError(f"{name}: none of its {len(states):,} rows about planned items has a label yet")
         raise InputError(
-            f"{name}: none of its {rows:,} rows is about a planned item ({key} matches nothing)",
+            f"{name}: none of its {rows:,} rows is about a planned item ({key} matches nothing: {self._first_row()}, "
+            f"{self._first_item(kinds)} of the first item)",
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
+
+    def _first_row(self) -> str:
+        keys = self.columns.key_kinds
+        (row,) = self.connection.execute(
+            f"SELECT {', '.join(f'{given(key)}::VARCHAR' for key, _ in keys)} FROM se_given LIMIT 1"
+        ).fetchall()
+        named = [f"{key} is {value} ({kind})" for (key, kind), value in zip(keys, row, strict=True)]
+        return f"{', '.join(named)} in the first of them"
+
+    def _first_item(self, kinds: tuple[str, ...]) -> str:
+        keys = ", ".join(f"key{i}::VARCHAR" for i in range(len(kinds)))
+        for item in self.connection.execute(f"SELECT {keys} FROM se_known LIMIT 1").fetchall():
+            return ", ".join(f"{value} ({kind})" for value, kind in zip(item, kinds, strict=True))
+        return "none"
 
     def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
         """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""

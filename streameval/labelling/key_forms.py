@@ -1,0 +1,163 @@
+"""How keys of label tables are compared with those of items: by value, in one form for each type of the items' column.
+
+Whole numbers meet by value, whatever their type: integers, decimals without a fraction, floats, texts. A float is a key
+only where it is whole and the type holds both whole numbers beside it, below 2⁵³ (float32: 2²⁴): of a larger one nobody
+can tell which item's it was before it became a float. UUIDs and bytes meet whatever the spelling, moments as UTC, where
+they have no zone; all else as text without the space around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streameval.errors import InputError
+from streameval.labelling.duckdb_session import Connection, quote
+from streameval.text import number_of
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+             "UHUGEINT")  # fmt: skip
+_EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}  # below these, a float has both whole numbers beside it
+_EXPONENT = r"^[-+]?[0-9]+[.,]?([0-9]*)[eE][+]?([0-9]+)$"
+_AS_INTEGERS = "give it as integers or as text: floats come of integers with gaps in pandas, where 'Int64' keeps them"
+
+
+def is_integer(kind: str) -> bool:
+    """Whether a type holds whole numbers."""
+    return kind in _INTEGERS
+
+
+def is_float(kind: str) -> bool:
+    """Whether a type holds floats."""
+    return kind in _EXACT
+
+
+def is_number(kind: str) -> bool:
+    """Whether a type holds numbers."""
+    return is_integer(kind) or is_float(kind) or kind.startswith("DECIMAL")
+
+
+def known_key(column: str, kind: str) -> str:
+    """The items' own column in the form that its type is compared in, as SQL."""
+    return key_of(column, kind, kind)
+
+
+def key_of(column: str, kind: str, known: str) -> str:
+    """A key in the form of the items' column, whose SQL type is `known`; null where it can be no item's."""
+    if _is_whole(known):
+        return _whole(column, kind)
+    if known == "UUID" or known == "BLOB":
+        return _bytes(column, kind)
+    if known.startswith(("TIMESTAMP", "DATE")):
+        return _moment(column, kind)
+    if is_float(kind):
+        return f"{_whole(column, kind)}::VARCHAR"
+    text = f"nullif(trim({column}::VARCHAR), '')"
+    return f"TRY_CAST({text} AS BOOLEAN)::VARCHAR" if known == "BOOLEAN" else text
+
+
+def ambiguous(column: str, kind: str, known: str) -> str:
+    """Whether a key may have been another one: of a number some digits are gone; as SQL.
+
+    Args:
+        known: SQL type of the items' column.
+    """
+    if is_float(kind):
+        return f"coalesce(NOT isnan({column}) AND {_inexact(column, kind)}, false)"
+    if is_number(kind) or not _is_whole(known):
+        return "false"
+    text = f"trim({column}::VARCHAR)"
+    decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
+    scientific = f"contains({text}, 'e') OR contains({text}, 'E')"
+    cut = f"({scientific}) AND length({decimals}) < TRY_CAST({exponent} AS INTEGER)"
+    large = f"({scientific} OR contains({text}, '.')) AND abs(TRY_CAST({text} AS DOUBLE)) >= {_EXACT['DOUBLE']}"
+    return f"coalesce(({cut}) OR ({large}), false)"
+
+
+def ambiguous_rank(column: str, kind: str, last: int) -> str:
+    """The same of ranks or numbers of tasks, which are whole numbers up to `last`: beyond it they are no item's."""
+    if is_float(kind):
+        return f"coalesce({column} BETWEEN {_EXACT[kind]} AND {last}, false)"
+    return ambiguous(column, kind, "BIGINT")
+
+
+def refuse_ambiguous(connection: Connection, keys: Sequence[tuple[str, str]], rows: str, name: str) -> None:
+    """Refuse a source because of the rows of which `rows` is true: they would join other items.
+
+    Args:
+        keys: Names of its key columns, each with its SQL type.
+    """
+    cells = {key: f"se_given.{quote(key)}" for key, _ in keys}
+    text = " || ', ' || ".join(f"coalesce({cell}::VARCHAR, '')" for cell in cells.values())
+    ((first, count),) = connection.execute(f"SELECT any_value({text}), count(*) FROM se_given WHERE {rows}").fetchall()
+    what = f"{name}: {', '.join(cells)} '{first[:40]}'"
+    if any(is_float(kind) for _, kind in keys):
+        raise InputError(f"{what} is a float that is no exact whole number, in {number_of(count, 'row')}", _AS_INTEGERS)
+    raise InputError(
+        f"{what} lost its last digits, in {number_of(count, 'row')}",
+        "a program shortened these numbers: give the column as it was, formatted as text there",
+    )
+
+
+def refuse_inexact_items(connection: Connection, table: str, columns: Sequence[tuple[str, str]], where: str) -> None:
+    """Refuse items whose own keys are floats that are no exact whole numbers.
+
+    Args:
+        table: Of the items, in DuckDB.
+        columns: Names of the key columns, each with its SQL type.
+    """
+    for column, kind in columns:
+        if is_float(kind):
+            odd = f"SELECT {quote(column)} FROM {table} WHERE {ambiguous(quote(column), kind, kind)} LIMIT 1"
+            for (first,) in connection.execute(odd).fetchall():
+                raise InputError(
+                    f"{where}: key '{column}' {first} is a float that is no exact whole number", _AS_INTEGERS
+                )
+
+
+def whole_text(text: str, kind: str) -> str:
+    """A whole number, however a program wrote it: '17', or '17.0' where it keeps integers with gaps as floats.
+
+    The cast of a text to an integer rounds, so that only texts without a point or an exponent may take that way, which
+    is several times as fast.
+    """
+    number = f"TRY_CAST({text} AS DECIMAL(38, 9))"
+    odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
+    exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
+    return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
+
+
+def _is_whole(kind: str) -> bool:
+    return is_integer(kind) or is_float(kind) or (kind.startswith("DECIMAL") and kind.endswith(",0)"))
+
+
+def _inexact(column: str, kind: str) -> str:
+    return f"({column} <> floor({column}) OR abs({column}) >= {_EXACT[kind]})"
+
+
+def _whole(column: str, kind: str) -> str:
+    if is_integer(kind):
+        return f"{column}::HUGEINT"
+    if is_float(kind):
+        return f"CASE WHEN isfinite({column}) AND NOT {_inexact(column, kind)} THEN {column}::HUGEINT END"
+    if kind.startswith("DECIMAL"):
+        return f"CASE WHEN {column} = floor({column}) THEN TRY_CAST({column} AS HUGEINT) END"
+    return whole_text(f"trim({column}::VARCHAR)", "HUGEINT")
+
+
+def _bytes(column: str, kind: str) -> str:
+    """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or names bytes."""
+    if kind == "BLOB":
+        return f"lower(hex({column}))"
+    text = f"trim({column}::VARCHAR)"
+    uuid = f"replace(TRY_CAST({text} AS UUID)::VARCHAR, '-', '')"
+    return f"coalesce({uuid}, lower(hex({text})))"
+
+
+def _moment(column: str, kind: str) -> str:
+    """Nanoseconds since 1970."""
+    if kind == "TIMESTAMP_NS":
+        return f"epoch_ns({column})::HUGEINT"
+    moment = f"{column}::TIMESTAMPTZ" if kind.startswith(("TIMESTAMP", "DATE")) else (
+        f"TRY_CAST(trim({column}::VARCHAR) AS TIMESTAMPTZ)"
+    )  # fmt: skip
+    return f"epoch_us({moment})::HUGEINT * 1000"

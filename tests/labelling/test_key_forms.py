@@ -1,0 +1,127 @@
+"""Keys meet by value whatever their types, as Python's whole numbers do, or the source is refused."""
+
+import datetime
+import decimal
+import uuid
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from suite_cases import examples
+
+import streameval
+from streameval.errors import InputError
+from streameval.labelling.duckdb_session import connected
+from streameval.labelling.key_forms import ambiguous, key_of, known_key
+
+EDGES = [0, 1, 12, 2**24 - 1, 2**24, 2**24 + 1, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, 10**18 + 1]
+TYPES = {  # how a whole number is written in a column of a type; None where it cannot be
+    "int64": (pa.int64(), int),
+    "uint64": (pa.uint64(), int),
+    "int32": (pa.int32(), lambda n: n if n < 2**31 else None),
+    "double": (pa.float64(), float),
+    "float": (pa.float32(), float),
+    "decimal": (pa.decimal128(38, 0), decimal.Decimal),
+    "text": (pa.string(), str),
+    "text of floats": (pa.string(), lambda n: repr(float(n))),
+    "text of doubles": (pa.string(), lambda n: f"{n}.0"),
+}
+EXACT = {"double": 2**53, "float": 2**24, "text of floats": 2**53, "text of doubles": 2**53}
+ITEMS = ("int64", "uint64", "int32", "double", "float", "decimal")
+
+
+def column(values, name):
+    kind, write = TYPES[name]
+    return pa.array([write(value) for value in values], kind)
+
+
+def matches(connection, own, theirs):
+    """Pairs of rows (item, label) whose keys are equal; None where a key may have been another."""
+    connection.register("items", pa.table({"key": own, "at": np.arange(len(own))}))
+    connection.register("labels", pa.table({"key": theirs, "at": np.arange(len(theirs))}))
+    kinds = [connection.execute(f"DESCRIBE {one}").fetchall()[0][1] for one in ("items", "labels")]
+    tests = (ambiguous("labels.key", kinds[1], kinds[0]), ambiguous("items.key", kinds[0], kinds[0]))
+    for table, test in zip(("labels", "items"), tests, strict=True):
+        if connection.execute(f"SELECT count(*) FROM {table} WHERE {test}").fetchall() != [(0,)]:
+            return None
+    join = f"{known_key('items.key', kinds[0])} = {key_of('labels.key', kinds[1], kinds[0])}"
+    return set(connection.execute(f"SELECT items.at, labels.at FROM items JOIN labels ON {join}").fetchall())
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with connected() as one:
+        yield one
+
+
+@settings(max_examples=examples(60, 3000))
+@given(
+    own=st.lists(st.sampled_from(EDGES) | st.integers(0, 2**63 - 1), min_size=1, max_size=4, unique=True),
+    more=st.lists(st.sampled_from(EDGES), max_size=3),
+    kinds=st.tuples(st.sampled_from(ITEMS), st.sampled_from(sorted(TYPES))),
+)
+def test_whole_numbers_of_any_two_types_join_as_pythons_do_or_are_refused(connection, own, more, kinds):
+    theirs = [*own[::-1], *more]
+    assume(all(TYPES[kind][1](value) is not None for kind in kinds for value in {*own, *theirs}))
+    found = matches(connection, column(own, kinds[0]), column(theirs, kinds[1]))
+    exact = all(max(values) < EXACT.get(kind, 2**64) for kind, values in zip(kinds, (own, theirs), strict=True))
+    assert (found is not None) == exact
+    if exact:
+        assert found == {(i, j) for i, item in enumerate(own) for j, one in enumerate(theirs) if item == one}
+
+
+ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
+DAY = datetime.datetime(2026, 1, 2)
+SAME = [
+    (pa.array([ID.bytes], pa.uuid()), [str(ID).upper(), ID.hex, f"{{{ID}}}", pa.array([ID.bytes], pa.binary(16))]),
+    (pa.array([ID.bytes], pa.binary(16)), [str(ID), pa.array([ID.bytes], pa.uuid()), pa.array([ID.bytes])]),
+    (pa.array([b"a7"]), ["a7", pa.array([b"a7"], pa.binary(2))]),
+    (pa.array([DAY], pa.timestamp("us")), [pa.array([DAY], pa.timestamp("ns", "UTC")), "2026-01-02 00:00", DAY.date()]),
+    (pa.array([DAY], pa.timestamp("ms", "UTC")), [DAY, "2026-01-02T01:00:00+01:00"]),
+    (pa.array([DAY.date()]), ["2026-01-02", DAY]),
+    (pa.array([True]), ["True", " true", True]),
+    (pa.array(["007"]), ["007", " 007 "]),
+    (pa.array(["12"]), [12, 12.0]),
+]
+
+
+@pytest.mark.parametrize(("own", "spellings"), SAME, ids=lambda one: str(getattr(one, "type", "")))
+def test_one_key_meets_in_every_spelling(connection, own, spellings):
+    for one in spellings:
+        theirs = one if isinstance(one, pa.Array) else pa.array([one])
+        assert matches(connection, own, theirs) == {(0, 0)}, one
+
+
+def study_of(own, folder):
+    items = pa.table({"id": own})
+    streameval.plan(items, folder, budget=items.num_rows, seed=1)
+    streameval.select(folder, ranking=items)
+    return folder
+
+
+def test_an_id_that_became_a_double_labels_no_other_item(tmp_path):
+    study = study_of(pa.array([2**53, 2**53 + 1]), tmp_path / "s")
+    table = pa.table({"id": [float(2**53 + 1)], "label": [1]})
+    with pytest.raises(
+        InputError, match=r"id '9007199254740992.0' is a float that is no exact whole number, in 1 row\."
+    ):
+        streameval.evaluate(study, labels=table, on="id")
+    assert not (study / "votes").exists()
+
+
+@pytest.mark.parametrize(("key", "said"), [
+    ("x", r"row 1 has id 'x', .* the id of its first item is 1 \(BIGINT\)"),
+    (3, r"id matches nothing: id is 3 \(BIGINT\) in the first of them, 1 \(BIGINT\) of the first item"),
+])  # fmt: skip
+def test_where_nothing_matches_a_key_of_each_side_is_shown_with_its_type(tmp_path, key, said):
+    study = study_of(pa.array([1, 2]), tmp_path / "s")
+    with pytest.raises(InputError, match=said):
+        streameval.evaluate(study, labels=pa.table({"id": [key], "label": [1]}), on="id")
+
+
+def test_items_whose_own_keys_are_fractions_are_refused(tmp_path):
+    study = study_of(pa.array([0.5, 1.0]), tmp_path / "s")
+    with pytest.raises(InputError, match=r"key 'id' 0.5 is a float that is no exact whole number"):
+        streameval.evaluate(study, labels=pa.table({"id": [1.0], "label": [1]}), on="id")
