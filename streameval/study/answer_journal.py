@@ -3,6 +3,10 @@
 Each line is one answer, as JSON that any program reads and `evaluate --labels` too; the last key is a checksum of what
 stands before it. Lines are only ever appended, and are on the disk before the answer is acknowledged. A line that has
 no end was never acknowledged: readers pass it over, and the next writer takes it away.
+
+Editors and programs that copy files replace them: what is appended then is lost with the file that was there before. So
+no answer is acknowledged unless the file at the path is the one that was opened, and of the length that is known. Who
+may append holds a lock beside it, which nobody has a reason to replace.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,10 @@ from streameval.stores.own_files import UNUSABLE, unusable
 
 NAME, IDENTITY = "page.jsonl", "page"
 _RESTORE = "restore the file, or take the damaged line out of it"
+_REPLACED = (
+    "end this command, put the file back as it was, and start again: what was not acknowledged is still on the page"
+)
+_INSTANT = timedelta(microseconds=1)
 _VALUES = {"1": 1.0, "0": 0.0}
 
 
@@ -115,13 +124,12 @@ class Journal:
         """
         self._path = folder / name
         atomic.make_folder(folder)
+        self._lock = _locked(folder / f".{name}.lock", self._path)
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        if lock(self._file) == "busy":
-            os.close(self._file)
-            raise OutsideError(f"{self._path}: another command adds answers to it", "wait for it, or end it")
         sync(str(folder))
         self.lines = read_lines(self._path)
         self._ids = {(one["annotator"], one["id"]) for one in self.lines}
+        self._last = {(one["annotator"], one["se_task"]): datetime.fromisoformat(one["time"]) for one in self.lines}
         self._given = self.lines[0]["given"] if self.lines else given
         content = self._path.read_bytes()
         self._length = content.rfind(b"\n") + 1
@@ -131,17 +139,20 @@ class Journal:
     def add(self, answers: Sequence[PageAnswer]) -> list[PageAnswer]:
         """Put answers on the disk; all of them, or an error and none.
 
+        Of one person's answers to a task the one that came last is the latest, even where the clock was set back.
+
         Returns:
             list of PageAnswer: Those that are new; the others were there already.
 
         Raises:
-            OutsideError: Full disk and the like.
+            OutsideError: Full disk and the like; a file that was replaced, removed or written to by others.
         """
         with self._one_at_a_time:
             new = list({(one.annotator, one.id): one for one in answers
                         if (one.annotator, one.id) not in self._ids}.values())  # fmt: skip
             if not new:
                 return []
+            new = [self._in_order(one) for one in new]
             content = b"".join(_line(one, self._given) for one in new)
             self._write(content)
             self._length += len(content)
@@ -149,7 +160,15 @@ class Journal:
             self.lines += _lines(content)
             return new
 
+    def _in_order(self, answer: PageAnswer) -> PageAnswer:
+        """Give an answer a time after that of the same person's earlier answer to its task."""
+        of = answer.annotator, answer.task
+        time = answer.time if of not in self._last else max(answer.time, self._last[of] + _INSTANT)
+        self._last[of] = time
+        return replace(answer, time=time)
+
     def _write(self, content: bytes) -> None:
+        self._refuse_replaced(self._length)
         try:
             left = memoryview(content)
             while left:
@@ -158,9 +177,28 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._file, self._length)
             raise outside_trouble(error, self._path) or error from error
+        self._refuse_replaced(self._length + len(content))
+
+    def _refuse_replaced(self, length: int) -> None:
+        """Refuse (`OutsideError`) a path that is not the open file any more, or has other content than was written."""
+        with suppress(FileNotFoundError):
+            there = os.stat(self._path)
+            if os.path.samestat(there, os.fstat(self._file)) and there.st_size == length:
+                return
+        raise OutsideError(f"{self._path}: was replaced, removed or written to while answers were added", _REPLACED)
 
     def close(self) -> None:
         """Let another process add to it; again does nothing."""
         if self._file >= 0:
             os.close(self._file)
+            os.close(self._lock)
             self._file = -1
+
+
+def _locked(lock_file: Path, path: Path) -> int:
+    """Handle of the lock of a journal; an `OutsideError` where another process holds it."""
+    handle = os.open(lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    if lock(handle) == "busy":
+        os.close(handle)
+        raise OutsideError(f"{path}: another command adds answers to it", "wait for it, or end it")
+    return handle

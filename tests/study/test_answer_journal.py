@@ -1,6 +1,8 @@
 """Answers one after another: whole lines, damage that is seen, and none counted twice."""
 
-from datetime import UTC, datetime
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -64,3 +66,58 @@ def test_one_process_at_a_time_adds(tmp_path):
         Journal(tmp_path, given=1)
     journal.close()
     Journal(tmp_path, given=1).close()
+
+
+def moved_over(path):
+    """What editors do: write another file, and give it the name."""
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes())
+    os.replace(other, path)
+
+
+def written_to(path):
+    with open(path, "ab") as stream:
+        stream.write(b"x")
+
+
+@pytest.mark.parametrize("change", [
+    moved_over,
+    os.unlink,
+    lambda path: os.truncate(path, 10),
+    written_to,
+    lambda path: (os.unlink(path), path.mkdir()),
+], ids=["replaced", "removed", "cut", "written to", "a folder"])  # fmt: skip
+def test_no_answer_is_acknowledged_once_the_file_is_not_the_one_that_was_opened(tmp_path, change):
+    journal = Journal(tmp_path, given=1)
+    journal.add([answer(1)])
+    change(tmp_path / NAME)
+    for _ in range(2):
+        with pytest.raises(OutsideError, match="replaced, removed or written to"):
+            journal.add([answer(2)])
+    assert [one["se_task"] for one in journal.lines] == [1]
+    journal.close()
+
+
+@pytest.mark.parametrize("change", [moved_over, os.unlink])
+def test_a_second_server_is_refused_whatever_became_of_the_file(tmp_path, change):
+    journal = Journal(tmp_path, given=1)
+    journal.add([answer(1)])
+    change(tmp_path / NAME)
+    with pytest.raises(OutsideError, match="another command adds answers"):
+        Journal(tmp_path, given=1)
+    journal.close()
+    Journal(tmp_path, given=1).close()
+
+
+def test_of_two_answers_the_one_that_came_last_is_the_latest_though_the_clock_was_set_back(tmp_path):
+    journal = Journal(tmp_path, given=1)
+    journal.add([answer(1)])
+    (corrected,) = journal.add([replace(answer(1, "0"), id="again", time=NOW - timedelta(hours=2))])
+    (other,) = journal.add([replace(answer(2), time=NOW - timedelta(hours=2))])
+    assert corrected.time > NOW
+    assert other.time < NOW
+    journal.close()
+    again = Journal(tmp_path, given=1)
+    (last,) = again.add([replace(answer(1), id="last", time=NOW - timedelta(hours=3))])
+    assert last.time > corrected.time
+    again.close()
