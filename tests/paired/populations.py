@@ -1,5 +1,7 @@
 """Populations of changed items on which bounds are tried: ranks in two lists, and labels."""
 
+from functools import cache
+
 import numpy as np
 
 N = 20_000
@@ -58,6 +60,7 @@ POPULATIONS = {
 }
 
 
+@cache
 def population(name, seed=1):
     """Ranks of each item in A and in B, and its label."""
     made = POPULATIONS[name](np.random.default_rng(seed))

@@ -31,7 +31,7 @@ def cells_of(signed, rates, taken, labels):
 def test_it_has_the_mean_one_over_all_draws(count):
     """Random weights and rates, some of them certain, and each list of labels."""
     rng = np.random.default_rng(count)
-    for _ in range(4):
+    for _ in range(examples(1, 4) if count == 6 else 4):
         size, classes = rng.uniform(0.1, 2, count), rng.integers(0, 2, count).astype(np.int8)
         rates = np.minimum(1.0, rng.uniform(0.05, 1.3, count))
         for z in itertools.product((0, 1), repeat=count):
@@ -75,13 +75,13 @@ def test_large_weights_lose_no_validity():
 
 
 def test_no_list_is_missed_more_often_than_allowed():
-    rng = np.random.default_rng(2)
+    rng, count = np.random.default_rng(2), examples(5, 6)
     for error in (0.4, 0.1):
         for _ in range(examples(1, 3)):
-            signed, rates = rng.choice([-1, 1], 6) * rng.uniform(0.3, 2, 6), rng.uniform(0.2, 0.9, 6)
-            for labels in itertools.product((0, 1), repeat=6):
+            signed, rates = rng.choice([-1, 1], count) * rng.uniform(0.3, 2, count), rng.uniform(0.2, 0.9, count)
+            for labels in itertools.product((0, 1), repeat=count):
                 true, missed = signed @ np.array(labels), [0.0, 0.0]
-                for taken in itertools.product((0, 1), repeat=6):
+                for taken in itertools.product((0, 1), repeat=count):
                     drawn = np.array(taken)
                     found = limits(cells_of(signed, rates, drawn, np.array(labels)), error, 1.5)
                     p = math.prod(np.where(drawn == 1, rates, 1 - rates))
@@ -92,7 +92,7 @@ def test_no_list_is_missed_more_often_than_allowed():
 
 def test_missing_labels_only_widen_whatever_they_are():
     rng = np.random.default_rng(3)
-    for _ in range(200):
+    for _ in range(examples(80, 200)):
         count = 30
         signed, rates = rng.choice([-1, 1], count) * rng.uniform(0.3, 2, count), rng.uniform(0.1, 1, count)
         drawn, labels = (rng.random(count) < rates).astype(np.int64), rng.integers(0, 2, count)
