@@ -1,8 +1,10 @@
 """Interrupts: at random moments of every verb, in the first moment, twice, and while nobody listens."""
 
 import importlib.util
+import inspect
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +13,12 @@ from datetime import datetime
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
+import numpy as np
 import pytest
 from places import HOME
-from suite_cases import examples
+from suite_cases import slow
 
+from streameval.cli import run
 from streameval.process.interrupts import held
 
 SCRIPT = HOME / "scripts" / "interrupt"
@@ -27,10 +31,76 @@ def attack():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the moment is found in /proc")
 def test_interrupts_at_random_moments_end_in_one_line(tmp_path):
-    found = attack().attack(examples(1, 3), 2, tmp_path)  # scripts/interrupt does 300
+    found = attack().attack(12, 2, tmp_path)  # scripts/interrupt does 300
     assert {outcome for _, outcome in found} <= {"interrupted", "finished"}, found
+
+
+def interrupted_at(call, arguments):
+    """Status of a command that is interrupted when it calls its so-manieth function of ours, and how many it called.
+
+    Generators are no functions here: what interrupts one that is thrown away is only printed, which `LOST` is about.
+    """
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        ours = event == "call" and frame.f_globals.get("__name__", "").startswith("streameval.")
+        if ours and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+            calls += 1
+            if calls == call:
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(count)
+    try:
+        return run(arguments), calls
+    finally:
+        sys.setprofile(None)
+
+
+def content(folder):
+    """Bytes of every file but the lock that a study keeps, and those that tell of runs."""
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    return {path: raw for path, raw in files.items() if path.parent.name != "manifests" and path.suffix != ".duckdb"}
+
+
+COMMANDS = {
+    "select": ["select", "study", "--export", "tasks.csv"],
+    "exact": ["exact", "list.parquet", "--label", "right", "--out", "results"],
+    "evaluate": ["evaluate", "study", "--labels", "labels.csv"],
+}
+
+
+@pytest.mark.parametrize(("verb", "times"), [("select", 4), *slow(("select", 80), ("exact", 20), ("evaluate", 20))])
+def test_an_interrupt_at_any_call_is_one_line_and_leaves_nothing_half_written(
+    verb, times, catalogue, study, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(catalogue.lists / "stored.parquet", "list.parquet")
+    Path("labels.csv").write_text("rank,label\n1,1\n2,0\n")
+
+    def begin():
+        shutil.rmtree("study", ignore_errors=True)
+        study("stored-planned").rename("study")
+        shutil.rmtree("results", ignore_errors=True)
+        Path("tasks.csv").unlink(missing_ok=True)
+
+    for _ in range(2):  # the first also imports, and fills caches
+        begin()
+        status, calls = interrupted_at(0, COMMANDS[verb])
+        assert (status, capsys.readouterr().err) == (0, "")
+    done = content(tmp_path)
+    for call in np.random.default_rng(7).integers(1, calls, times).tolist():
+        begin()
+        assert interrupted_at(call, COMMANDS[verb])[0] == 130, call
+        said = "streameval: interrupted; what was complete is kept, nothing half-written was left behind\n"
+        assert capsys.readouterr().err == said, call
+        assert content(tmp_path).items() <= done.items(), call
+    assert run(COMMANDS[verb]) == 0
+    assert content(tmp_path) == done
 
 
 # a signal where its handler's exception can only be printed: Python would lose the interruption
@@ -163,6 +233,7 @@ def test_signals_are_held_until_the_block_ends():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX shells start jobs with signals ignored")
 def test_the_tests_hear_interrupts_that_the_shell_ignores():
     one = f"{__file__}::{test_signals_are_held_until_the_block_ends.__name__}"
