@@ -11,7 +11,7 @@ import pytest
 from binomial import binomial_tail
 from judged_lists import PRIOR, planned, said_of
 from list_shapes import LISTS
-from suite_cases import examples, slow
+from suite_cases import cases, examples, slow
 
 from streameval.kernels.block_evidence import evidence, factors
 from streameval.sequential import KnownItems, read_design
@@ -39,7 +39,7 @@ def of_precision(precision, n_items=20_000):
     return truth
 
 
-def labels_used(asked, truth, right, runs=12):
+def labels_used(asked, truth, right, runs=6):
     """Mean number of labels until a condition is decided, and what became of it."""
     said, lines = said_of(truth, right), []
     for seed in range(runs):
@@ -60,10 +60,10 @@ def test_a_judge_that_is_right_or_always_wrong_saves_labels(precision, outcome, 
 
 
 def test_recall_takes_fewer_labels_with_a_judge_too():
-    rank = np.arange(100_000)
-    truth = (np.random.default_rng(0).random(rank.size) < 0.95 / (1 + (rank / 3_000) ** 2)).astype(np.int8)
-    good, outcomes = labels_used("recall@10000 >= 0.6", truth, 0.99, runs=4)
-    without, same = labels_used("recall@10000 >= 0.6", truth, 0.5, runs=4)
+    rank = np.arange(20_000)
+    truth = (np.random.default_rng(0).random(rank.size) < 0.95 / (1 + (rank / 600) ** 2)).astype(np.int8)
+    good, outcomes = labels_used("recall@2000 >= 0.6", truth, 0.99, runs=3)
+    without, same = labels_used("recall@2000 >= 0.6", truth, 0.5, runs=3)
     assert outcomes == same == {"pass"}
     assert good < 0.7 * without
 
@@ -104,19 +104,19 @@ def some_stakes(course):
     return rng.dirichlet(np.ones(2)), rng.uniform(0.01, 1, 2), rng.choice([0.0, 0.05, 0.3, 1.0], 2)
 
 
-@pytest.mark.parametrize("shut", [1, 2, 3])
+@pytest.mark.parametrize("shut", cases([1, 2, 3], 1, 2))
 def test_evidence_stays_at_one_where_a_class_is_no_longer_drawn(shut):
-    cases = 0
+    tried = 0
     for items in ((3, 3), (4, 2), (2, 4)):
         for bad in itertools.product(*(range(n + 1) for n in items)):
             if sum(bad):
                 assert expected(items, bad, sum(bad), shut, some_stakes) <= 1 + Fraction(4e-16), (items, bad)
-                cases += 1
-    assert cases > 35
+                tried += 1
+    assert tried > 35
 
 
 def test_items_come_in_the_order_of_their_block_at_its_rate():
-    left, rates, runs = np.array([4, 9, 1]), np.array([0.5, 0.3, 0.2]), examples(2_000, 6_000)
+    left, rates, runs = np.array([4, 9, 1]), np.array([0.5, 0.3, 0.2]), examples(700, 6_000)
     rng, first = np.random.default_rng(1), np.zeros(15)
     for _ in range(runs):
         ranks = [rng.permutation(np.arange(1, 5)), rng.permutation(np.arange(5, 14))[:6], np.array([14])]
@@ -173,14 +173,14 @@ def test_what_is_not_there_is_never_drawn_and_counts_as_bad():
     ],
 )
 def test_a_false_side_is_seldom_reached_whatever_a_judge_says(kind, each):
-    truth, rank, runs = LISTS[kind](1_000).astype(np.int8), 600, 40
+    truth, rank, runs = LISTS[kind](1_000).astype(np.int8), 600, examples(20, 40)
     found = int(truth[:rank].sum())
     value, wrong = (f"{(found + 0.5) / rank:.6f}", "pass") if found < rank else ("1", "fail")
     best = []
     for seed in range(runs):
         said = said_of(truth, (0.9, 0.1, 0.5)[seed % 3], seed)
         design = planned(f"precision@{rank} >= {value}", said, seed=seed, each=each, confidence="0.999999")
-        drawn = run(design, truth, seed, 50, 300)
+        drawn = run(design, truth, seed, examples(100, 50), 300)
         path = design.answer(drawn, labelled(drawn, truth)).path.to_pylist()
         best.append(max(row["evidence"] for row in path if row["side"] == wrong))
     for delta in (0.05, 0.5):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from suite_cases import cases
+from suite_cases import cases, examples
 
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question
@@ -58,7 +58,7 @@ def test_sizes_are_those_of_the_published_table(precision, half, labels):
     "kind", cases(["falling", "alternating", "zeros then ones", "all", "none"], "falling", "zeros then ones")
 )
 def test_all_bounds_hold_together_whatever_the_list(kind, confidence):
-    n_items, runs = 400, 40
+    n_items, runs = 400, examples(20, 40)
     rank = np.arange(n_items)
     truth = {
         "falling": np.random.default_rng(3).random(n_items) < np.linspace(1, 0, n_items),
