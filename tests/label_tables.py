@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streameval
+from streameval.cli import app
 from streameval.cli.picture import shown
 from streameval.kinds import kind_of
 from streameval.kinds.curve.evaluate import evaluated
@@ -34,6 +35,13 @@ def small_study(folder, n_items=N_ITEMS):
 def judged(study, labels=(), **options):
     """What `evaluate` finds: labels are stored, results are not."""
     return evaluated(Study(study), sources_of(labels), kind_of(study).asked("evaluate", options))[1]
+
+
+def judged_by(words):
+    """What a command `evaluate` finds, its flags read as the command line reads them; its results are not written."""
+    _, bound, *_ = app.parse_args(list(words), exit_on_error=False, print_error=False)
+    given = bound.arguments
+    return judged(given["study"], given.get("labels") or (), **(given["how"].changed() if "how" in given else {}))
 
 
 def told_of(study, found):

@@ -1,5 +1,6 @@
 """The commands that a study names make it again, run as they are printed, in another folder."""
 
+import html
 import json
 import shlex
 from pathlib import Path
@@ -10,12 +11,16 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from label_tables import judged_by
 from suite_cases import cases
 
+import streameval
 from streameval.cli import run
 from streameval.study import Study
+from streameval.study.provenance import commands
 
-N = 3_000
+N = 1_500
+SEED = ("--seed", "7")
 
 
 @pytest.fixture
@@ -39,8 +44,25 @@ def truth_of(rows, name="item"):
     return [good[one] for one in rows.column(name).to_pylist()]
 
 
-def do(*arguments, status=0):
-    assert run([str(one) for one in arguments]) == status, arguments
+def do(*arguments):
+    """Run a command; of `evaluate`, what it finds, without the files of its results."""
+    words = [str(one) for one in arguments]
+    if words[0] == "evaluate":
+        return judged_by(words)
+    assert run(words) == 0, words
+    return None
+
+
+def do_whole(*arguments):
+    """Run a command with all that it writes; of `evaluate`, what it found."""
+    assert run([str(one) for one in arguments]) == 0, arguments
+    return Study(arguments[1]).evaluation() if arguments[0] == "evaluate" else None
+
+
+def begin(*options):
+    """Plan the ranking in `study`, and select."""
+    do("plan", "ranking.parquet", "--study", "study", *SEED, *options)
+    do("select", "study")
 
 
 def tasks(name, study="study"):
@@ -62,31 +84,24 @@ def selection(study="study"):
     return pq.read_table(f"{study}/selection.parquet")
 
 
-def made_again(capsys, tmp_path, monkeypatch, study="study"):
+def made_again(expected, tmp_path, monkeypatch, do=do):
     """Run what the study's provenance says in a fresh folder; the commands."""
-    capsys.readouterr()
-    do("sql", study, "SELECT command FROM provenance", "--json")
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    told = commands(Study("study").plan(), expected.summary)
     fresh = tmp_path / "fresh"
     fresh.mkdir()
-    expected = Study(study).evaluation()
-    page = (Study(study).folder / "report.html").read_text()
     monkeypatch.chdir(fresh)
-    for line in row["command"].splitlines():
-        words = shlex.split(line)
-        assert words[0] == "streameval"
+    *before, last = [shlex.split(line) for line in told]
+    assert {words[0] for words in (*before, last)} == {"streameval"}
+    for words in before:
         do(*words[1:])
-    found = Study("STUDY").evaluation()
-    assert found.evaluation_id == expected.evaluation_id, row["command"]
+    found = judged_by(last[1:])
+    assert found.evaluation_id == expected.evaluation_id, told
     assert found.metrics.equals(expected.metrics)
-    first = row["command"].splitlines()[0]
-    assert first.split("--study")[0].replace("'", "&#x27;") in page or first.split("--study")[0] in page
-    return row["command"].splitlines()
+    return told
 
 
-def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--budget", "600", "--score", "conf", "--confidence", "0.9")
-    do("select", "study")
+def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, monkeypatch):
+    begin("--budget", "600", "--score", "conf", "--confidence", "0.9")
     rows = selection()
     who = pa.array(["ann", "bob"] * (rows.num_rows // 2) + ["ann"] * (rows.num_rows % 2))
     keyed("first night.csv", rows.slice(0, 300), person=who.slice(0, 300))
@@ -97,16 +112,15 @@ def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_
     options = ("--on", "item", "--label", "verdict", "--annotator", "person")
     do("evaluate", "study", "--labels", "first night.csv", "second.csv", *options)
     do("evaluate", "study", "--labels", "late.csv", "--annotator", "by", "--time", "when")
-    do("evaluate", "study", "--vote", "latest", "--misses", "7", "--label-error", "0.01")
-    said = made_again(capsys, tmp_path, monkeypatch)
+    found = do("evaluate", "study", "--vote", "latest", "--misses", "7", "--label-error", "0.01")
+    said = made_again(found, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "evaluate"]
     assert f"'{home}/first night.csv' '{home}/second.csv' --on item --label verdict --annotator person" in said[2]
     assert said[3].endswith("--annotator by --time when --misses 7 --vote latest --label-error 0.01")
 
 
-def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
-    do("select", "study")
+def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, monkeypatch):
+    begin("--budget", "500")
     rows = selection()
     grades = [3 if one else 1 for one in truth_of(rows)]
     kinds = ["human" if i % 3 else "llm" for i in range(rows.num_rows)]
@@ -117,15 +131,14 @@ def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys
     do("evaluate", "study", "--labels", "mistake.csv", "more.csv", "--vote", "mean>=2")
     do("labels", "study", "--forget", "mistake.csv")
     do("labels", "study", "--forget", "llm")
-    do("evaluate", "study", "--vote", "mean>=2", "--prefer", "human,more")
-    said = made_again(capsys, tmp_path, monkeypatch)
+    found = do("evaluate", "study", "--vote", "mean>=2", "--prefer", "human,more")
+    said = made_again(found, tmp_path, monkeypatch)
     assert "mistake.csv" not in "\n".join(said)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "labels", "evaluate"]
 
 
-def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--budget", "400")
-    do("select", "study")
+def test_exports_of_label_tools_and_queries(home, tmp_path, monkeypatch):
+    begin("--budget", "400")
     rows = selection()
     task, good = rows.column("se_task").to_pylist(), truth_of(rows)
     prodigy = [{"se_task": one, "answer": "accept" if yes else "reject", "_annotator_id": "ann", "_timestamp": 1e9 + i}
@@ -140,15 +153,15 @@ def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch)
         database.register("given", pa.table({"rank": rows.column("rank").slice(200), "label": good[200:]}))
         database.execute("CREATE TABLE answers AS SELECT * FROM given")
     query = f"duckdb:{home}/labels.duckdb#SELECT rank, label FROM answers"
-    do("evaluate", "study", "--labels", "prodigy.jsonl", "studio.json", query)
-    assert Study("study").evaluation().summary["account"]["labelled"] == rows.num_rows
-    made_again(capsys, tmp_path, monkeypatch)
+    found = do("evaluate", "study", "--labels", "prodigy.jsonl", "studio.json", query)
+    assert found.summary["account"]["labelled"] == rows.num_rows
+    made_again(found, tmp_path, monkeypatch)
 
 
 PLANS = {
     "slices": ("--by", "team", "--score", "conf", "--key", "item"),
     "judge": ("--judge", "llm", "--judge-classes", "0.5"),
-    "drawn by key": ("--on", "item", "--seed", "7"),
+    "drawn by key": ("--on", "item"),
     "stages": ("--stages", "2"),
     "paula": ("--method", "paula", "--epsilon", "0.1", "--window", "20"),
     "uniform": ("--method", "uniform", "--interval", "hypergeometric"),
@@ -157,62 +170,59 @@ PLANS = {
 
 
 @pytest.mark.parametrize("name", cases(PLANS, "slices", "paula"))
-def test_plan_flags_come_again(name, home, tmp_path, capsys, monkeypatch):
+def test_plan_flags_come_again(name, home, tmp_path, monkeypatch):
     options = PLANS[name]
-    do("plan", "ranking.parquet", "--study", "study", *options, *(["--budget", "500"] * ("--method" not in options)))
-    do("select", "study")
-    do("evaluate", "study", "--labels", tasks("tasks.csv"))
-    made_again(capsys, tmp_path, monkeypatch)
+    begin(*options, *([] if "--method" in options else ["--budget", "500"]))
+    found = do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    made_again(found, tmp_path, monkeypatch)
 
 
-def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--stages", "6", "--growing", "--budget", "200", "--seed", "1")
-    do("select", "study")
+def test_a_study_that_grew_with_its_labels(home, tmp_path, monkeypatch):
+    """Run again with all that commands write: growing goes by the half-width that was reached."""
+    begin("--stages", "6", "--growing", "--budget", "200")
     do("evaluate", "study", "--labels", tasks("one.csv"))
-    do("grow", "study", "--labels", "60")
-    do("evaluate", "study", "--labels", tasks("two.csv"))
-    do("grow", "study", "--half-width", "0.27")
-    do("evaluate", "study", "--labels", tasks("three.csv"))
-    said = made_again(capsys, tmp_path, monkeypatch)
-    assert "--half-width 0.27" in said[-3]
+    do("grow", "study", "--labels", "120")
+    do_whole("evaluate", "study", "--labels", tasks("two.csv"))
+    do("grow", "study", "--half-width", "0.2")
+    found = do("evaluate", "study", "--labels", tasks("three.csv"))
+    said = made_again(found, tmp_path, monkeypatch, do=do_whole)
+    assert "--half-width 0.2" in said[-3]
 
 
-def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--adaptive", "--budget", "400")
-    do("select", "study")
+def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkeypatch):
+    begin("--adaptive", "--budget", "400")
     do("evaluate", "study", "--labels", tasks("one.csv"))
     do("grow", "study", "--rest")
-    do("evaluate", "study", "--labels", tasks("two.csv"))
-    said = made_again(capsys, tmp_path, monkeypatch)
+    found = do("evaluate", "study", "--labels", tasks("two.csv"))
+    said = made_again(found, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]
 
 
-def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
-    do("plan", "ranking.parquet", "--study", "study", "--judge-sample", "900", "--judge-accuracy", "0.9",
+def test_a_judge_that_was_asked(home, tmp_path, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--seed", "1", "--judge-sample", "500", "--judge-accuracy", "0.9",
        "--budget", "300", "--score", "conf")  # fmt: skip
     do("select", "study", "--export", "asked.csv")
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
     do("judge", "study", "answers.csv", "--label", "says")
-    do("evaluate", "study", "--labels", tasks("tasks.csv"))
-    capsys.readouterr()
-    said = made_again(capsys, tmp_path, monkeypatch)
+    found = do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    said = made_again(found, tmp_path, monkeypatch)
     assert f"judge STUDY '{home}/answers.csv' --label says" in said[2]
 
 
-def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
-    known = pq.read_table("ranking.parquet").slice(0, 1_500)
+def test_labels_that_were_reused(home, tmp_path, monkeypatch):
+    known = pq.read_table("ranking.parquet").slice(0, 700)
     csv.write_csv(pa.table({"item": known.column("item"), "verdict": truth_of(known)}), "v1.csv")
-    do("plan", "ranking.parquet", "--study", "study", "--reuse", "v1.csv", "--on", "item", "--label", "verdict",
-       "--labels-unseen-by-model", "yes", "--seed", "3", "--budget", "400")  # fmt: skip
-    do("select", "study")
-    do("evaluate", "study", "--labels", tasks("rest.csv"))
-    said = made_again(capsys, tmp_path, monkeypatch)
+    begin(
+        "--reuse", "v1.csv", "--on", "item", "--label", "verdict", "--labels-unseen-by-model", "yes", "--budget", "400"
+    )
+    found = do("evaluate", "study", "--labels", tasks("rest.csv"))
+    said = made_again(found, tmp_path, monkeypatch)
     assert f"--reuse '{home}/v1.csv' --on item --label verdict --labels-unseen-by-model yes" in said[0]
 
 
 @pytest.mark.parametrize("design", cases(["uniform", "strata", "poisson"], "strata"))
-def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
+def test_labels_that_were_adopted(design, home, tmp_path, monkeypatch):
     ranking, rng = pq.read_table("ranking.parquet"), np.random.default_rng(4)
     chance = np.where(np.arange(N) < 1_000, 0.4, 0.1)
     taken = np.flatnonzero(rng.random(N) < (chance if design == "poisson" else 0.15))
@@ -224,22 +234,31 @@ def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
     given = {"uniform": ["--sample-size", taken.size], "strata": ["--sample-size", "strata.csv"],
              "poisson": ["--probability", "p", "--least-probability", "0.1"]}[design]  # fmt: skip
     do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
-       "--drawn", design, *given, "--confidence", "0.9")  # fmt: skip
-    do("evaluate", "study")
-    said = made_again(capsys, tmp_path, monkeypatch)
+       "--drawn", design, *given, "--confidence", "0.9", *SEED)  # fmt: skip
+    found = do("evaluate", "study")
+    said = made_again(found, tmp_path, monkeypatch)
     assert said[0].startswith("streameval adopt ")
 
 
-def test_misses_that_another_study_bounds(home, tmp_path, capsys, monkeypatch):
+def test_misses_that_another_study_bounds(home, tmp_path, monkeypatch):
     rest = pa.table({"other": range(2_000)})
     pq.write_table(rest, "rest.parquet")
     do("plan", "rest.parquet", "--study", "rest", "--budget", "300", "--seed", "1")
     do("select", "rest")
     rows = selection("rest")
     csv.write_csv(pa.table({"rank": rows.column("rank"), "label": [0] * rows.num_rows}), "rest.csv")
-    do("evaluate", "rest", "--labels", "rest.csv")
-    do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
-    do("select", "study")
-    do("evaluate", "study", "--labels", tasks("tasks.csv"), "--misses-from", "rest")
-    said = made_again(capsys, tmp_path, monkeypatch)
+    do_whole("evaluate", "rest", "--labels", "rest.csv")
+    begin("--budget", "500")
+    found = do("evaluate", "study", "--labels", tasks("tasks.csv"), "--misses-from", "rest")
+    said = made_again(found, tmp_path, monkeypatch)
     assert f"--misses-from '{home}/rest'" in said[-1]
+
+
+def test_the_page_and_the_database_say_these_commands(catalogue):
+    study = Study(catalogue.path("grown-evaluated"))
+    said = commands(study.plan(), study.summary())
+    assert [line.split()[1] for line in said] == ["plan", "grow", "select", "evaluate"]
+    (row,) = streameval.sql(study.folder, "SELECT command FROM provenance").to_pylist()
+    assert row["command"].splitlines() == said
+    page = (study.folder / "report.html").read_text()
+    assert all(html.escape(line) in page for line in said)
