@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from label_tables import judged
 from suite_cases import examples
 
 import streameval
@@ -40,38 +41,27 @@ def header(study):
     return json.loads((study / "plan.json").read_text())
 
 
-def mended_nightly(nights, folder, capsys, *flags):
-    """Plan, label and evaluate a list night by night, and each day mend what was found wrong; how often truth is out.
-
-    Every night is what a person types: plan, select, evaluate.
-    """
+def mended_nightly(nights, folder, **options):
+    """Plan, label and evaluate a list every night, and each day mend what was found wrong; how often truth is out."""
     truth = (np.random.default_rng(1).random(N) < 0.8).astype(np.int8)
     missed = []
     for night in range(nights):
-        home = folder / f"night-{night}{len(flags)}"
-        home.mkdir()
-        pq.write_table(pa.table({"id": np.arange(N)}), home / "list.parquet")
-        study = home / "study"
-        assert run(["plan", str(home / "list.parquet"), "--study", str(study), *flags]) == 0
-        assert run(["select", str(study)]) == 0
-        rank = pq.read_table(study / "selection.parquet").column("rank").to_numpy()
-        pq.write_table(pa.table({"rank": rank, "label": truth[rank - 1]}), home / "labels.parquet")
-        status, out = said(capsys, "evaluate", study, "--labels", home / "labels.parquet", "--json")
-        assert status == 0
-        assert json.loads(out)["claim"]["coverage"] == "simultaneous"
-        low, high = Study(study).evaluation().curve.envelope.at(np.arange(1, N + 1))
+        study = folder / f"night-{night}{len(options)}"
+        ranks = streameval.plan(pa.table({"id": np.arange(N)}), study, budget=600, **options).ranks
+        found = judged(study, pa.table({"rank": ranks, "label": truth[ranks - 1]}))
+        assert found.curve.claim.coverage == "simultaneous"
+        low, high = found.curve.envelope.at(np.arange(1, N + 1))
         y = np.cumsum(truth)
         missed.append(not np.all((low <= y) & (y <= high)))
-        truth[rank - 1] = 1  # what was found wrong is mended, and the next list has it right
+        truth[ranks - 1] = 1  # what was found wrong is mended, and the next list has it right
     return missed
 
 
-def test_a_list_that_is_mended_by_its_labels_is_bounded_all_the_same(tmp_path, capsys, monkeypatch):
+def test_a_list_that_is_mended_by_its_labels_is_bounded_all_the_same(tmp_path, monkeypatch):
     source = random.Random(11)  # stands in for the system's entropy, so that this test is the same every time
     monkeypatch.setattr("secrets.randbits", source.getrandbits)
-    small = ("--budget", "600")
-    assert sum(mended_nightly(examples(4, 8), tmp_path, capsys, *small)) == 0
-    same = mended_nightly(examples(3, 4), tmp_path, capsys, *small, "--seed", "0")
+    assert sum(mended_nightly(examples(3, 8), tmp_path)) == 0
+    same = mended_nightly(examples(2, 4), tmp_path, seed=0)
     assert all(same[1:])  # with one seed for all nights, every list after the first
 
 
@@ -131,10 +121,11 @@ def test_shards_find_the_ranks_of_one_machine(items, tmp_path, capsys):
     shared, alone = tmp_path / "shared", tmp_path / "alone"
     flags = ["--score", "conf", "--budget", "300"]
     assert run(["plan", items, "--study", str(shared), *flags]) == 0
-    for _ in range(9):
+    done = ""
+    while "All scans are done" not in done:
         for shard in ("1/2", "2/2"):
             assert run(["plan", items, "--study", str(shared), *flags]) == 0  # every job plans: the first one's stays
-            assert run(["scan", str(shared), "--shard", shard]) == 0
+            done = said(capsys, "scan", shared, "--shard", shard)[1]
     assert run(["select", str(shared)]) == 0
     assert run(["plan", items, "--study", str(alone), *flags, "--seed", str(header(shared)["seed"])]) == 0
     assert run(["select", str(alone)]) == 0
@@ -183,14 +174,10 @@ def test_simulations_are_the_same_every_time(tmp_path, capsys):
     assert said(capsys, *ask) == said(capsys, *ask)
 
 
-def test_a_study_is_made_again_by_the_command_it_tells(items, tmp_path, capsys):
-    study = tmp_path / "s"
-    assert run(["plan", items, "--study", str(study), "--budget", "300"]) == 0
-    assert run(["select", str(study)]) == 0
-    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": np.ones(N, np.int8)}), tmp_path / "l.parquet")
-    assert run(["evaluate", str(study), "--labels", str(tmp_path / "l.parquet")]) == 0
-    command = streameval.sql(study, "SELECT command FROM provenance").column(0)[0].as_py().splitlines()[0].split()
-    again = [str(tmp_path / "again") if one == "STUDY" else one for one in command[1:]]
+def test_a_study_is_made_again_by_the_command_it_tells(catalogue, tmp_path):
+    study = catalogue.path("curve-evaluated")
+    command = streameval.sql(study, "SELECT command FROM provenance").column(0)[0].as_py().splitlines()[0]
+    again = [str(tmp_path / "again") if one == "STUDY" else one for one in shlex.split(command)[1:]]
     assert run(again) == 0
     assert header(tmp_path / "again")["plan_id"] == header(study)["plan_id"]
 
