@@ -1,6 +1,7 @@
 """The studies that the guides ask, for the tests of guides and of recipes."""
 
 import shutil
+from contextlib import chdir
 
 import numpy as np
 import pyarrow as pa
@@ -10,25 +11,36 @@ import pytest
 
 import streameval
 
+N = 100_000  # items of the list that the guides rank
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """The studies that the guides ask: 100,000 items, two thirds positive at the top and fewer below."""
+    """The study that the guides ask: 100,000 items, two thirds positive at the top and fewer below."""
     home = tmp_path_factory.mktemp("guide")
-    n = 100_000
-    rank = np.arange(1, n + 1)
+    rank = np.arange(1, N + 1)
     truth = (rank * 0.6180339887 % 1 < 1 / (1 + rank / 20_000)).astype(np.int8)
     pq.write_table(pa.table({"id": rank * 7, "team": rank % 3}), home / "ranking.parquet")
     pq.write_table(pa.table({"good": truth, "score": -rank}), home / "labelled.parquet")
-    drawn = np.sort(np.random.default_rng(0).choice(n, 2_000, replace=False))
+    drawn = np.sort(np.random.default_rng(0).choice(N, 2_000, replace=False))
     pa.csv.write_csv(pa.table({"id": (drawn + 1) * 7, "label": truth[drawn]}), home / "sample.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(home)
-        for study, by in (("my-study", None), ("by-team", "team")):
-            plan = streameval.plan("ranking.parquet", study, method="loguniform", by=by, seed=0)
-            streameval.select(study)
-            streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+    evaluate(home, "my-study")
     return home
+
+
+def evaluate(home, study, **options):
+    """Plan a study of the list of the guides, and label it."""
+    truth = pq.read_table(home / "labelled.parquet").column("good").to_numpy()
+    with chdir(home):
+        plan = streameval.plan("ranking.parquet", study, method="loguniform", seed=0, **options)
+        streameval.select(study)
+        streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+
+
+@pytest.fixture(scope="session")
+def prepared_by_team(prepared):
+    """The study of teams, beside the other."""
+    evaluate(prepared, "by-team", by="team")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import zlib
 from pathlib import Path
 
 import duckdb
@@ -17,10 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from guide_pages import BLOCKS, GUIDE, PAGES
 from places import HOME, TESTS
+from suite_cases import cases
 
 import streameval
 import streameval.study
-from streameval.cli import app, run
+from streameval.cli import app, digits, run
 from streameval.cli.hints import flags
 from streameval.metrics import arrays
 
@@ -42,11 +44,41 @@ def of_language(*languages):
             if language in languages and name not in GENERATED]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted({name for name, language, _ in BLOCKS if language == "console"}))
-def test_a_page_shows_what_its_commands_print(name, workplace, capsys):
-    if name == "README.md":
-        (workplace / "streameval-demo").mkdir()
-        importlib.import_module("streameval.cli.digits").write_ranking(workplace / "streameval-demo")
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """A folder with the list of the demo, without its pictures, which nothing here looks at."""
+    pytest.importorskip("sklearn")
+    home = tmp_path_factory.mktemp("pairs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "_png", lambda image: b"")
+        digits.write_ranking(home / "streameval-demo")
+    return home
+
+
+@pytest.mark.slow
+def test_the_ranking_of_the_demo_is_the_same_on_every_machine(pairs):
+    """With vectors of length one, the order of pairs that are nearly alike was that of the machine's linear algebra."""
+    made = pq.read_table(pairs / "streameval-demo" / "ranking", columns=["left", "right", "similarity"])
+    digests = [zlib.crc32(column.to_numpy().tobytes()) for column in made.columns]
+    assert digests == [0xD821F268, 0xEF326B26, 0xF7DEDB49]
+
+
+def test_a_picture_of_the_demo_is_its_digit_enlarged():
+    shades = np.arange(64).reshape(8, 8) % 17
+    picture = digits._png(shades.astype(float))
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    body = zlib.decompress(picture.partition(b"IDAT")[2][: -len("....IEND....") - 4])
+    lines = np.frombuffer(body, np.uint8).reshape(64, 1 + 32)[:, 1:]
+    assert np.array_equal(lines[::8, ::4] >> 4, 15 - np.minimum(shades, 15))
+
+
+CONSOLE = sorted({name for name, language, _ in BLOCKS if language == "console"})
+
+
+@pytest.mark.parametrize("name", cases(CONSOLE, *(name for name in CONSOLE if name != "README.md")))
+def test_a_page_shows_what_its_commands_print(name, request, capsys, monkeypatch):
+    homes = {"README.md": ["pairs"], "slices.md": ["prepared_by_team", "workplace"]}.get(name, ["workplace"])
+    monkeypatch.chdir([request.getfixturevalue(home) for home in homes][-1])
     for command, output in shown(name):
         capsys.readouterr()
         assert run(command) == 0
@@ -63,6 +95,14 @@ def where_its_bounds_miss():
     missed = ranks[beyond > 0]
     most = f"{100 * beyond.max():.2f}".lstrip("0")
     return f"at {missed.size:,} ranks from {missed[0]:,} to {missed[-1]:,}, by {most} points of precision at most"
+
+
+def test_the_commands_of_the_readme_are_understood():
+    """What they print of 1.6 million pairs takes long; here they are read."""
+    commands = [command for command, _ in shown("README.md")]
+    assert [command[0] for command in commands] == ["plan", "select", "evaluate", "cut"]
+    for command in commands:
+        app.parse_args(command, exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("code", of_language("sh"))
@@ -145,6 +185,7 @@ def test_recipes_give_the_same_in_anyones_duckdb(workplace):
         assert tuple(own.execute(query).fetchall() for query in QUERIES) == expected_of_queries()
 
 
+@pytest.mark.slow
 def test_recipes_give_the_same_in_postgresql(workplace, postgresql):
     dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
     with dbapi.connect(postgresql) as connection, connection.cursor() as cursor:
@@ -173,6 +214,7 @@ print(json.dumps([[list(row) for row in spark.sql(query).collect()] for query in
 """
 
 
+@pytest.mark.slow
 def test_recipes_give_the_same_in_spark_sql(workplace):
     pytest.importorskip("pysail", reason="Sail comes with the package pysail")
     tests = str(TESTS)
