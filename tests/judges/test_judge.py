@@ -1,6 +1,7 @@
 """A judge: classes, counts by block, coverage whatever it says, and the journey with one from plan to report."""
 
 import json
+import shutil
 from math import comb
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import slow
+from label_tables import judged
+from suite_cases import examples, slow
 
 import streameval
 from streameval.cli import run
@@ -30,17 +32,25 @@ SAID = np.where(RNG.random(N) < 0.9, TRUTH, 1 - TRUTH).astype(float)
 SAID[RNG.random(N) < 0.02] = np.nan
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """A folder with the list best first, the list in no order, and the truth."""
+    folder = tmp_path_factory.mktemp("lists")
     items = pa.table({"item": [f"item {r + 1}" for r in range(N)], "llm": pa.array(SAID, from_pandas=True),
                       "score": np.linspace(1, 0, N), "truth": TRUTH,
                       "day": pa.nulls(N, pa.date32())})  # fmt: skip
-    pq.write_table(items, "list.parquet", row_group_size=3_000)
+    pq.write_table(items, folder / "list.parquet", row_group_size=3_000)
     shuffled = items.take(pa.array(np.random.default_rng(2).permutation(N)))
-    pq.write_table(shuffled, "shuffled.parquet", row_group_size=3_000)
-    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), "truth.parquet")
-    return tmp_path
+    pq.write_table(shuffled, folder / "shuffled.parquet", row_group_size=3_000)
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), folder / "truth.parquet")
+    return folder
+
+
+@pytest.fixture
+def files(lists, tmp_path, monkeypatch):
+    """The same, as the folder that one is in."""
+    monkeypatch.chdir(shutil.copytree(lists, tmp_path / "files"))
+    return tmp_path / "files"
 
 
 def planned(*more, ranking="list.parquet", study="s"):
@@ -127,7 +137,6 @@ def test_the_journey_with_a_judge(files, capsys):
     )
     assert reached < 0.85 * without
     assert "agrees with" in (files / "s" / "report.html").read_text()
-    assert run(["report", "s"]) == 0
     assert run(["sql", "s", "SELECT count(DISTINCT judge_class) AS n FROM plan", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": 3}]
     assert run(["publish", "s", "out"]) == 0
@@ -142,9 +151,11 @@ def test_a_judge_changes_neither_the_draw_nor_what_is_exact(files):
     with_one, plain = (Study(Path(name)).plan() for name in ("s", "plain"))
     assert np.array_equal(with_one.ranks, plain.ranks)
     assert with_one.plan_id != plain.plan_id
-    whole = streameval.plan("list.parquet", "all", judge="llm", budget=N, seed=0)
-    assert whole.table.num_rows == N
-    assert streameval.evaluate("all", labels="truth.parquet").curve.half_width().alpha == 0
+    few = 600
+    short = pa.table({"llm": SAID[:few]})
+    assert streameval.plan(short, "all", judge="llm", budget=few, seed=0).table.num_rows == few
+    labels = pa.table({"rank": np.arange(1, few + 1), "label": TRUTH[:few]})
+    assert judged("all", labels).curve.half_width().alpha == 0
 
 
 JUDGES = {
@@ -172,8 +183,8 @@ SHAPES_AND_JUDGES = OFTEN + slow(*((shape, kind) for kind in JUDGES for shape in
 
 @pytest.mark.parametrize(("shape", "kind"), SHAPES_AND_JUDGES)
 def test_the_truth_is_held_at_every_rank_whatever_the_judge(shape, kind):
-    """60 draws of ranks, 1 of 20 positive labels missing; binomial, p = 1e-4 with 32 pairs in mind."""
-    n, rng, missed, delta, runs = 3_000, np.random.default_rng(5), 0, 0.2, 60
+    """Up to 60 draws of ranks, 1 of 20 positive labels missing; binomial, p = 1e-4 with 32 pairs in mind."""
+    n, rng, missed, delta, runs = 3_000, np.random.default_rng(5), 0, 0.2, examples(30, 60)
     v = LISTS[shape](n, rng).astype(np.int8)
     judge, method = Judge("j"), create("loguniform", {"budget": 250, "confidence": 1 - delta, "judge_accuracy": 0.9})
     codes = JUDGES[kind](v, rng).astype(np.uint8)
@@ -189,14 +200,15 @@ def test_the_truth_is_held_at_every_rank_whatever_the_judge(shape, kind):
 
 
 def test_a_wrong_judge_is_as_good_as_a_right_one_and_a_worthless_one_costs_little():
-    n = 30_000
+    n = 20_000
     rng = np.random.default_rng(1)
     v = (rng.random(n) < 0.5).astype(np.int8)
     right = np.where(rng.random(n) < 0.95, v, 1 - v).astype(np.uint8)
     method, judge = create("loguniform", {"budget": 1_500}), Judge("j")
-    widths = {name: float(np.median(replicate(method, v, 8, 0, answers).half_widths)) for name, answers in {
-        "none": None, "right": (judge, right), "wrong": (judge, 1 - right),
-        "coin": (judge, rng.integers(0, 2, n).astype(np.uint8))}.items()}  # fmt: skip
+    coin = rng.integers(0, 2, n).astype(np.uint8)
+    answers = {"none": None, "right": (judge, right), "wrong": (judge, 1 - right), "coin": (judge, coin)}
+    runs = {name: replicate(method, v, examples(4, 8), 0, said) for name, said in answers.items()}
+    widths = {name: float(np.median(one.half_widths)) for name, one in runs.items()}
     assert widths["right"] < 0.7 * widths["none"]
     assert widths["wrong"] == pytest.approx(widths["right"], rel=0.05)
     assert widths["coin"] < 1.06 * widths["none"]
@@ -221,7 +233,7 @@ def test_labels_that_a_judge_saves():
 
 def test_simulate_runs_with_a_judge_and_without(files, capsys):
     assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "llm",
-                "--budget", "800", "--replicates", "6", "--json"]) == 0  # fmt: skip
+                "--budget", "800", "--replicates", "3", "--json"]) == 0  # fmt: skip
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
     assert set(rows) == {"loguniform", "loguniform with llm"}
     assert rows["loguniform with llm"]["half_width"] < rows["loguniform"]["half_width"]
