@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from label_tables import account_of
+from refusals import refused
 from suite_cases import examples
 
 import streameval
@@ -17,7 +19,7 @@ from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from streameval.study.shown_columns import follows, zero_or_one
 
-N = 4_000
+N = 2_000
 
 
 def frame():
@@ -80,7 +82,7 @@ def test_a_key_in_the_order_of_the_ranking_is_kept_and_not_shown(tmp_path, capsy
     assert "`evaluate --on numbered`" in told
     selection = Study(tmp_path / "study").selection(Study(tmp_path / "study").plan())
     labels = pa.table({"numbered": selection.column("numbered"), "label": [1] * selection.num_rows})
-    assert streameval.evaluate(study, labels=labels, on="numbered").summary["account"]["missing"] == 0
+    assert account_of(study, labels, on="numbered")["missing"] == 0
 
 
 @pytest.mark.parametrize("key", ["index", "column"])
@@ -101,17 +103,17 @@ def test_key_columns_are_carried_whatever_is_asked_for(tmp_path, capsys):
     assert selection.column_names[-2:] == ["p1", "pair_id"]
     labels = pa.table({"pair_id": selection.column("pair_id"), "label": [1] * selection.num_rows})
     pq.write_table(labels, tmp_path / "labels.parquet")
-    evaluate = ["evaluate", study, "--labels", str(tmp_path / "labels.parquet"), "--on"]
-    assert run([*evaluate, "pair_id"]) == 0
+    file = tmp_path / "labels.parquet"
+    assert account_of(study, file, on="pair_id")["missing"] == 0
 
     earlier = selection.drop_columns(["pair_id"])  # as a study that was selected before has it
     facts = json.loads(selection.schema.metadata[b"streameval"]) | {"columns": ["p1"]}
     kept = {b"streameval": json.dumps(facts).encode()}
     pq.write_table(earlier.replace_schema_metadata(kept), tmp_path / "study" / "selection.parquet")
-    assert run([*evaluate, "pair_id"]) == 2
-    assert "`select --columns` left out 'pair_id': `streameval select STUDY` again" in capsys.readouterr().err
+    told = refused(capsys, "evaluate", study, "--labels", file, "--on", "pair_id")
+    assert "`select --columns` left out 'pair_id': `streameval select STUDY` again" in told
     assert run(["select", study, "--columns", "p1"]) == 0
-    assert run([*evaluate, "pair_id"]) == 0
+    assert account_of(study, file, on="pair_id")["missing"] == 0
 
 
 def test_labels_by_a_column_that_was_left_out_are_told_how_to_get_it(tmp_path, capsys):
@@ -120,10 +122,11 @@ def test_labels_by_a_column_that_was_left_out_are_told_how_to_get_it(tmp_path, c
     assert run(["select", study, "--columns", "p1"]) == 0
     top = frame()["pair_id"][0]
     pq.write_table(pa.table({"pair_id": [top], "label": [1]}), tmp_path / "labels.parquet")
-    evaluate = ["evaluate", study, "--labels", str(tmp_path / "labels.parquet"), "--on", "pair_id"]
-    assert run(evaluate) == 2
-    assert "or --columns left it out: `streameval select STUDY --columns p1,pair_id` has it" in capsys.readouterr().err
-    assert run(["select", study, "--columns", "p1,pair_id"]) == run(evaluate) == 0
+    file = tmp_path / "labels.parquet"
+    told = refused(capsys, "evaluate", study, "--labels", file, "--on", "pair_id")
+    assert "or --columns left it out: `streameval select STUDY --columns p1,pair_id` has it" in told
+    assert run(["select", study, "--columns", "p1,pair_id"]) == 0
+    assert account_of(study, file, on="pair_id")["labelled"] == 1
 
 
 def test_an_export_that_would_show_nothing_is_refused(tmp_path, capsys):
