@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from label_tables import judged
 from scipy.stats import binomtest
-from suite_cases import slow
+from suite_cases import examples, slow
 
 import streameval
 from streameval.curve.label_error import lines, widen
@@ -14,7 +15,7 @@ from streameval.methods import create
 from streameval.study.judging import sharing
 from streameval.types import Labels
 
-RUNS = 80
+RUNS = examples(40, 80)
 
 
 def misses(method, parameters, n_items, rate, how):
@@ -71,6 +72,7 @@ def test_the_lines_bound_every_prefix_as_often_as_promised(rate):
     assert np.all(s < 1)
 
 
+@settings(max_examples=examples(40, 100))
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.sampled_from([0.01, 0.1, 0.3]), st.integers(0, 2**32))
 def test_a_fixed_share_of_errors_in_every_prefix_is_allowed_for(labels, rate, seed):
     truth = np.array(labels, dtype=np.int8)
@@ -88,14 +90,12 @@ def test_a_fixed_share_of_errors_in_every_prefix_is_allowed_for(labels, rate, se
     assert (curve.claim.coverage, curve.claim.confidence) == ("simultaneous", 0.95)
 
 
-def test_wider_with_the_rate_and_unchanged_at_zero(ranking, tmp_path):
-    folder, labels, _ = ranking
-    study = tmp_path / "study"
-    streameval.plan(str(folder), study, method="loguniform", budget=600, seed=0)
+def test_wider_with_the_rate_and_unchanged_at_zero(study):
+    study = study("curve-evaluated")
     widths, ids = [], set()
     for rate in (0.0, 0.01, 0.05):
-        found = streameval.evaluate(study, labels=labels, label_error=rate)
-        low, high = found.curve.envelope.at([5_000])
+        found = judged(study, label_error=rate)
+        low, high = found.curve.envelope.at([1_500])
         widths.append(high[0] - low[0])
         ids.add(found.evaluation_id)
     assert widths[0] < widths[1] < widths[2]

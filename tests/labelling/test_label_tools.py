@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from label_tables import small_study
+from label_tables import account_of, judged, small_study
 from places import RECORDED
 from suite_cases import examples
 
@@ -68,7 +68,7 @@ def texts_in(suffix, path):
 
 
 @pytest.mark.parametrize("suffix", list(available()))
-@settings(max_examples=examples(16, 40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8, 40), suppress_health_check=list(HealthCheck))
 @given(texts=PAYLOADS)
 def test_payloads_survive_every_export(suffix, texts, tmp_path_factory):
     path, *_ = written(suffix, tasks_of(texts), tmp_path_factory.getbasetemp())
@@ -106,7 +106,7 @@ def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_p
         out = csv.DictWriter(stream, list(rows[0]))
         out.writeheader()
         out.writerows({**row, "label": "1"} for row in rows)
-    assert streameval.evaluate(study, labels=done).summary["account"]["labelled"] == 60
+    assert account_of(study, done)["labelled"] == 60
     task = json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])
     assert task["meta"]["question"] == "Do both mean the same? accept: same <1>, reject: different"
     view = ElementTree.parse(tmp_path / "t.label-studio.xml").getroot()
@@ -149,8 +149,7 @@ def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tm
     for task in tasks:
         task |= {"answer": "accept", "_input_hash": 1}
     (tmp_path / "back.jsonl").write_text("\n".join(map(json.dumps, tasks)))
-    found = streameval.evaluate(tmp_path / "study", labels=tmp_path / "back.jsonl")
-    assert found.summary["account"]["labelled"] == 60
+    assert account_of(tmp_path / "study", tmp_path / "back.jsonl")["labelled"] == 60
 
 
 @pytest.mark.parametrize(("value", "said"), [("none.png", "none.png: No such file"), (b"<svg/>", "is no image")])
@@ -224,7 +223,7 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     plan, path = Study(study).plan(), tmp_path / name
     old = re.search(r"[0-9a-f]{16}", (RECORDED / "study").read_text()).group()
     path.write_text((RECORDED / name).read_text(encoding="utf-8").replace(old, plan.plan_id), encoding="utf-8")
-    found = streameval.evaluate(study, labels=path)
+    found = judged(study, path)
     task_of = dict(zip(*(Study(study).selection(plan).column(c).to_pylist() for c in ("rank", "se_task")), strict=True))
     for row in found.label_table.to_pylist():
         said = [one for one in decided[task_of[row["rank"]]] if one is not None]
@@ -249,7 +248,7 @@ def recorded_selection(path):
 
 def test_the_next_batch_holds_what_has_no_label(tmp_path):
     study = small_study(tmp_path)
-    streameval.evaluate(study, labels=pa.table({"rank": [1, 2, 3, 3], "label": [1, 0, 1, 0]}))
+    account_of(study, pa.table({"rank": [1, 2, 3, 3], "label": [1, 0, 1, 0]}))
     made = streameval.select(study, export=tmp_path / "next.csv", remaining=True)
     assert made.tasks == 58
     selection = pq.read_table(study / "selection.parquet")

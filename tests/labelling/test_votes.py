@@ -169,7 +169,7 @@ def naive(rows, rule):
     return votes
 
 
-@settings(max_examples=examples(25, 60))
+@settings(max_examples=examples(15, 60))
 @given(ROWS, st.sampled_from(["majority", "latest"]))
 def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     rows = sorted(rows, key=lambda row: row["given"])
@@ -186,7 +186,7 @@ def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     assert Counter(counted) == Counter(expected)
 
 
-@settings(max_examples=examples(5, 12))
+@settings(max_examples=examples(3, 12))
 @given(ROWS)
 def test_a_table_given_twice_changes_no_label(rows):
     named = [{**row, "annotator": row["annotator"] or "c", "time": moment(row["time"])} for row in rows]
