@@ -57,7 +57,7 @@ def sliced(tmp_path_factory):
     """A list in three files, stored in no order."""
     folder, table = tmp_path_factory.mktemp("sliced"), listed(np.random.default_rng(3), 3_000)
     for i in range(3):
-        pq.write_table(table.slice(i * 1_000, 1_000), folder / f"part-{i}.parquet", row_group_size=350)
+        pq.write_table(table.slice(i * 1_000, 1_000), folder / f"part-{i}.parquet", row_group_size=450)
     return folder, table
 
 
@@ -94,7 +94,7 @@ def check_places(source, options, column, tmp_path, table=None):
     opened = open_ranking(source, options)
     slices = read_slices(opened, column, tmp_path)
     rng = np.random.default_rng(1)
-    wanted = [np.unique(np.append(rng.integers(1, k + 1, 20), (1, k))).astype(np.int64) for k in slices.n_items]
+    wanted = [np.unique(np.append(rng.integers(1, k + 1, 10), (1, k))).astype(np.int64) for k in slices.n_items]
     ends = (1, opened.n_items)  # ends of the list are ends of slices too: what is found twice is one mark
     cutoffs = np.unique(np.append(rng.integers(1, opened.n_items + 1, 15), ends)).astype(np.int64)
     placed = locate_slices(opened, slices, wanted, cutoffs)
