@@ -1,7 +1,6 @@
 """Scans by Spark: tasks that travel as bytes, partials that come home as integers, and the local engine's ranks."""
 
 import json
-import os
 import pickle
 import shutil
 import signal
@@ -17,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import refusals
 import spark_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import HOME
 from score_lists import SCORES
 from spark_cluster import Cluster
-from suite_cases import examples
+from suite_cases import cases, examples
 
 import streameval
 from streameval import engines
@@ -45,21 +45,24 @@ def small_shares(monkeypatch):
     monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
 
 
-@pytest.mark.parametrize("name", SCORES)
+OF_EACH_KIND = ("quantised", "all equal", "zeros and infinities", "float32 -log u", "int8", "uint64")
+
+
+@pytest.mark.parametrize("name", cases(SCORES, *OF_EACH_KIND))
 @settings(max_examples=examples(2, 8), deadline=None)
 @given(seed=st.integers(0, 2**32), key=st.booleans(), ascending=st.booleans(), tight=st.booleans())
 def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascending, tight, tmp_path_factory):
     """With the least memory as well, so that bins are split by key and by tie hash."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 4000))
+    n = int(rng.integers(1, 800))
     path = tmp_path_factory.mktemp("list") / "a.parquet"
-    pq.write_table(pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)}), path, row_group_size=n // 9 + 1)
+    pq.write_table(pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)}), path, row_group_size=n // 5 + 1)
     options = RankingOptions(score="s", key=("k",) if key else (), ascending=ascending)
     wanted = np.unique(rng.integers(1, n + 1, 40))
     scan = open_ranking(str(path), options).order.scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "_LEAST_ROWS", 100)
+        patch.setattr(worker, "_LEAST_ROWS", 40)
         there = locate(scan, wanted, memory, checkpoints=Checkpoints(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
@@ -67,12 +70,16 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     assert there.equal_keys == here.equal_keys
 
 
-@pytest.fixture
-def listed(tmp_path):
+def write_list(folder):
     rng = np.random.default_rng(5)
     table = pa.table({"s": rng.integers(0, 50, 3000) / 50, "k": np.arange(3000)})
-    pq.write_table(table, tmp_path / "a.parquet", row_group_size=300)
-    return tmp_path / "a.parquet"
+    pq.write_table(table, folder / "a.parquet", row_group_size=300)
+    return folder / "a.parquet"
+
+
+@pytest.fixture
+def listed(tmp_path):
+    return write_list(tmp_path)
 
 
 class Spy(Cluster):
@@ -95,30 +102,30 @@ def last(listed, small_shares):
     return Spy.job, Spy.request
 
 
-@pytest.mark.parametrize("shares", [range(9), [*range(10), 4], [*range(10), 9], []])
-def test_shares_that_are_lost_or_done_twice_are_noticed(last, shares):
+def test_shares_that_are_lost_or_done_twice_are_noticed(last):
     job, request = last
     assert request.shares == 10
+    schema = pa.schema({"at": pa.int64(), "piece": pa.binary()})
+    for shares in (range(9), [*range(10), 4], [*range(10), 9], []):
 
-    def careless(request):
-        schema = pa.schema({"at": pa.int64(), "piece": pa.binary()})
-        return pa.Table.from_batches(worker.run_shares(request.payload, shares), schema)
+        def careless(request, shares=shares):
+            return pa.Table.from_batches(worker.run_shares(request.payload, shares), schema)
 
-    with pytest.raises(OutsideError, match="10 pieces were asked for, and others came back"):
-        list(jobs.run_on_workers(job, careless, silent))
+        with pytest.raises(OutsideError, match="10 pieces were asked for, and others came back"):
+            list(jobs.run_on_workers(job, careless, silent))
 
 
-@pytest.mark.parametrize(("shares", "came"), [(range(9), 9), ([*range(10), 4], 11)])
-def test_counts_that_are_lost_or_done_twice_are_noticed(last, shares, came):
+def test_counts_that_are_lost_or_done_twice_are_noticed(last):
     job, _ = last
     task = Counting(job.task.stages[:1], np.empty(0, np.int64), job.task.hashed)
+    for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
 
-    def careless(request):
-        home = pa.Table.from_batches(worker.run_shares(request.payload, shares))
-        return home.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
+        def careless(request, shares=shares):
+            home = pa.Table.from_batches(worker.run_shares(request.payload, shares))
+            return home.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
 
-    with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
-        list(jobs.run_on_workers(replace(job, task=task), careless, silent))
+        with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
+            list(jobs.run_on_workers(replace(job, task=task), careless, silent))
 
 
 def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypatch):
@@ -264,10 +271,10 @@ def answers(answers_of, engine):
 
 
 def over(*cases):
-    """Every case by each engine: the suite asks Spark itself and Sail for a few, scripts/spark for the rest."""
+    """Every case by each engine: the suite asks Spark for one of each kind of job, scripts/spark for the rest."""
 
     def marks(engine, case):
-        return () if engine != "connect" and case in spark_cases.FEW else pytest.mark.slow
+        return () if engine == "classic" and case in spark_cases.FEW else pytest.mark.slow
 
     engines = ("classic", "sail", "connect")
     asked = [pytest.param(one, case, marks=marks(one, case)) for one in engines for case in cases]
@@ -360,16 +367,14 @@ def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
     assert session.tags * 2 == session.asked
 
 
-def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path):
+def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path, monkeypatch, capsys):
     pytest.importorskip("pyspark", reason="pip install 'streameval[spark]'")
-    others = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_API_MODE")
-    settings = {name: value for name, value in os.environ.items() if name not in others}
-    command = [sys.executable, "-m", "streameval", "select", by_score(listed, tmp_path), "--engine", "spark"]
-    gone = {**settings, "JAVA_HOME": str(tmp_path / "nowhere")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=gone)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "nowhere/bin/java: No such file or directory" in done.stderr
+    for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_API_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    study = by_score(listed, tmp_path)
+    said = refusals.refused(capsys, "select", study, "--engine", "spark")
+    assert "nowhere/bin/java: No such file or directory" in said
 
 
 @pytest.mark.parametrize("length", [20, 150, 4000])

@@ -88,10 +88,10 @@ def evaluated(folder, way, engine, out=None, **more):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=examples(3, 6), deadline=None)
+@settings(max_examples=examples(2, 6), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    n=st.integers(1, 2000),
+    n=st.integers(1, examples(900, 2000)),
     values=st.sampled_from([1, 3, 40, 5000]),
     share=st.sampled_from([0.0, 0.1, 0.6, 1.0]),
 )
@@ -105,7 +105,7 @@ def test_a_cluster_finds_what_this_machine_finds(way, seed, n, values, share, tm
     assert there.curve.envelope.lower.tobytes() == here.curve.envelope.lower.tobytes()
 
 
-@pytest.mark.parametrize("way", cases(WAYS, "stored", "sorted", "whole numbers", "64 bits", "64 bits, too long"))
+@pytest.mark.parametrize("way", cases(WAYS, "stored", "whole numbers", "64 bits, too long"))
 def test_files_are_the_same_to_the_byte(way, tmp_path):
     folder = write(tmp_path / "list", way, values=5000 if "64 bits" in way else 40)
     hashes = []
