@@ -137,12 +137,15 @@ def test_the_journey_with_a_judge(files, capsys):
     )
     assert reached < 0.85 * without
     assert "agrees with" in (files / "s" / "report.html").read_text()
-    assert run(["sql", "s", "SELECT count(DISTINCT judge_class) AS n FROM plan", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": 3}]
-    assert run(["publish", "s", "out"]) == 0
-    assert Study(files / "out").evaluation().evaluation_id == found.evaluation_id
-    assert run(["cut", "s", "precision:0.8", "--out", "best"]) == 0
     assert planned("--judge-accuracy", "0.9") == 0  # the same plan again changes nothing
+
+
+def test_a_study_with_a_judge_is_asked_published_and_cut(catalogue, tmp_path, capsys):
+    study = catalogue.copy("judge-evaluated", tmp_path / "study")
+    assert streameval.sql(study, "SELECT count(DISTINCT judge_class) AS n FROM plan").to_pylist() == [{"n": 2}]
+    assert run(["publish", str(study), str(tmp_path / "out")]) == 0
+    assert Study(tmp_path / "out").evaluation().evaluation_id == Study(study).evaluation().evaluation_id
+    assert run(["cut", str(study), "precision:0.8", "--out", str(tmp_path / "best")]) == 0
 
 
 def test_a_judge_changes_neither_the_draw_nor_what_is_exact(files):
