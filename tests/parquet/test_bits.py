@@ -14,7 +14,7 @@ from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.groups import STRETCH
 from streameval.kernels.hull import found_before, founds_of
 
-QUICK = settings(max_examples=examples(24, 60), deadline=None)
+QUICK = settings(max_examples=examples(12, 60), deadline=None)
 seeds = st.integers(0, 2**32)
 
 

@@ -54,9 +54,15 @@ def write(folder, groups, files=100, rows=100):
     return str(folder)
 
 
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """Lists of 100 files, by the number of row groups in each."""
+    folder = tmp_path_factory.mktemp("lists")
+    return {groups: write(folder / str(groups), groups) for groups in (1, 20)}
+
+
 @pytest.mark.parametrize(("score", "most"), [(None, 18), ("score", 22)])
-def test_calls_to_open_files_are_few_and_do_not_grow_with_row_groups(tmp_path, score, most):
-    lists = {groups: write(tmp_path / str(groups), groups) for groups in (1, 20)}
+def test_calls_to_open_files_are_few_and_do_not_grow_with_row_groups(lists, score, most):
     options = RankingOptions(score=score)
     for path in lists.values():
         open_ranking(path, options)

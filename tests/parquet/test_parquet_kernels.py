@@ -16,7 +16,7 @@ from streameval.kernels.wanted_pages import sound_pages
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
-QUICK = settings(max_examples=examples(25, 60), deadline=None)
+QUICK = settings(max_examples=examples(12, 60), deadline=None)
 numbers = st.integers(-(2**31), 2**31 - 1)
 unknown = st.recursive(
     st.tuples(st.just(I64), st.integers(-(2**63), 2**63 - 1))
@@ -218,7 +218,7 @@ def test_column_chunks(n_groups, n_leaves, data):
     assert chunk_facts(raw, at, np.array([*g, n_groups]), np.array(leaves), room, own) == -1 - len(g)
 
 
-@settings(max_examples=examples(120, 300), deadline=None)
+@settings(max_examples=examples(60, 300), deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_survived(raw):
     raw = as_array(raw)

@@ -44,7 +44,7 @@ EVERY = list(itertools.product([3, 4, 5, 6], [0.5, 0.4, 0.3, 0.2]))
 
 
 @pytest.mark.parametrize(
-    ("items", "delta"), [(3, 0.5), (5, 0.5), (6, 0.2), *slow(*set(EVERY) - {(3, 0.5), (5, 0.5), (6, 0.2)})]
+    ("items", "delta"), [(3, 0.5), (5, 0.5), (6, 0.2), *slow(*sorted(set(EVERY) - {(3, 0.5), (5, 0.5), (6, 0.2)})]
 )
 def test_every_list_is_answered_wrongly_with_the_claimed_probability_at_most(items, delta):
     """All orders, labels shown one by one: any moment at which it is wrong counts."""
