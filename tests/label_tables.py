@@ -1,6 +1,9 @@
 """A small study to label, what evaluation finds of it, and tables of votes as they are stored."""
 
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +16,6 @@ from streameval.kinds import kind_of
 from streameval.kinds.curve.evaluate import evaluated
 from streameval.kinds.curve.says import says
 from streameval.labelling.fates import STORED
-from streameval.labelling.options import LabelColumns
-from streameval.labelling.reading import read_votes
 from streameval.study import Study
 from streameval.study.take_in import sources_of, take_in
 
@@ -23,13 +24,21 @@ N_ITEMS = 60
 
 def small_study(folder, n_items=N_ITEMS):
     """A study that plans every rank: `id` is an integer key, `name` a text key."""
-    ranking = folder / "items.parquet"
+    made = Path(_small_study(n_items).name)
+    shutil.copyfile(made / "items.parquet", folder / "items.parquet")
+    return shutil.copytree(made / "study", folder / "study")
+
+
+@cache
+def _small_study(n_items):
+    """A folder with the list and the study, which lasts as long as the process: copies read the list there."""
+    folder = TemporaryDirectory(prefix="streameval-small-")
+    ranking, study = f"{folder.name}/items.parquet", f"{folder.name}/study"
     table = {"id": np.arange(n_items) * 7 + 3, "name": [f"n{i}" for i in range(n_items)], "text": ["t"] * n_items}
     pq.write_table(pa.table(table), ranking)
-    study = folder / "study"
-    streameval.plan(str(ranking), study, epsilon=1.0, window=n_items, method="paula", seed=0)
+    streameval.plan(ranking, study, epsilon=1.0, window=n_items, method="paula", seed=0)
     streameval.select(study)
-    return study
+    return folder
 
 
 def judged(study, labels=(), **options):
@@ -67,11 +76,3 @@ def stored(rows):
         state = "answer" if row.get("value") is not None else "skip"
         whole.append({"state": state, "row": i + 1, "ours": False, "given": 1, "origin": "t", **row})
     return pa.table({f.name: pa.array([r.get(f.name) for r in whole], f.type) for f in STORED}, schema=STORED)
-
-
-def times_of(study, sources):
-    """What each label table, by `id`, says of when its rows were answered, in ISO 8601."""
-    folder = Study(study)
-    plan = folder.plan()
-    read = (read_votes(source, plan, folder.items(plan), LabelColumns(on="id")) for source in sources)
-    return [[one.isoformat() for one in votes.table.column("time").to_pylist()] for votes in read]

@@ -370,12 +370,12 @@ def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, p
     if rounded == "1.7E+01":  # all its digits are there
         assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
         return
-    with pytest.raises(InputError, match="lost its last digits, in 1 row[.]"):
+    with pytest.raises(InputError, match=r"lost its last digits, in 1 row[.]"):
         read_votes(path, plan, items, LabelColumns(key))
     by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns("name"))
     assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
     floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # nobody can tell which number it was
-    with pytest.raises(InputError, match="id '1e[+]16' is a float that is no exact whole number, in 1 row[.]"):
+    with pytest.raises(InputError, match=r"id '1e[+]16' is a float that is no exact whole number, in 1 row[.]"):
         read_votes(floats, plan, items, LabelColumns("id"))
 
 
@@ -463,7 +463,7 @@ def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, stu
     for name, values in (("naive", texts), ("unix", numbers), ("zoned", zoned)):
         pa.csv.write_csv(pa.table({**rows, "time": values}), tmp_path / f"{name}.csv")
     files = sorted(map(str, tmp_path.iterdir()))
-    code = "import sys; from label_tables import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
+    code = "import sys; from label_times import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
     environment = {**os.environ, "TZ": zone, "PYTHONPATH": str(TESTS)}
     command = [sys.executable, "-c", code, str(study), *files]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
