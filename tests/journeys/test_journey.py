@@ -3,15 +3,18 @@
 import errno
 import json
 import os
+import re
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from refusals import refused
 
 import streameval
 from streameval.cli import run
+from streameval.errors import InputError
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
@@ -19,15 +22,11 @@ from streameval.study import Study
 SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
 
-def journey(ranking, study, *flags):
-    assert run(["plan", str(ranking), "--study", str(study), "--score", "conf", *SMALL, *flags]) == 0
-    assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
-
-
 def test_the_journey_end_to_end(ranking, tmp_path, capsys):
     folder, labels, truth = ranking
     study = tmp_path / "study"
-    journey(folder, study)
+    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *SMALL]) == 0
+    assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
     capsys.readouterr()
     assert run(["evaluate", str(study), "--labels", str(labels), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -35,47 +34,45 @@ def test_the_journey_end_to_end(ranking, tmp_path, capsys):
     assert selection.column("item").to_pylist() == [f"item {r}" for r in selection.column("rank").to_pylist()]
     assert found["account"]["labelled"] == found["account"]["planned"] == selection.num_rows
     assert "conf" not in (study / "tasks.csv").read_text().splitlines()[0]
-    ids = {pq.read_schema(study / f"{n}.parquet").metadata[b"streameval"] for n in ("labels", "curve", "metrics")}
-    assert len(ids) == 1
-    assert found["evaluation_id"].encode() in ids.pop()
+    facts = [pq.read_schema(study / f"{n}.parquet").metadata[b"streameval"] for n in ("labels", "curve", "metrics")]
+    assert {json.loads(one)["evaluation_id"] for one in facts} == {found["evaluation_id"]}
     page = (study / "report.html").read_text()
     assert found["findings"][0].split(",")[0] in page
     assert "http://" not in page.split("</style>")[0]
     curve = pq.read_table(study / "curve.parquet")
     head = curve.slice(0, 50)
     assert np.array_equal(head.column("yield").to_numpy(), np.cumsum(truth)[:50])
+    assert all(callable(getattr(streameval, name)) for name in streameval.__all__ if name != "__version__")
 
 
-def test_sql_gives_the_same_bounds_by_one_asof_lookup(ranking, tmp_path):
-    folder, labels, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    found = streameval.evaluate(study, labels=labels)
-    ranks = pa.table({"r": np.arange(1, 10_001)})  # noqa: F841  (read by DuckDB)
+def test_sql_gives_the_same_bounds_by_one_asof_lookup(catalogue):
+    study = catalogue.path("paula-evaluated")
+    found = Study(study).evaluation()
+    ranks = pa.table({"r": np.arange(1, found.curve.n_items + 1)})
     sql = duckdb.sql(
         f"""SELECT greatest(yield_lower, next_yield_lower - (next_rank - r)) AS low,
                    least(next_yield_upper, yield_upper + (r - rank)) AS high
             FROM ranks ASOF JOIN '{study}/envelope.parquet' e ON r >= rank ORDER BY r"""
     ).to_arrow_table()
-    table = found.curve.at(np.arange(1, 10_001))
+    table = found.curve.at(ranks.column("r").to_numpy())
     assert sql.column("low").to_pylist() == table.column("yield_lower").to_pylist()
     assert sql.column("high").to_pylist() == table.column("yield_upper").to_pylist()
 
 
-def test_tasks_come_back_as_labels_by_their_number(ranking, tmp_path):
-    folder, labels, truth = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    by_task = study / "done.csv"
+def test_tasks_come_back_as_labels_by_their_number(catalogue, study):
+    home = study("curve-planned")
+    selection = streameval.select(home, export=home / "tasks.csv").table
+    by_task = home / "done.csv"
     duckdb.sql(
-        f"""COPY (SELECT t.se_study, t.se_task, CASE l.label WHEN 1 THEN 'yes' ELSE 'No' END AS label
-            FROM read_csv('{study}/tasks.csv', all_varchar = true) t
-            JOIN '{study}/selection.parquet' s ON s.se_task = t.se_task::BIGINT
-            JOIN '{labels}' l USING (rank)) TO '{by_task}'"""
+        f"""COPY (SELECT t.se_study, t.se_task, CASE l.right WHEN 1 THEN 'yes' ELSE 'No' END AS label
+            FROM read_csv('{home}/tasks.csv', all_varchar = true) t
+            JOIN '{home}/selection.parquet' s ON s.se_task = t.se_task::BIGINT
+            JOIN '{catalogue.lists}/list.parquet' l ON l.id = s.id) TO '{by_task}'"""
     )
-    direct = streameval.evaluate(study, labels=by_task)
-    assert direct.label_table.column("label").to_pylist() == truth[direct.labels.rank - 1].tolist()
-    again = streameval.evaluate(study, labels=by_task)
+    direct = streameval.evaluate(home, labels=by_task)
+    assert direct.labels.rank.tolist() == selection.column("rank").to_pylist()
+    assert direct.label_table.column("label").to_pylist() == selection.column("right").to_pylist()
+    again = streameval.evaluate(home, labels=by_task)
     assert again.evaluation_id == direct.evaluation_id
 
 
@@ -92,29 +89,24 @@ def test_threads_and_file_cuts_change_nothing(ranking, tmp_path):
     assert all(table.equals(tables[0]) for table in tables)
 
 
-def test_partial_labels_widen(ranking, tmp_path):
-    folder, labels, _truth = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    some = pq.read_table(labels).slice(0, 5_000)
-    partial = streameval.evaluate(study, labels=some)
+def test_partial_labels_widen(catalogue):
+    partial, full = (Study(catalogue.path(f"curve-{state}")).evaluation() for state in ("half-labelled", "evaluated"))
     assert partial.summary["account"]["missing"] > 0
-    full = streameval.evaluate(study, labels=labels)
-    a, b = partial.curve.envelope.at([10_000]), full.curve.envelope.at([10_000])
+    a, b = (one.curve.envelope.at([one.curve.n_items]) for one in (partial, full))
     assert a[0] <= b[0]
     assert a[1] >= b[1]
+    assert a[1] - a[0] > b[1] - b[0]
 
 
 def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_path, capsys):
-    folder, _, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    before = (study / "plan.json").read_bytes()
-    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *SMALL]) == 0
-    assert (study / "plan.json").read_bytes() == before
+    command = ["plan", str(ranking[0]), "--study", str(tmp_path / "study"), "--score", "conf", *SMALL]
+    assert run(command) == 0
+    assert run(["select", str(tmp_path / "study")]) == 0
+    before = (tmp_path / "study" / "plan.json").read_bytes()
+    assert run(command) == 0
+    assert (tmp_path / "study" / "plan.json").read_bytes() == before
     capsys.readouterr()
-    other = ["0.2" if one == "0.1" else one for one in SMALL]
-    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *other]) == 2
+    assert run(["0.2" if one == "0.1" else one for one in command]) == 2
     assert "epsilon 0.1 then, 0.2 now" in capsys.readouterr().err
 
 
@@ -157,26 +149,39 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     assert "schema" in plan(folder, "--file-order", "lexical")
 
 
-def test_bad_labels_are_refused_and_nothing_is_written(ranking, tmp_path, capsys):
-    folder, _labels, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    table = tmp_path / "labels.csv"
+SAYS_NOTHING = {
+    "row 1 has label 'maybe'": "rank,label\n2,maybe\n",
+    "row 1 has rank '0'": "rank,label\n0,1\n",
+    "ranks of this list are 1..3,000": "rank,label\n3001,1\n",
+    "belong to study abc": "se_study,rank,label\nabc,1,1\n",
+    "no column 'label'": "rank,x\n1,1\n",
+    "no rows": "se_task,label\n",
+    "matches nothing": "rank,label\n2999,1\n",
+    "row 1 has se_task '99999'": "se_task,label\n99999,1\n",
+    "has a label yet": "se_task,label\n{first},\n{second},\n",
+}
 
-    def evaluate(text, *flags):
-        table.write_text(text)
-        message = refused(capsys, "evaluate", study, "--labels", table, *flags)
-        assert not (study / "votes").exists()
-        assert not (study / "labels.parquet").exists()
-        return message
 
-    assert "row 1 has label 'maybe'" in evaluate("rank,label\n2,maybe\n")
-    assert "1 unreadable" in evaluate("rank,label\n1,1\n2,maybe\n", "--strict")
-    assert "row 1 has rank '0'" in evaluate("rank,label\n0,1\n")
-    assert "ranks of this list are 1..10,000" in evaluate("rank,label\n10001,1\n")
-    assert "belong to study abc" in evaluate("se_study,rank,label\nabc,1,1\n")
-    assert "no column 'label'" in evaluate("rank,x\n1,1\n")
-    refused(capsys, "evaluate", study, "--labels", tmp_path / "absent.csv")
+def test_bad_labels_are_refused_and_nothing_is_written(study, tmp_path, capsys):
+    home, table = study("curve-selected"), tmp_path / "labels.csv"
+    first, second = pq.read_table(home / "selection.parquet").column("se_task").to_pylist()[:2]
+    for why, text in SAYS_NOTHING.items():
+        table.write_text(text.format(first=first, second=second))
+        with pytest.raises(InputError, match=re.escape(why)):
+            streameval.evaluate(home, labels=table)
+    table.write_text("rank,label\n1,1\n2,maybe\n")
+    assert "1 unreadable" in refused(capsys, "evaluate", home, "--labels", table, "--strict")
+    refused(capsys, "evaluate", home, "--labels", tmp_path / "absent.csv")
+    assert "not a file" in refused(capsys, "evaluate", home, "--labels", "/dev/zero")
+    assert not (home / "votes").exists()
+    assert not (home / "labels.parquet").exists()
+
+
+def test_tasks_may_be_floats(study, tmp_path):
+    home, table = study("curve-selected"), tmp_path / "labels.csv"
+    first, second = pq.read_table(home / "selection.parquet").column("se_task").to_pylist()[:2]
+    table.write_text(f"se_task,label\n{first}.0,1.0\n{second}.0,0.0\n")
+    assert streameval.evaluate(home, labels=table).summary["account"]["labelled"] == 2
 
 
 def test_a_changed_or_corrupt_ranking_is_named(ranking, tmp_path, capsys):
@@ -192,31 +197,42 @@ def test_a_changed_or_corrupt_ranking_is_named(ranking, tmp_path, capsys):
     assert "fingerprint" in refused(capsys, "select", study)
 
 
-def test_mixed_results_are_refused(ranking, tmp_path, capsys):
-    folder, labels, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    streameval.evaluate(study, labels=pq.read_table(labels).slice(0, 9_000))
-    old = (study / "curve.parquet").read_bytes()
-    streameval.evaluate(study, labels=labels)
-    page = (study / "report.html").read_text()
-    assert run(["report", str(study)]) == 0
-    assert (study / "report.html").read_text() == page
-    (study / "curve.parquet").write_bytes(old)
-    assert "run evaluate again" in refused(capsys, "report", study)
+def test_mixed_results_are_refused_and_damaged_studies_are_named(catalogue, study, capsys):
+    home = study("curve-evaluated")
+    page = (home / "report.html").read_text()
+    assert run(["report", str(home)]) == 0
+    assert (home / "report.html").read_text() == page
+    (home / "curve.parquet").write_bytes((catalogue.path("curve-half-labelled") / "curve.parquet").read_bytes())
+    assert "run evaluate again" in refused(capsys, "report", home)
+    (home / "votes" / "zero.parquet").write_bytes(b"")
+    assert "zero.parquet: cannot be read" in refused(capsys, "evaluate", home)
+    (home / "evaluation.json").write_text("[]")
+    assert "evaluation.json: cannot be read" in refused(capsys, "report", home)
+    (home / "plan.json").write_text("[]")
+    assert "plan.json: cannot be read" in refused(capsys, "select", home)
 
 
-def test_a_full_disk_is_status_3_and_leaves_nothing(ranking, tmp_path, capsys, monkeypatch):
-    folder, _, _ = ranking
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("verb", ["plan", "evaluate"])
+def test_a_full_disk_is_status_3_and_leaves_nothing(verb, after, catalogue, study, tmp_path, capsys, monkeypatch):
+    home = tmp_path / "new" if verb == "plan" else study("stored-planned")
+    synced = []
 
     def full(handle):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        synced.append(handle)
+        if len(synced) > after:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
+    home.mkdir(exist_ok=True)
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and path.name != ".lock"}
+    (tmp_path / "labels.csv").write_text("rank,label\n1,1\n")
     monkeypatch.setattr(os, "fsync", full)
-    study = tmp_path / "study"
-    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 3
-    assert list(study.iterdir()) == []
+    commands = {"plan": ["plan", str(catalogue.lists / "stored.parquet"), "--study", str(home), *SMALL],
+                "evaluate": ["evaluate", str(home), "--labels", str(tmp_path / "labels.csv")]}  # fmt: skip
+    assert run(commands[verb]) == 3
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    now = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert now == before
 
 
 def test_footers_past_two_to_the_32_rows(tmp_path):
@@ -241,8 +257,8 @@ def test_footers_past_two_to_the_32_rows(tmp_path):
     assert found.column("x").to_pylist() == [int((r - 1) % rows % 7) for r in ranks]
 
 
-def test_studies_hold_what_design_says(ranking, tmp_path):
-    folder, _, _ = ranking
+def test_studies_hold_what_design_says(catalogue, tmp_path):
+    folder = catalogue.lists / "stored.parquet"
     plan = streameval.plan(str(folder), tmp_path / "s", epsilon=0.1, window=20, method="paula", seed=0)
     assert plan.parameters["epsilon"] == "0.1"
     assert plan.table.column_names == ["rank", "stratum"]
@@ -257,14 +273,13 @@ def test_what_people_own_is_never_taken_for_the_demos(tmp_path, capsys):
     assert (own / "ranking" / "mine.parquet").read_text() == "precious"
 
 
-def test_a_label_path_is_one_file_and_never_a_pattern(ranking, tmp_path):
-    folder, _, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
+def test_a_label_path_is_one_file_and_never_a_pattern(study, tmp_path):
+    home = study("stored-planned")
+    assert set(Study(home).plan().ranks[:4]) == {1, 2, 3, 4}
     (tmp_path / "lab1.csv").write_text("rank,label\n1,0\n2,0\n")
     (tmp_path / "lab[1].csv").write_text("rank,label\n1,1\n2,1\n3,1\n")
     (tmp_path / "lab*.csv").write_text("rank,label\n4,1\n")
-    found = streameval.evaluate(study, labels=[tmp_path / "lab[1].csv", tmp_path / "lab*.csv"])
+    found = streameval.evaluate(home, labels=[tmp_path / "lab[1].csv", tmp_path / "lab*.csv"])
     assert (found.summary["account"]["votes"], found.summary["account"]["positive"]) == (4, 4)
 
 
@@ -279,49 +294,6 @@ def test_an_items_own_label_does_not_answer_for_people(tmp_path, capsys):
     assert streameval.evaluate(study, labels=study / "tasks.csv").summary["account"]["positive"] == 50
     (study / "two.csv").write_text("rank,label,label\n1,1,0\n")
     assert "two columns 'label'" in refused(capsys, "evaluate", study, "--labels", study / "two.csv")
-
-
-def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tmp_path, capsys):
-    folder, _, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    table = tmp_path / "labels.csv"
-
-    def evaluate(text):
-        table.write_text(text)
-        return refused(capsys, "evaluate", study, "--labels", table)
-
-    assert "no rows" in evaluate("se_task,label\n")
-    assert "matches nothing" in evaluate("rank,label\n9999,1\n")
-    assert "row 1 has se_task '99999'" in evaluate("se_task,label\n99999,1\n")
-    first, second = pq.read_table(study / "selection.parquet").column("se_task").to_pylist()[:2]
-    assert "has a label yet" in evaluate(f"se_task,label\n{first},\n{second},\n")
-    assert not (study / "votes").exists()
-    table.write_text(f"se_task,label\n{first}.0,1.0\n{second}.0,0.0\n")
-    assert streameval.evaluate(study, labels=table).summary["account"]["labelled"] == 2
-    assert "not a file" in refused(capsys, "evaluate", study, "--labels", "/dev/zero")
-
-
-def test_every_public_name_is_there_after_an_evaluation(ranking, tmp_path):
-    folder, labels, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    streameval.evaluate(study, labels=labels)
-    assert all(callable(getattr(streameval, name)) for name in streameval.__all__ if name != "__version__")
-    assert streameval.report(study).name == "report.html"
-
-
-def test_damaged_studies_are_named(ranking, tmp_path, capsys):
-    folder, labels, _ = ranking
-    study = tmp_path / "study"
-    journey(folder, study)
-    streameval.evaluate(study, labels=labels)
-    (study / "votes" / "zero.parquet").write_bytes(b"")
-    assert "zero.parquet: cannot be read" in refused(capsys, "evaluate", study)
-    (study / "evaluation.json").write_text("[]")
-    assert "evaluation.json: cannot be read" in refused(capsys, "report", study)
-    (study / "plan.json").write_text("[]")
-    assert "plan.json: cannot be read" in refused(capsys, "select", study)
 
 
 def test_cost_counts_the_rows_of_a_list(ranking, tmp_path, capsys):
@@ -341,15 +313,15 @@ def test_cost_counts_the_rows_of_a_list(ranking, tmp_path, capsys):
 
 
 def test_numbers_are_never_rounded_silently(capsys):
-    assert run(["cost", "--items", "2e6", "--json"]) == 0
+    assert run(["cost", "--items", "2e4", "--json"]) == 0
     assert "not a whole number" in refused(capsys, "cost", "--items", "2.9")
     assert "not a whole number" in refused(capsys, "cost", "--items", "1000", "--budget", "2.5")
     assert "too fine" in refused(capsys, "cost", "--items", "1000", "--epsilon=1e-300")
     for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
         assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")
     assert "below the smallest plan" in refused(capsys, "cost", "--items", "1000000", "--budget", "1")
-    many = refused(capsys, "cost", "--items", "2e9", "--against", "80%", "--at", "1,000,000")
+    many = refused(capsys, "cost", "--items", "20000", "--against", "80%", "--at", "1,000")
     assert "Hint: write 1000 for 1,000 in a list of cutoffs" in many
     for asked in ([], ["--for", "precision@10 >= 0.9"], ["--against", "80%"]):
         assert "cannot be planned" in refused(capsys, "cost", "--items", "-5", *asked)
-    assert run(["cost", "--items", "1000000", "--alpha=1e-300"]) == 0
+    assert run(["cost", "--items", "20000", "--alpha=1e-300"]) == 0
