@@ -27,7 +27,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", available())
-@settings(max_examples=examples(20, 50), deadline=None)
+@settings(max_examples=examples(12, 50), deadline=None)
 @given(n=st.integers(1, 400), seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, share):
     rng = np.random.default_rng(seed)
@@ -63,7 +63,7 @@ def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     assert (plan.look, plan.grown, plan.slices, plan.by) == (1, False, (), None)
 
 
-@settings(max_examples=examples(20, 50), deadline=None)
+@settings(max_examples=examples(12, 50), deadline=None)
 @given(n=st.integers(1, 60), seed=st.integers(0, 2**32))
 def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
     assert np.all(np.cumsum(truth) <= high)
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(16, 60), deadline=None)
 @given(n=st.integers(1, 9), data=st.data())
 def test_the_envelope_is_sharp(n, data):
     """Against every 0/1 sequence that obeys the bounds and the labels."""
@@ -98,7 +98,7 @@ def test_the_envelope_is_sharp(n, data):
     assert np.array_equal(found_high, sums[ok].max(axis=0))
 
 
-@settings(max_examples=examples(20, 50), deadline=None)
+@settings(max_examples=examples(12, 50), deadline=None)
 @given(n=st.integers(1, 10**6), percent=st.integers(1, 100), head=st.integers(1, 2000))
 def test_the_grid_is_exact(n, percent, head):
     epsilon = Fraction(percent, 100)
@@ -153,7 +153,7 @@ def _splitmix(seed, count):
     return [mix((mix(seed) + (i + 1) * 0x9E3779B97F4A7C15) & mask) for i in range(count)]
 
 
-@settings(max_examples=examples(40, 100), deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95))
 def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
     """Lemma 2: q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""
@@ -187,7 +187,7 @@ SHAPES = {
 @pytest.mark.parametrize("confidence", cases([0.5, 0.9, 0.95], 0.5, 0.95))
 def test_loguniform_holds_the_whole_curve(shape, confidence):
     """Misses of seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
-    n, runs = 3_000, examples(80, 200)
+    n, runs = 3_000, examples(30, 200)
     truth = SHAPES[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
     method = create("loguniform", {"alpha": 0.3, "confidence": confidence})
@@ -221,12 +221,12 @@ def test_loguniform_takes_a_third_of_the_labels(n, p, most):
 def test_strata_draws_are_uniform_and_nested():
     from streameval.kernels.draw import draw_strata
 
-    ends = np.array([1, 11], dtype=np.int64)
-    few = [draw_strata(ends, np.array([1, 3]), np.uint64(s)) for s in range(3000)]
-    more = [draw_strata(ends, np.array([1, 6]), np.uint64(s)) for s in range(3000)]
+    ends, seeds = np.array([1, 11], dtype=np.int64), examples(1_000, 3_000)
+    few = [draw_strata(ends, np.array([1, 3]), np.uint64(s)) for s in range(seeds)]
+    more = [draw_strata(ends, np.array([1, 6]), np.uint64(s)) for s in range(seeds)]
     assert all(set(a.tolist()) <= set(b.tolist()) and len(set(b.tolist())) == 7 for a, b in zip(few, more, strict=True))
     counts = np.bincount(np.concatenate(few), minlength=12)[2:]
-    assert np.all(np.abs(counts - 900) < 5 * np.sqrt(900 * 0.7))
+    assert np.all(np.abs(counts - 0.3 * seeds) < 5 * np.sqrt(0.3 * seeds * 0.7))
 
 
 @pytest.mark.parametrize("bad", [{"alpha": 0}, {"confidence": 1}, {"min_precision": 0}, {"budget": 0}])

@@ -23,7 +23,7 @@ def probabilities(drawn, positive, items):
     return [comb(positive, k) * comb(items - positive, drawn - k) / total for k in range(drawn + 1)]
 
 
-@settings(max_examples=examples(40, 100), deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(data=st.data(), items=st.integers(1, 80))
 def test_tails_agree_with_counting(data, items):
     drawn, positive = data.draw(st.integers(0, items)), data.draw(st.integers(0, items))
@@ -33,7 +33,7 @@ def test_tails_agree_with_counting(data, items):
     assert at_most(k, drawn, positive, items) == pytest.approx(sum(exact[: k + 1]) if k >= 0 else 0.0, abs=1e-12)
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(data=st.data(), items=st.integers(1, 60), delta=st.sampled_from([0.5, 0.1, 0.05, 0.001]))
 def test_exact_intervals_are_the_numbers_that_are_not_rejected(data, items, delta):
     drawn = data.draw(st.integers(1, items))
@@ -49,9 +49,9 @@ def test_exact_intervals_are_the_numbers_that_are_not_rejected(data, items, delt
     assert (low[0], high[0]) == (kept[0], kept[-1])
 
 
-@settings(max_examples=examples(16, 40), deadline=None)
+@settings(max_examples=examples(12, 40), deadline=None)
 @given(
-    items=st.integers(1, 120),
+    items=st.integers(1, examples(60, 120)),
     alpha=st.floats(0.05, 0.6),
     p=st.floats(0.1, 1),
     delta=st.sampled_from([0.5, 0.1, 0.05, 0.001]),
@@ -110,7 +110,7 @@ LISTS = {
     ],
 )
 def test_uniform_holds_at_every_rank(shape, interval, at):
-    n, confidence, replicates = 2_000, 0.8, examples(60, 120)
+    n, confidence, replicates = 2_000, 0.8, examples(25, 120)
     truth = LISTS[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
     method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval, "first": at})

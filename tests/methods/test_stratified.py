@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from measured import measured
 from suite_cases import examples, slow
 
 import streameval
@@ -40,9 +41,9 @@ def test_figures_of_the_paper(n, claim, slots, thousands):
 
 
 def test_the_cost_is_the_mean_of_what_is_drawn():
-    method = create("stratified", PAPER)
-    drawn = [method.plan(10**7, seed).table.num_rows for seed in range(20)]
-    assert abs(np.mean(drawn) - method.cost(10**7)["labels"]) < 4 * np.std(drawn) / 20**0.5 + 1
+    method, seeds = create("stratified", PAPER), examples(6, 20)
+    drawn = [method.plan(10**7, seed).table.num_rows for seed in range(seeds)]
+    assert abs(np.mean(drawn) - method.cost(10**7)["labels"]) < 4 * np.std(drawn) / seeds**0.5 + 1
 
 
 def test_slots_agree_with_their_naive_twin():
@@ -64,7 +65,7 @@ def test_slots_agree_with_their_naive_twin():
 def test_every_slot_is_uniform_at_every_point():
     """Chi-square of the ranks held at each point: by induction they are independent and uniform."""
     points = np.array([4, 6, 10, 11], dtype=np.int64)
-    slots = 40_000
+    slots = examples(10_000, 40_000)
     rank, until = draw_slots(points, slots, np.uint64(1))
     taken = np.searchsorted(points, rank)
     for k, end in enumerate(points):
@@ -95,25 +96,25 @@ def _misses(truth, confidence, replicates):
 )
 def test_the_band_holds_for_every_list(shape, delta):
     """Misses of seeded draws are no more than chance allows (binomial, p = 0.01)."""
-    n, replicates = 1_200, examples(150, 300)
+    n, replicates = 1_200, examples(60, 300)
     missed = _misses(SHAPES[shape](n, np.random.default_rng(3)).astype(np.int8), 1 - delta, replicates)
     tail = sum(comb(replicates, i) * delta**i * (1 - delta) ** (replicates - i) for i in range(missed, replicates + 1))
     assert tail > 0.01
 
 
 def test_the_claim_as_printed_holds_at_grid_points_where_p_stays_up():
-    n = 20_000
+    n = 5_000
     truth = (np.random.default_rng(0).random(n) < 0.7).astype(np.int8)
     method = create("stratified", {"alpha": 0.2, "epsilon": "0.05", "min_precision": 0.6})
     p = np.cumsum(truth) / np.arange(1, n + 1)
-    missed = 0
-    for seed in range(100):
+    missed, replicates = 0, examples(40, 100)
+    for seed in range(replicates):
         plan = method.plan(n, seed)
         table = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).columns
         at = p[table.column("rank").to_numpy() - 1]
         low, high = (table.column(f"claimed_{side}").to_numpy() for side in ("lower", "upper"))
         missed += not np.all((low <= at) & (at <= high))
-    assert missed <= 5
+    assert missed <= replicates // 20
 
 
 def test_missing_labels_only_widen():
@@ -138,13 +139,13 @@ def test_the_plan_records_what_was_drawn(ranking, tmp_path):
     assert len(held.flatten()) > made.table.num_rows - made.notes["g_ell"]
     assert streameval.plan(str(folder), study, method="stratified", alpha=0.3, seed=3).plan_id == made.plan_id
     streameval.select(study)
-    curve = streameval.evaluate(study, labels=labels).curve
+    curve = measured(study, labels).curve
     low, high = curve.envelope.at(np.arange(1, truth.size + 1))
     assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))
 
 
 def test_a_budget_is_kept():
-    for seed in range(30):
+    for seed in range(examples(8, 30)):
         method = create("stratified", {"budget": 3_000})
         assert 2_500 < method.plan(10**6, seed).table.num_rows <= 3_000
 

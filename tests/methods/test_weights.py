@@ -1,12 +1,11 @@
 """Weights: averages over labels are those of the list, whatever method drew them."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from measured import measured
 from suite_cases import examples
 
 import streameval
@@ -16,6 +15,7 @@ from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.slices.plan import draw_by_slices
 from streameval.study.weights import draw_weights
+from streameval.verbs.sql import connect
 
 N = 2_000
 ROWS = np.arange(1, N + 1)
@@ -63,7 +63,7 @@ DRAWS = {
 @pytest.mark.parametrize("name", DRAWS)
 def test_weighted_sums_are_those_of_the_list_in_the_mean_over_seeds(name):
     draw, reached, most = DRAWS[name]
-    replicates = examples(most // 3, most)
+    replicates = examples(most // 5, most)
     found, raw = [], []
     for seed in range(replicates):
         plan = draw(seed)
@@ -97,87 +97,87 @@ def test_windows_have_no_weight_and_every_item_has_one():
     assert {name for name in available() if not hasattr(available()[name], "weights")} == {"paula"}
 
 
-@pytest.fixture
-def files(tmp_path):
-    pq.write_table(TABLE.append_column("weight", pa.array(ROWS * 0.5)), tmp_path / "list.parquet")
-    pq.write_table(pa.table({"rank": ROWS, "label": TRUTH}), tmp_path / "truth.parquet")
-    return tmp_path
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    pq.write_table(TABLE.append_column("weight", pa.array(ROWS * 0.5)), folder / "list.parquet")
+    pq.write_table(pa.table({"rank": ROWS, "label": TRUTH}), folder / "truth.parquet")
+    return folder
 
 
-def evaluated(files, study, *flags):
-    assert run(["plan", str(files / "list.parquet"), "--study", str(study), "--seed", "5", *flags]) == 0
+@pytest.fixture(scope="module")
+def evaluated(files):
+    """A study of 800 labels, its tasks exported."""
+    study = files / "s"
+    assert run(["plan", str(files / "list.parquet"), "--study", str(study), "--seed", "5", "--budget", "800"]) == 0
     assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
     assert run(["evaluate", str(study), "--labels", str(files / "truth.parquet")]) == 0
-    return pq.read_table(study / "labels.parquet"), pq.read_table(study / "selection.parquet")
+    return study
 
 
-def asked(study, query, capsys):
-    capsys.readouterr()
-    assert run(["sql", str(study), query, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)["rows"]
+def asked(study, query):
+    with connect(study) as session:
+        return session.ask(query).to_pylist()
 
 
-def test_sql_averages_are_about_the_list(files, capsys):
-    labels, selection = evaluated(files, files / "s", "--budget", "800")
+def test_sql_averages_are_about_the_list(evaluated):
+    labels, selection = (pq.read_table(evaluated / f"{name}.parquet") for name in ("labels", "selection"))
     assert selection.column("draw_weight").equals(labels.column("draw_weight"))
     assert labels.column("weight").to_numpy().sum() == pytest.approx(N)
     assert selection.column("weight_item").to_pylist() == (0.5 * selection.column("rank").to_numpy()).tolist()
-    header = (files / "s" / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()[0]
+    header = (evaluated / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()[0]
     assert "weight," not in header.replace("weight_item", "")
-    (plainly,) = asked(files / "s", "SELECT avg(label) AS m FROM labels", capsys)
-    (found,) = asked(files / "s", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
-    assert plainly["m"] > TRUTH.mean() + 0.1
+    (found,) = asked(evaluated, "SELECT weighted_mean(label, weight) AS m, avg(label) AS plainly FROM labels")
+    assert found["plainly"] > TRUTH.mean() + 0.1
     assert found["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.04)
     assert found["m"]["known"] == 1.0
     mine = np.average(labels.column("label").to_numpy(), weights=labels.column("weight").to_numpy())
     assert found["m"]["estimate"] == pytest.approx(mine, rel=1e-12)
     query = """SELECT country, weighted_mean(labels.label = 1, labels.weight).estimate AS m
                FROM labels JOIN selection USING (rank) GROUP BY country ORDER BY country"""
-    for row, country in zip(asked(files / "s", query, capsys), ("de", "fr"), strict=True):
+    for row, country in zip(asked(evaluated, query), ("de", "fr"), strict=True):
         own = TRUTH[TABLE.column("country").to_numpy(zero_copy_only=False) == country].mean()
         assert (row["country"], row["m"]) == (country, pytest.approx(own, abs=0.08))
 
 
-def test_missing_labels_are_left_out_and_said(files, capsys):
-    evaluated(files, files / "s", "--budget", "400")
+def test_missing_labels_are_left_out_and_said(evaluated):
     half = "CASE WHEN rank % 2 = 0 THEN label END"
-    (row,) = asked(files / "s", f"""SELECT weighted_mean({half}, weight) AS m, sum(weight) FILTER (WHERE rank % 2 = 0)
-                                / sum(weight) AS share FROM labels""", capsys)  # fmt: skip
+    query = f"""SELECT weighted_mean({half}, weight) AS m, weighted_mean(NULL::INT, weight) AS nothing,
+                sum(weight) FILTER (WHERE rank % 2 = 0) / sum(weight) AS share FROM labels"""
+    (row,) = asked(evaluated, query)
     assert row["m"]["known"] == pytest.approx(row["share"])
     assert row["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.15)
-    (nothing,) = asked(files / "s", "SELECT weighted_mean(NULL::INT, weight) AS m FROM labels", capsys)
-    assert nothing["m"] == {"estimate": None, "known": None}
+    assert row["nothing"] == {"estimate": None, "known": None}
 
 
-def test_what_has_no_weight_has_no_average(files, capsys):
-    labels, _ = evaluated(files, files / "p", "--method", "paula", "--epsilon", "0.3", "--window", "20")
+def test_what_has_no_weight_has_no_average(catalogue):
+    study = catalogue.path("paula-evaluated")
+    labels = pq.read_table(study / "labels.parquet")
     assert labels.column("draw_weight").null_count == labels.num_rows
-    (row,) = asked(files / "p", "SELECT weighted_mean(label, draw_weight) AS m FROM labels", capsys)
-    assert row["m"]["estimate"] is None
-    query = "SELECT weighted_mean(label, weight).estimate AS m, precision_at(2000).estimate AS p FROM labels"
-    (row,) = asked(files / "p", query, capsys)  # windows stand for the stretches between them
+    query = """SELECT weighted_mean(label, draw_weight).estimate AS none, weighted_mean(label, weight).estimate AS m,
+               precision_at(3000).estimate AS p FROM labels"""
+    (row,) = asked(study, query)  # windows stand for the stretches between them
+    assert row["none"] is None
     assert row["m"] == pytest.approx(row["p"])
 
 
 @pytest.mark.parametrize(("unseen", "nulls"), [("yes", False), ("no", True)])
-def test_labels_that_the_model_has_seen_have_no_weight(files, unseen, nulls):
+def test_labels_that_the_model_has_seen_have_no_weight(files, tmp_path, unseen, nulls):
     known = pa.table({"id": TABLE.column("id"), "label": TRUTH}).slice(0, 50)
-    pq.write_table(known, files / "known.parquet")
-    reuse = ["--reuse", str(files / "known.parquet"), "--on", "id", "--labels-unseen-by-model", unseen]
-    labels, _ = evaluated(files, files / "r", "--budget", "300", *reuse)
+    streameval.plan(str(files / "list.parquet"), tmp_path / "r", seed=5, budget=300, reuse=known, on="id",
+                    labels_unseen_by_model=unseen)  # fmt: skip
+    labels = measured(tmp_path / "r", files / "truth.parquet").label_table
     assert labels.column("weight").null_count == (labels.num_rows if nulls else 0)
     assert labels.column("draw_weight").null_count == (labels.num_rows if nulls else 0)
 
 
-def test_an_exact_list_has_an_empty_table_of_labels_with_weights(files, capsys):
-    assert run(["exact", str(files / "list.parquet"), "--label", "label", "--out", str(files / "e")]) == 0
-    (row,) = asked(files / "e", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
+def test_an_exact_list_has_an_empty_table_of_labels_with_weights(catalogue):
+    (row,) = asked(catalogue.path("labelled-list"), "SELECT weighted_mean(label, weight) AS m FROM labels")
     assert row["m"] == {"estimate": None, "known": None}
 
 
-def test_python_has_the_column(files):
-    study = files / "py"
-    streameval.plan(str(files / "list.parquet"), study, seed=5, budget=300)
-    chosen = streameval.select(study).table
-    found = streameval.evaluate(study, labels=files / "truth.parquet")
+def test_python_has_the_column(files, tmp_path):
+    streameval.plan(str(files / "list.parquet"), tmp_path, seed=5, budget=300)
+    chosen = streameval.select(tmp_path).table
+    found = measured(tmp_path, files / "truth.parquet")
     assert found.label_table.column("draw_weight").equals(chosen.column("draw_weight"))
