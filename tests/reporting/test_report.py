@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_studies import study_of
+from measured import measured
 from suite_cases import cases
 
 import streameval
@@ -85,8 +85,8 @@ def test_the_picker_gets_the_envelope_and_thinning_only_widens(n, seed, spread, 
 
 
 @pytest.mark.parametrize("method", cases(sorted(available()), "loguniform", "paula"))
-def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study", method)
+def test_the_page_is_small_and_says_what_it_claims(method, study):
+    study = study("curve-evaluated" if method == "loguniform" else f"{method}-evaluated")
     page = (study / "report.html").read_text()
     assert len(page.encode()) < 2_000_000
     verdict = re.search(r'<p class="verdict">(.*?)</p>', page).group(1)
@@ -102,20 +102,22 @@ def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
     labels = pq.read_table(study / "labels.parquet").to_pandas()
     first = labels[labels.label == 0]["rank"].iloc[0]
     assert f'<th scope="row">{first}</th>' in negatives
-    assert f"item {first}<" in negatives
+    shown = pq.read_table(study / "selection.parquet").to_pandas().set_index("rank")["text"]
+    assert f"{shown[first]}<" in negatives
 
 
-def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
-    found = Study(study_of(ranking, tmp_path / "study")).evaluation()
+def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(catalogue, tmp_path):
+    study = catalogue.path("curve-evaluated")
+    found = Study(study).evaluation()
     page = render("study", None, found)
     assert "Where labels were spent" not in page
     assert "Precision by rank" in page
     evil = tmp_path / "<img src=x onerror=alert(1)>&\"'"
-    study_of(ranking, evil)
-    both = streameval.report(evil, tmp_path / "study", out=tmp_path / "two.html").read_text()
+    catalogue.copy("curve-evaluated", evil)
+    both = streameval.report(evil, study, out=tmp_path / "two.html").read_text()
     assert "<img src=x" not in both
     assert "&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#x27;" in both
-    assert both.count("<script") == streameval.report(tmp_path / "study").read_text().count("<script")
+    assert both.count("<script") == (study / "report.html").read_text().count("<script")
     assert both.count("<script") == 1
 
 
@@ -123,7 +125,7 @@ def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
     streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
-    found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": chosen, "label": labels[chosen - 1]}))
+    found = measured(tmp_path / "s", pa.table({"rank": chosen, "label": labels[chosen - 1]}))
     assert page_verdict(found).startswith("If its assumption holds, the first ")
     assert "contradict" not in page_verdict(found)
 
@@ -132,15 +134,13 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     one = pa.table({"x": [1]})
     streameval.plan(one, tmp_path / "s", method="uniform", budget=1, seed=0)
     streameval.select(tmp_path / "s", ranking=one)
-    found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
+    found = measured(tmp_path / "s", pa.table({"rank": [1], "label": [1]}))
     assert page_verdict(found).endswith("That took 1 label of 1 item.")
-    assert (
-        "1 item, in the order in which they are stored. 1 label, method uniform."
-        in (tmp_path / "s" / "report.html").read_text()
-    )
+    said = "1 item, in the order in which they are stored. 1 label, method uniform."
+    assert said in render("s", Study(tmp_path / "s").plan(), found)
 
 
-def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys, monkeypatch):
+def test_several_studies_need_a_file_and_pictures_a_folder(study, tmp_path, capsys, monkeypatch):
     """One picture of each kind is drawn: all take long, and test_charts draws every chart."""
     seen = []
 
@@ -149,8 +149,8 @@ def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, ca
         return charts.picture(chart, kind) if seen.count(kind) == 1 else b"another"
 
     monkeypatch.setattr("streameval.verbs.report.picture", picture)
-    studies = [str(study_of(ranking, tmp_path / name, name)) for name in ("loguniform", "uniform")]
-    before = (tmp_path / "uniform" / "report.html").read_bytes()
+    studies = [str(study(name)) for name in ("curve-evaluated", "uniform-evaluated")]
+    before = (tmp_path / "uniform-evaluated" / "report.html").read_bytes()
     assert run(["report", *studies]) == 2
     assert "--out FILE" in capsys.readouterr().err
     assert run(["report"]) == 2
@@ -165,7 +165,7 @@ def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, ca
     }
     assert (tmp_path / "plots" / "precision.svg").read_text().startswith("<svg")
     assert (tmp_path / "plots" / "precision.png").read_bytes()[:4] == b"\x89PNG"
-    assert (tmp_path / "uniform" / "report.html").read_bytes() == before
+    assert (tmp_path / "uniform-evaluated" / "report.html").read_bytes() == before
     both = (tmp_path / "both.html").read_text()
     assert both.count('class="verdict"') == 2
     assert streameval.report(*studies, out=tmp_path / "again.html").read_text() == both
@@ -176,14 +176,15 @@ def test_lists_without_positives_or_negatives_are_drawn(tmp_path):
         study = tmp_path / str(value)
         plan = streameval.plan(pa.table({"x": np.arange(500)}), study, method="uniform", budget=200, seed=0)
         labels = pa.table({"rank": plan.ranks, "label": np.full(plan.ranks.size, value, np.int8)})
-        assert streameval.evaluate(study, labels=labels).curve.proves
-        assert "<h2>Precision by rank</h2>" in (study / "report.html").read_text()
+        found = measured(study, labels)
+        assert found.curve.proves
+        assert "<h2>Precision by rank</h2>" in render("s", plan, found)
 
 
 def test_a_page_stays_small_however_long_its_envelope_is():
     rng = np.random.default_rng(0)
-    rank = np.concatenate([[0], np.cumsum(rng.integers(1, 10_000, 400_000))])
-    lower = np.concatenate([[0], np.cumsum(rng.integers(0, 2, 400_000))]).astype(float)
+    rank = np.concatenate([[0], np.cumsum(rng.integers(1, 10_000, 260_000))])
+    lower = np.concatenate([[0], np.cumsum(rng.integers(0, 2, 260_000))]).astype(float)
     envelope = Envelope(rank, lower, lower + np.minimum(rank, 5000))
     curve = Curve(int(rank[-1]), envelope, rank[-1:], Claim("simultaneous", 0.9, ""))
     packed = pack_all({"long": curve})
@@ -213,10 +214,8 @@ def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
 
 def test_what_needs_scripts_is_hidden_without_them_and_a_band_without_width_is_seen(tmp_path):
     items, study = pa.table({"x": np.arange(50)}), tmp_path / "study"
-    streameval.plan(items, study, budget=50)
-    ranks = streameval.select(study, ranking=items).table.column("rank")
-    streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": [1] * 50}))
-    page = (study / "report.html").read_text()
+    plan = streameval.plan(items, study, budget=50, seed=0)
+    page = render("study", plan, measured(study, pa.table({"rank": plan.ranks, "label": [1] * 50})))
     assert "<noscript><style>section:has(.chart:empty), .picker {display: none}</style></noscript>" in page
     row = {"study": "s", "rank": 1, "lower": 1.0, "estimate": None, "upper": 1.0}
     areas = [charts.band_chart(rows, charts.Axis("rank", "rank", "log", (1, 2)), "p", 9)["layer"][0]["mark"]
