@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measured import with_tables
 
 import streameval
 from streameval.methods import create
@@ -43,7 +44,7 @@ def curve_of(truth, misses, method="loguniform", seed=0, **parameters):
 
 
 def make_day(root, day, share, **judged):
-    """A study of a list of its own, by score, every item of which is labelled as `share` says."""
+    """A study of a list of its own, by score, every item of which is labelled as `share` says; its tables alone."""
     rng = np.random.default_rng(day)
     folder = root / str(START + timedelta(days=day))
     conf, truth = np.round(rng.random(NIGHT), 2), (rng.random(NIGHT) < share).astype(np.int8)
@@ -53,5 +54,5 @@ def make_day(root, day, share, **judged):
     )
     chosen = streameval.select(folder).table
     labels = pa.table({"rank": chosen.column("rank"), "label": truth[chosen.column("id").to_numpy()]})
-    streameval.evaluate(folder, labels=labels, **judged)
+    with_tables(folder, labels, **judged)
     return folder, int(np.sum(conf >= 0.5)), float(truth[conf >= 0.5].mean())
