@@ -14,7 +14,7 @@ from refusals import refused
 
 import streameval
 from streameval.cli import run
-from streameval.errors import InputError
+from streameval.errors import StreamevalError
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
@@ -167,8 +167,9 @@ def test_bad_labels_are_refused_and_nothing_is_written(study, tmp_path, capsys):
     first, second = pq.read_table(home / "selection.parquet").column("se_task").to_pylist()[:2]
     for why, text in SAYS_NOTHING.items():
         table.write_text(text.format(first=first, second=second))
-        with pytest.raises(InputError, match=re.escape(why)):
+        with pytest.raises(StreamevalError, match=re.escape(why)) as refusal:
             streameval.evaluate(home, labels=table)
+        assert refusal.value.exit_status == 2
     table.write_text("rank,label\n1,1\n2,maybe\n")
     assert "1 unreadable" in refused(capsys, "evaluate", home, "--labels", table, "--strict")
     refused(capsys, "evaluate", home, "--labels", tmp_path / "absent.csv")
