@@ -28,7 +28,7 @@ def test_untied_items_as_bits_and_as_arrays(first, size, share):
         assert np.array_equal(bits.between(a, b), arrays.between(a, b))
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(10, 60), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 64, 257, 3_000]),

@@ -56,7 +56,7 @@ def falling(n, rng):
     return (rng.random(n) < np.linspace(1, rng.random(), n)).astype(np.uint8)
 
 
-@settings(max_examples=examples(60, 150), deadline=None)
+@settings(max_examples=examples(25, 150), deadline=None)
 @given(
     n=st.integers(1, 70),
     seed=st.integers(0, 2**32),

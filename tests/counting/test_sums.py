@@ -58,7 +58,7 @@ def naive(groups):
     return early, late, grouped
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(10, 60), deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from([1, 2, 5, 64]))
 def test_every_order_of_ties_is_summed(seed, block):
     rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_long_lists_agree_with_their_naive_twin(share, block, values):
         assert (size, p) == groups[group]
 
 
-@settings(max_examples=examples(16, 40), deadline=None)
+@settings(max_examples=examples(8, 40), deadline=None)
 @given(seed=st.integers(0, 2**32), values=st.sampled_from([1, 3, 30, 10**6]))
 def test_rows_and_groups_are_summed_alike(seed, values):
     size, sums.BLOCK = sums.BLOCK, 64
@@ -185,7 +185,7 @@ def test_five_billion_positives_one_by_one_do_not_wrap():
     assert found.rank_sum["late"] == n * (n + 1) // 2 > 2**63
 
 
-@settings(max_examples=examples(16, 40), deadline=None)
+@settings(max_examples=examples(8, 40), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.sampled_from([1, 7, 8, 9, 255, 257, 3_000, 20_000]),

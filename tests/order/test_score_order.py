@@ -24,7 +24,7 @@ from streameval.rows.options import RankingOptions
 
 
 @pytest.mark.parametrize("name", SCORES)
-@settings(max_examples=examples(3, 10), deadline=None)
+@settings(max_examples=examples(2, 10), deadline=None)
 @given(n=st.integers(1, 3000), seed=st.integers(0, 2**32), pieces=st.integers(1, 7), ascending=st.booleans())
 def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
     """With the least memory that works, so that bins are split by key, by tie hash and by position."""
@@ -41,7 +41,7 @@ def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
         assert found.tied.tolist() == tied
 
 
-@settings(max_examples=examples(15, 30), deadline=None)
+@settings(max_examples=examples(6, 30), deadline=None)
 @given(n=st.integers(1, 600), seed=st.integers(0, 2**32), kinds=st.sampled_from(["text", "number", "both", "twins"]))
 def test_keys_survive_reordering(n, seed, kinds):
     rng = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def test_keys_survive_reordering(n, seed, kinds):
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**28), max_value=10**28, places=9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 40), deadline=None)
 @given(values=st.lists(DECIMALS | st.none(), min_size=1, max_size=80), ascending=st.booleans())
 def test_decimals_of_128_bits_are_exact_and_nulls_come_last(values, ascending):
     values = values + [value + Decimal("0.000000001") for value in values if value is not None]
@@ -102,17 +102,17 @@ def test_tie_hashes_are_golden():
 
 @pytest.fixture
 def shuffled(tmp_path):
-    """20,000 rows in shuffled order with ties, as one file and as seven, and their table."""
+    """6,000 rows in shuffled order with ties, as one file and as seven, and their table."""
     rng = np.random.default_rng(11)
-    n = 20_000
+    n = 6_000
     table = pa.table(
-        {"id": rng.permutation(n), "conf": rng.integers(0, 900, n) / 1000, "text": [f"text {i}" for i in range(n)]}
+        {"id": rng.permutation(n), "conf": rng.integers(0, 270, n) / 300, "text": [f"text {i}" for i in range(n)]}
     )
-    pq.write_table(table, tmp_path / "whole.parquet", row_group_size=3_000)
+    pq.write_table(table, tmp_path / "whole.parquet", row_group_size=900)
     (tmp_path / "parts").mkdir()
     for i, rows in enumerate(np.array_split(np.arange(n), 7)):
         part = table.slice(int(rows[0]), rows.size)
-        pq.write_table(part, tmp_path / "parts" / f"p{i}.parquet", row_group_size=900, write_page_index=i % 2 == 0)
+        pq.write_table(part, tmp_path / "parts" / f"p{i}.parquet", row_group_size=270, write_page_index=i % 2 == 0)
     return tmp_path, table
 
 
@@ -120,17 +120,17 @@ def test_files_threads_and_memory_change_nothing(shuffled):
     folder, table = shuffled
     by_position = sorted_positions(table.rename_columns(["id", "s", "text"]))
     by_key = sorted_positions(table.rename_columns(["id", "s", "text"]), ("id",))
-    ranks = np.unique(np.random.default_rng(2).integers(1, 20_001, 500))
+    ranks = np.unique(np.random.default_rng(2).integers(1, 6_001, 200))
     ways = list(itertools.product(("whole.parquet", "parts"), (1, 8), (0.05, 2.0)))
     for source, threads, memory in ways if LONG else [ways[at] for at in (1, 2, 4, 7)]:  # each with each other once
         for key, expected in (((), by_position), (("id",), by_key)):
             options = RankingOptions(score="conf", key=key, threads=threads, memory=memory)
             ranking = open_ranking(str(folder / source), options)
-            found = ranking.fetch(ranks, ["text", "id"], cutoffs=np.array([1, 7, 20_000]))
+            found = ranking.fetch(ranks, ["text", "id"], cutoffs=np.array([1, 7, 6_000]))
             rows = pa.array(np.array(expected)[ranks - 1])
             assert found.table.column("text").to_pylist() == table.column("text").take(rows).to_pylist()
             assert found.table.column("score").to_pylist() == table.column("conf").take(rows).to_pylist()
-            ends = pa.array(np.array(expected)[[0, 6, 19_999]])
+            ends = pa.array(np.array(expected)[[0, 6, 5_999]])
             assert found.thresholds.column("score").to_pylist() == table.column("conf").take(ends).to_pylist()
             assert found.tied_ranks == ranks.size
 
@@ -139,7 +139,7 @@ def test_the_journey_by_score_of_an_unsorted_list(shuffled, tmp_path):
     folder, table = shuffled
     study = tmp_path / "study"
     options = RankingOptions(score="conf", key=("id",))
-    plan = streameval.plan(str(folder / "parts"), study, method="loguniform", options=options, seed=0)
+    plan = streameval.plan(str(folder / "parts"), study, method="loguniform", options=options, seed=0, budget=300)
     assert plan.ranking["tie_rule"].startswith("score, then the 64-bit tie hash of id")
     selected = streameval.select(study).table
     labels = pa.table({"rank": selected.column("rank"), "label": pa.array([1] * selected.num_rows)})
@@ -191,7 +191,7 @@ def test_a_file_that_is_corrupt_or_changes_is_named(shuffled):
     path = folder / "parts" / "p3.parquet"
     whole = path.read_bytes()
     ranking = open_ranking(str(folder / "parts"), RankingOptions(score="conf"))
-    path.write_bytes(whole[:100] + bytes(9000) + whole[9100:])
+    path.write_bytes(whole[:100] + bytes(3000) + whole[3100:])
     with pytest.raises(InputError, match=r"p3.parquet"):
         ranking.fetch(np.array([5]), ["id"])
     ranking = open_ranking(str(folder / "parts"), RankingOptions(score="conf"))
@@ -283,7 +283,7 @@ def test_nan_that_comes_last_is_found_in_any_row_group(tmp_path, kind):
 def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp_path):
     folder, table = shuffled
     frame = pl.from_arrow(table)
-    ranks = np.unique(np.random.default_rng(4).integers(1, 20_001, 200))
+    ranks = np.unique(np.random.default_rng(4).integers(1, 6_001, 200))
     for options in (RankingOptions(), RankingOptions(score="conf"), RankingOptions(score="conf", key=("text",))):
         expected = open_ranking(str(folder / "parts"), options).fetch(ranks, ["id", "text"]).table
         sources = [table, frame, frame.lazy(), pl.scan_parquet(folder / "whole.parquet"), table.to_pandas()]

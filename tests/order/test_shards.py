@@ -31,26 +31,26 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import RowGroup
 
-N = 24_000
+N = 4_800
 FILES = 8
 
 
 @pytest.fixture
 def listed(tmp_path):
-    """24,000 rows with ties in 8 files of 3 row groups."""
+    """4,800 rows with ties in 8 files of 3 row groups."""
     rng = np.random.default_rng(3)
     folder = tmp_path / "list"
     folder.mkdir()
     for i in range(FILES):
         rows = N // FILES
-        table = pa.table({"id": rng.permutation(rows) + i * rows, "conf": rng.integers(0, 700, rows) / 1000})
-        pq.write_table(table, folder / f"p{i}.parquet", row_group_size=1000)
+        table = pa.table({"id": rng.permutation(rows) + i * rows, "conf": rng.integers(0, 140, rows) / 200})
+        pq.write_table(table, folder / f"p{i}.parquet", row_group_size=N // FILES // 3)
     return folder
 
 
 def planned(folder, study, **options):
     streameval.plan(
-        str(folder), study, method="loguniform", budget=400, options=RankingOptions(score="conf", **options), seed=0
+        str(folder), study, method="loguniform", budget=200, options=RankingOptions(score="conf", **options), seed=0
     )
     return study
 
@@ -62,7 +62,7 @@ def selected(study):
     return [pq.read_table(study / f"{name}.parquet") for name in ("selection", "thresholds")]
 
 
-@settings(max_examples=examples(14, 40), deadline=None)
+@settings(max_examples=examples(6, 40), deadline=None)
 @given(
     name=st.sampled_from(["quantised", "half tied", "float64 beta", "all equal", "correlated"]),
     seed=st.integers(0, 2**32),
@@ -72,7 +72,7 @@ def selected(study):
 def test_shards_of_any_number_in_any_order_find_the_same_rows(name, seed, counts, key, tmp_path_factory):
     """With the least memory, so that bins are split: every stage is merged from shares."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(50, 12_000))
+    n = int(rng.integers(50, 6_000))
     table = pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)})
     wanted = np.sort(rng.choice(np.arange(1, n + 1), min(n, 30), replace=False))
     memory, columns = float(least_memory(wanted.size)), ("k",) if key else ()
@@ -95,7 +95,7 @@ def test_shards_of_any_number_in_any_order_find_the_same_rows(name, seed, counts
     assert again.position.tolist() == expected.position.tolist()
 
 
-@settings(max_examples=examples(8, 20))
+@settings(max_examples=examples(4, 20))
 @given(seed=st.integers(0, 2**32))
 def test_partials_merge_in_any_grouping_and_tasks_can_be_sent(seed, tmp_path_factory):
     rng = np.random.default_rng(seed)
@@ -217,6 +217,31 @@ def test_an_interrupted_run_is_resumed_without_reading_again(listed, tmp_path, a
     assert all(a.equals(b) for a, b in zip(found, expected, strict=True))
 
 
+def test_a_run_that_ends_after_a_checkpoint_is_resumed_from_it(listed, tmp_path):
+    study, saved = planned(listed, tmp_path / "study", threads=1), []
+    plain = Checkpoints.save
+
+    def save(self):
+        plain(self)
+        saved.append(1)
+        if len(saved) == 30:
+            raise InterruptedReadError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweeping, "CHECKPOINT_SECONDS", 0.0)
+        patch.setattr(Checkpoints, "save", save)
+        with pytest.raises(InterruptedReadError):
+            streameval.select(study)
+    assert len(saved) >= 30
+    opened = []
+    with pytest.MonkeyPatch.context() as patch:
+        reading(patch, opened)
+        found = selected(study)
+    assert len(opened) <= 72 - 30
+    assert all(a.equals(b) for a, b in zip(found, selected(planned(listed, tmp_path / "plain")), strict=True))
+
+
+@pytest.mark.slow
 def test_a_killed_run_is_resumed(listed, tmp_path, monkeypatch):
     study = planned(listed, tmp_path / "study", threads=1)
     code = f"""
