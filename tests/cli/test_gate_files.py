@@ -1,5 +1,6 @@
 """`check --out`: a page of Markdown that grows, and JUnit's XML as readers of test results take it."""
 
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
-from small_studies import study_of
 
 import streameval
 from streameval.cli import gate_files, run
@@ -25,12 +25,19 @@ REQUIRED = {  # attributes by element that the schemas of Ant and of Jenkins ask
 }
 
 
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory):
+    """Results of a list of eight items, all of them labelled."""
+    home = tmp_path_factory.mktemp("eight")
+    pq.write_table(pa.table({"good": [1, 1, 0, 1, 0, 0, 1, 0]}), home / "list.parquet")
+    streameval.exact(str(home / "list.parquet"), label="good", out=home / "exact")
+    return home / "exact"
+
+
 @pytest.fixture
-def exact(tmp_path, monkeypatch):
+def exact(eight, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"good": [1, 1, 0, 1, 0, 0, 1, 0]}), "list.parquet")
-    streameval.exact("list.parquet", label="good", out="exact")
-    return "exact"
+    return shutil.copytree(eight, "exact")
 
 
 def suite_of(path="gate.xml"):
@@ -51,23 +58,23 @@ def outcomes(suite):
     return {case.get("name"): [(child.tag, child.get("message")) for child in case] for case in suite.iter("testcase")}
 
 
-def test_each_check_is_a_test_that_passes_fails_or_is_skipped(exact, one_ranking):
+def test_each_check_is_a_test_that_passes_fails_or_is_skipped(exact, study):
     assert run(["check", exact, "precision@4 >= .75", "recall@4 > .8", "--out", "gate.xml"]) == 4
     assert outcomes(suite_of()) == {
         "precision@4 >= 0.75": [],
         "recall@4 > 0.8": [("failure", "fail: bounds 0.7500 to 0.7500")],
     }
-    study_of(one_ranking, "study")
-    (bounds,) = streameval.show("study", "precision@5000").bounds.values()
-    undecided = f"precision@5000 >= {(bounds.lower + bounds.estimate) / 2:.6f}"
-    assert run(["check", "study", undecided, "precision@5000 > 0", "--out", "gate.xml"]) == 5
+    Path(study("curve-evaluated")).rename("study")
+    (bounds,) = streameval.show("study", "precision@500").bounds.values()
+    undecided = f"precision@500 >= {(bounds.lower + bounds.estimate) / 2:.6f}"
+    assert run(["check", "study", undecided, "precision@500 > 0", "--out", "gate.xml"]) == 5
     suite = suite_of()
     (tag, message), = outcomes(suite)[undecided]  # fmt: skip
-    (one, _) = streameval.check("study", [undecided, "precision@5000 > 0"]).checked
+    (one, _) = streameval.check("study", [undecided, "precision@500 > 0"]).checked
     assert tag == "skipped"
     assert message.startswith(f"inconclusive: bounds {bounds.lower:.4f}"[:-1])
     assert message.endswith(f" (what may decide: {one.decides})")
-    assert outcomes(suite)["precision@5000 > 0"] == []
+    assert outcomes(suite)["precision@500 > 0"] == []
     assert {case.get("classname") for case in suite.iter("testcase")} == {"study"}
 
 
@@ -80,13 +87,13 @@ def test_the_claim_goes_with_the_outcomes(exact):
     assert outcomes(suite) == {"precision@4 > 0.1": [], "about truth": []}
 
 
-def test_where_nothing_can_be_told_every_test_is_skipped_and_says_why(one_ranking, tmp_path, monkeypatch):
+def test_where_nothing_can_be_told_every_test_is_skipped_and_says_why(study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    study_of(one_ranking, "study")
-    ranks = streameval.Study("study").evaluation().label_table.column("rank").slice(0, 3)
-    streameval.evaluate("study", labels=pa.table({"rank": ranks, "label": [0, 0, 0]}), vote="any")
+    study = str(study("curve-evaluated"))
+    ranks = streameval.Study(study).evaluation().label_table.column("rank").slice(0, 3)
+    streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": [0, 0, 0]}), vote="any")
     for asked in ([], ["precision@1000 > 0"]):
-        assert run(["check", "study", *asked, "--about", "truth", "--out", "gate.xml"]) == 5
+        assert run(["check", study, *asked, "--about", "truth", "--out", "gate.xml"]) == 5
         found = outcomes(suite_of())
         assert len(found) == len(asked) + 1
         for ((tag, message),) in found.values():

@@ -4,18 +4,13 @@ import json
 import re
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_studies import study_of
 
 import streameval
 from streameval.cli import run
 from streameval.study import Study
-
-
-@pytest.fixture
-def study(ranking, tmp_path):
-    return study_of(ranking, tmp_path / "study")
 
 
 def logged(capsys, *command, status=0):
@@ -34,10 +29,12 @@ def logged(capsys, *command, status=0):
     return found
 
 
-def test_every_line_tells_its_time_level_and_study(study, ranking, tmp_path, capsys):
-    folder, labels, _ = ranking
-    other = str(tmp_path / "other")
-    planned = ("plan", folder, "--study", other, "--method", "loguniform", "--alpha", "0.2", "--score", "conf")
+def test_every_line_tells_its_time_level_and_study(catalogue, tmp_path, capsys):
+    study, items = catalogue.path("stored-evaluated"), catalogue.lists / "stored.parquet"
+    other, labels = str(tmp_path / "other"), str(tmp_path / "labels.parquet")
+    truth = pq.read_table(items).column("right")
+    pq.write_table(pa.table({"rank": range(1, len(truth) + 1), "label": truth}), labels)
+    planned = ("plan", items, "--study", other, "--budget", "100", "--seed", "1")
     for command in (planned, ("select", other), ("evaluate", other, "--labels", labels), ("cut", other, "9")):
         events = logged(capsys, *command)
         assert {one["study"] for one in events} == {other}, command
@@ -63,27 +60,31 @@ def test_an_error_is_a_line_of_its_own(command, kind, status, capsys):
         assert event["study"] == "nowhere"
 
 
-def test_a_defect_is_one_line_too(study, capsys, monkeypatch):
+def test_a_defect_is_one_line_too(catalogue, capsys, monkeypatch):
+    study = catalogue.path("curve-evaluated")
     monkeypatch.setattr("streameval.verbs.check.check", lambda *given, **named: 1 / 0)
     (event,) = logged(capsys, "check", study, "precision@10 >= 0.9", status=1)
     assert (event["kind"], event["study"]) == ("defect", str(study))
     assert event["traceback"].rstrip().endswith("ZeroDivisionError: division by zero")
 
 
-def test_the_log_of_a_check_tells_each_outcome_with_its_bounds(study, capsys):
-    asked = ["precision@1000 >= 0.1", "precision@5000 >= 0.999", "precision@1000 >= 0.93"]
+def test_the_log_of_a_check_tells_each_outcome_with_its_bounds(catalogue, capsys):
+    study = catalogue.path("curve-evaluated")
+    between = streameval.show(study, "precision@1000").bounds["precision@1000"].estimate
+    asked = ["precision@1000 >= 0.1", "precision@2000 >= 0.999", f"precision@1000 >= {between:.4f}"]
     events = logged(capsys, "check", study, *asked, status=4)
     told = [one for one in events if one["event"] == "check"]
     assert [one["check"] for one in told] == asked
     assert [one["outcome"] for one in told] == ["pass", "fail", "inconclusive"]
     assert [one["level"] for one in told] == ["info", "warning", "warning"]
     curve = Study(study).evaluation().curve
-    for one, rank in zip(told, (1000, 5000, 1000), strict=True):
+    for one, rank in zip(told, (1000, 2000, 1000), strict=True):
         assert (one["lower"], one["upper"]) == (curve.precision_at(rank).lower, curve.precision_at(rank).upper)
     assert (events[-1]["level"], events[-1]["exit_status"]) == ("warning", 4)
 
 
-def test_the_log_of_an_evaluation_tells_counts_and_half_width(study, ranking, capsys):
+def test_the_log_of_an_evaluation_tells_counts_and_half_width(study, capsys):
+    study = study("curve-evaluated")
     events = logged(capsys, "evaluate", study)
     (told,) = [one for one in events if one["event"] == "evaluate"]
     found = Study(study).evaluation()
@@ -94,18 +95,19 @@ def test_the_log_of_an_evaluation_tells_counts_and_half_width(study, ranking, ca
 
 
 def test_the_log_of_a_cut_tells_its_rank(study, tmp_path, capsys):
+    study = study("curve-evaluated")
     events = logged(capsys, "cut", study, "precision:0.9", "--out", tmp_path / "best")
     (told,) = [one for one in events if one["event"] == "cut"]
     assert told["rank"] == told["rows"] == streameval.cut(study, "precision:0.9").rank
 
 
 def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
-    _, made = days
+    made = [folder for folder, _, _ in days[1][1:]]
     out = tmp_path / "history.parquet"
     asked = ["precision@score:0.5 >= 0.7", "--out", out]
     kinds = []
-    for folder, _, _ in made:
-        status = 4 if len(kinds) > 2 else 0
+    for folder in made:
+        status = 4 if len(kinds) > 1 else 0
         (told,) = [one for one in logged(capsys, "monitor", folder, *asked, status=status) if one["event"] == "monitor"]
         assert (told["study"], told["day"]) == (str(folder), folder.name)
         row = pq.read_table(out).to_pylist()[-1]
@@ -114,24 +116,23 @@ def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
         assert told["level"] == ("warning" if status else "info")
         kinds.append(told["change"])
     assert "fall" in kinds
-    again = logged(capsys, "monitor", *(folder for folder, _, _ in made[:2]), *asked, status=4)  # of the mean, still
+    again = logged(capsys, "monitor", *made[:2], *asked, status=4)  # of the mean, still
     (told,) = [one for one in again if one["event"] == "monitor"]
-    assert (told["day"], told["run_outcome"], told["level"]) == (made[-1][0].name, "fail", "warning")
+    assert (told["day"], told["run_outcome"], told["level"]) == (made[-1].name, "fail", "warning")
 
 
-def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, monkeypatch):
-    folder, labels, _ = ranking
-    study = str(tmp_path / "study")
+def test_quiet_prints_results_and_errors_and_no_more(study, catalogue, tmp_path, capsys, monkeypatch):
+    study, planned = str(study("curve-evaluated")), str(tmp_path / "planned")
+    bounds = streameval.show(study, "precision@1000").bounds["precision@1000"]
+    undecided = f"precision@1000 >= {(bounds.lower + bounds.estimate) / 2:.4f}"
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)  # where a bar would be drawn
     for command, result in (
-        (
-            ["plan", str(folder), "--study", study, "--method", "loguniform", "--budget", "900", "--seed", "0"],
-            "to label",
-        ),
-        (["select", study, "--export", str(tmp_path / "tasks.csv")], "tasks.csv"),
-        (["evaluate", study, "--labels", str(labels)], "Precision among the first k items"),
-        (["check", study, "precision@9000 >= 0.555"], "inconclusive"),
-    ):
+        (["plan", str(catalogue.lists / "list.parquet"), "--study", planned, "--budget", "90", "--seed", "0"],
+         "to label"),
+        (["select", planned, "--export", str(tmp_path / "tasks.csv")], "tasks.csv"),
+        (["evaluate", study], "Precision among the first k items"),
+        (["check", study, undecided], "inconclusive"),
+    ):  # fmt: skip
         for flags, step in (([], "Next: "), (["--quiet"], "")):
             capsys.readouterr()
             run([*command, *flags])
@@ -147,7 +148,8 @@ def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, 
     assert json.loads(capsys.readouterr().err)["level"] == "error"
 
 
-def test_the_defaults_file_may_ask_for_a_log(study, tmp_path, capsys, monkeypatch):
+def test_the_defaults_file_may_ask_for_a_log(catalogue, tmp_path, capsys, monkeypatch):
+    study = catalogue.path("curve-evaluated")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\nlog = "json"\n')
     capsys.readouterr()

@@ -3,6 +3,8 @@
 import csv
 import json
 import shlex
+import shutil
+from contextlib import chdir
 
 import numpy as np
 import pyarrow as pa
@@ -106,7 +108,7 @@ def answered(folder, export):
 )
 def test_the_journey_is_what_its_commands_name(here, step, export):
     write_list("list.parquet")
-    out = step(["plan", "list.parquet", "--study", STUDY])
+    out = step(["plan", "list.parquet", "--study", STUDY, "--budget", "60", "--seed", "1"])
     out = step(after(out).replace("tasks.csv", shlex.quote(export)))
     answered(here, export)
     command = after(out).replace("labels-*.csv", "labels-1-Ann.csv")  # as a shell would
@@ -119,7 +121,7 @@ def test_the_journey_is_what_its_commands_name(here, step, export):
 
 def test_what_is_missing_is_asked_for_before_anything_is_cut(here, step):
     write_list("list.parquet")
-    step(after(step(["plan", "list.parquet", "--study", STUDY, "--budget", "200"])))
+    step(after(step(["plan", "list.parquet", "--study", STUDY, "--budget", "60", "--seed", "1"])))
     asked = answer_csv("tasks.csv")
     (here / "half.csv").write_text("\n".join((here / "tasks.csv").read_text().splitlines()[: asked // 2 + 1]))
     out = step(["evaluate", STUDY, "--labels", "half.csv"])
@@ -158,15 +160,26 @@ def test_after_reuse_of_every_label_nobody_is_asked(here, step):
     assert "cut" in after(step(after(out)))
 
 
+@pytest.fixture(scope="module")
+def monday(tmp_path_factory):
+    """A folder with a list, and the study of it, evaluated."""
+    home = tmp_path_factory.mktemp("monday")
+    with chdir(home):
+        write_list("monday.parquet")
+        plan = ["plan", "monday.parquet", "--study", STUDY, "--seed", "1", "--budget", "60"]
+        for command in (plan, ["select", STUDY, "--export", "tasks.csv"]):
+            assert run(command) == 0
+        answer_csv("tasks.csv")
+        assert run(["evaluate", STUDY, "--labels", "tasks.csv"]) == 0
+    return home
+
+
 @pytest.mark.parametrize("first", [60, 10 * N])
-def test_after_reuse_of_a_study_the_rest_is_asked_for(here, step, first):
-    write_list("monday.parquet")
+def test_after_reuse_of_a_study_the_rest_is_asked_for(here, monday, step, first):
+    shutil.copytree(monday, here, dirs_exist_ok=True)
     write_list("tuesday.parquet", first)
-    out = step(["plan", "monday.parquet", "--study", STUDY, "--seed", "1", "--alpha", "0.2"])
-    step(after(out))
-    answer_csv("tasks.csv")
-    step(f"evaluate '{STUDY}' --labels tasks.csv")
-    plan = ["plan", "tuesday.parquet", "--study", "tuesday", "--alpha", "0.2", "--reuse", STUDY, "--on", "item"]
+    plan = ["plan", "tuesday.parquet", "--study", "tuesday", "--seed", "2", "--budget", "60"]
+    plan += ["--reuse", STUDY, "--on", "item"]
     told = step([*plan, "--dry-run"])
     out = step([*plan, "--labels-unseen-by-model", "yes"])
     left = int(out.split(" are left to ask for")[0].split()[-1].replace(",", ""))
