@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured import with_tables
 from suite_cases import examples
 
 import streameval
@@ -78,6 +79,7 @@ def test_limits_and_the_curve_at_its_ends():
     assert np.all(false_positive_rate(r, 1e200) < 1e-140)
 
 
+@settings(max_examples=examples(40, 100))
 @given(
     r=st.floats(1e-6, 0.999),
     rho=st.floats(1e-6, 0.99),
@@ -93,6 +95,7 @@ def test_round_trip_in_both_regimes(r, rho, share):
         assert bool(found.outside_model) == (p < border)
 
 
+@settings(max_examples=examples(40, 100))
 @given(
     r=st.floats(1e-4, 0.999),
     step=st.floats(1e-4, 0.5),
@@ -134,7 +137,7 @@ def test_below_the_border_is_flagged_and_can_fall_below_prevalence():
     assert float(extrapolate(1.0, 0.5, 0.03, 0.75).precision) == 1.0
 
 
-@settings(max_examples=examples(40, 100))
+@settings(max_examples=examples(15, 100))
 @given(
     low=st.integers(1, 400), extra=st.integers(0, 80), more=st.integers(1, 500), wide=st.integers(0, 200),
     target=st.floats(0.05, 0.95), data=st.data(),
@@ -171,7 +174,7 @@ def test_what_cannot_be_told_is_left_open():
 
 def test_the_interval_covers_in_simulation():
     """What the true counts extrapolate to is inside, as often as the study promises (binomial, p = 1e-4)."""
-    n, delta, replicates = 10_000, 0.5, examples(50, 100)
+    n, delta, replicates = 10_000, 0.5, examples(20, 100)
     rng = np.random.default_rng(3)
     # a list along the reference curve of β = 30 at ρ = .05
     recall = np.linspace(0, 1, 2001)
@@ -209,7 +212,7 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
     folder, labels, truth = ranking
     study = str(tmp_path / "study")
     streameval.plan(str(folder), study, method="loguniform", alpha=0.2, seed=0)
-    streameval.evaluate(study, labels=labels, misses=500)
+    with_tables(tmp_path / "study", labels, misses=500)
     assert run(["extrapolate", study, "precision@recall:0.75", "--at", "3000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     y = np.cumsum(truth)

@@ -11,20 +11,22 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 
+N = 3_000
+
 
 @pytest.fixture
 def labelled(tmp_path):
     rng = np.random.default_rng(2)
-    truth = (rng.random(6_000) < np.linspace(0.95, 0.2, 6_000)).astype(np.int8)
+    truth = (rng.random(N) < np.linspace(0.95, 0.2, N)).astype(np.int8)
     path = tmp_path / "list.parquet"
-    pq.write_table(pa.table({"item": np.arange(6_000), "label": truth}), path)
+    pq.write_table(pa.table({"item": np.arange(N), "label": truth}), path)
     return path, truth
 
 
 def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     path, _ = labelled
     picture = tmp_path / "methods.svg"
-    arguments = ["simulate", str(path), "--label", "label", "--replicates", "20", "--budget", "1500"]
+    arguments = ["simulate", str(path), "--label", "label", "--replicates", "10", "--budget", "1500"]
     assert run([*arguments, "--plot", str(picture), "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
     uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric", "dkwm")}
@@ -36,7 +38,7 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     assert rows["paula"]["replicates"] == 1
     assert rows["loguniform"]["half_width"] < rows["uniform hypergeometric"]["half_width"]
     assert picture.read_text().startswith("<svg")
-    arguments[arguments.index("20")] = "2"  # what follows is about what is shown
+    arguments[arguments.index("10")] = "2"  # what follows is about what is shown
     assert run([*arguments, "--method", "uniform,paula", "--method", "stratified", "--json"]) == 0
     chosen = [row["method"] for row in json.loads(capsys.readouterr().out)["methods"]]
     assert {name.split()[0] for name in chosen} == {"uniform", "paula", "stratified"}
