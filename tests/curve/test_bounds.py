@@ -130,7 +130,7 @@ def allowed(n, rng):
     return envelope, walks[np.all((sums >= lower) & (sums <= upper), axis=1)]
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 2, 7, 30]))
 def test_every_bound_is_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
@@ -142,7 +142,7 @@ def test_every_bound_is_sharp(n, seed, misses):
         assert bounds(extremes) == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, misses, envelope)
 
 
-@settings(max_examples=examples(20, 40), deadline=None)
+@settings(max_examples=examples(10, 40), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), few=st.sampled_from([0, 0, 1, 3]), more=st.integers(1, 6))
 def test_every_bound_is_sharp_where_misses_are_bounded(n, seed, few, more):
     """Over every list and every number of misses from `few` to `few + more`."""
@@ -180,7 +180,7 @@ def naive_top(v, m, k):
     }
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 4]))
 def test_bounds_of_the_first_k_are_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
@@ -195,7 +195,7 @@ def test_bounds_of_the_first_k_are_sharp(n, seed, misses):
                 assert found == pytest.approx((values.min(), values.max()), rel=1e-12, abs=1e-15), (name, k)
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 7]))
 def test_the_interpolated_area_is_inside_its_bounds(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
@@ -205,7 +205,7 @@ def test_the_interpolated_area_is_inside_its_bounds(n, seed, misses):
         assert np.isnan(area) or low - 1e-12 <= area <= high + 1e-12
 
 
-@settings(max_examples=examples(24, 60), deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 4]))
 def test_every_bound_at_a_cutoff_is_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))

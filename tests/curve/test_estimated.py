@@ -118,7 +118,7 @@ def lists_of(envelope):
     return every[np.all((y >= low) & (y <= high), axis=1)]
 
 
-@settings(max_examples=examples(60, 300), deadline=None)
+@settings(max_examples=examples(25, 300), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_these(case, misses):
     envelope, raw, label = case
@@ -151,7 +151,7 @@ def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_
             assert np.isnan(found[name]), name
 
 
-@settings(max_examples=examples(40, 200), deadline=None)
+@settings(max_examples=examples(20, 200), deadline=None)
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
     envelope, raw, _ = case
@@ -180,7 +180,7 @@ def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
 
 def test_what_needs_the_cut_is_cut():
     """Interpolated precision jumps: at Yh it can be 4/5 where every list inside has 1 at that recall."""
-    for seed in range(examples(50, 300)):
+    for seed in range(examples(30, 300)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 12))
         v = (rng.random(n) < 0.6).astype(np.int8)
@@ -452,7 +452,7 @@ def test_windows_go_on_as_the_paper_has_it():
     assert np.diff(found.at([rank[-1], 200])) == pytest.approx((200 - rank[-1]) * truth[rank[-4:] - 1].mean())
 
 
-SEEDS = examples(200, 400)
+SEEDS = examples(60, 400)
 
 
 @pytest.mark.parametrize("name", ["loguniform", "uniform"])
