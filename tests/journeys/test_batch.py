@@ -4,14 +4,15 @@ import hashlib
 import json
 import re
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from parquet_tables import pages_of
 from places import HOME
+from refusals import refused
 from suite_cases import cases
 
 from streameval.cli import run
@@ -26,32 +27,26 @@ def events(capsys):
 
 
 @pytest.fixture
-def study(ranking, tmp_path):
-    folder, _, _ = ranking
-    home = tmp_path / "study"
-    assert run(["plan", str(folder), "--study", str(home), *SMALL]) == 0
-    return home
+def planned(study):
+    return study("stored-planned")
 
 
-def test_a_rehearsal_says_what_is_then_read_and_writes_nothing(study, capsys):
-    before = sorted(study.iterdir())
-    capsys.readouterr()
-    assert run(["select", str(study), "--dry-run", "--json"]) == 0
+def test_a_rehearsal_says_what_is_then_read_and_writes_nothing(planned, capsys):
+    before = sorted(planned.iterdir())
+    assert run(["select", str(planned), "--dry-run", "--json"]) == 0
     foreseen = json.loads(capsys.readouterr().out)
-    assert sorted(study.iterdir()) == before
-    assert run(["select", str(study), "--json"]) == 0
+    assert sorted(planned.iterdir()) == before
+    assert run(["select", str(planned), "--json"]) == 0
     done = json.loads(capsys.readouterr().out)
     assert foreseen["would_read"]["row_groups"] == done["row_groups_read"]
     assert foreseen["items"] == done["items"]
     assert foreseen["would_read"]["whole_chunks"] > 0  # these files have no page index
-    assert foreseen["would_write"] == [str(study / "selection.parquet")]
+    assert foreseen["would_write"] == [str(planned / "selection.parquet")]
 
 
 def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
-    import pyarrow as pa
-
     path = tmp_path / "r.parquet"
-    n = 20_000
+    n = 5_000
     table = pa.table({"id": range(n), "conf": [1 - i / n for i in range(n)]})
     pq.write_table(table, path, write_page_index=True, use_dictionary=False, **pages_of(100))
     assert run(["plan", str(path), "--study", str(tmp_path / "s"), *SMALL]) == 0
@@ -63,78 +58,97 @@ def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
     assert foreseen["pages"] == done["pages_read"]
     assert 0 < foreseen["bytes"] <= done["bytes_read"]
     assert run(["plan", str(path), "--study", str(tmp_path / "new"), "--score", "conf", "--dry-run"]) == 0
-    assert "the scores of 20,000 rows, 2 times or more" in capsys.readouterr().out
+    assert "the scores of 5,000 rows, 2 times or more" in capsys.readouterr().out
     assert not (tmp_path / "new").exists()
 
 
 SHAPE = {"dry_run", "items", "n_items", "source", "labels", "would_read", "would_write"}
 
 
-@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
-def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(ranking, tmp_path, capsys, score):
-    folder, labels, _ = ranking
-    study, out = str(tmp_path / "study"), tmp_path / "out"
-    method = ["--method", "loguniform", "--alpha", "0.2"]
-    assert run(["plan", str(folder), "--study", study, *method, *score, "--seed", "0"]) == 0
-    assert run(["evaluate", study, "--labels", str(labels)]) == 0
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+def bytes_of(files, *names):
+    """Bytes of all chunks of some columns."""
+    return sum(
+        footer.row_group(i).column(column).total_compressed_size
+        for footer in map(pq.read_metadata, files)
+        for i in range(footer.num_row_groups)
+        for column in range(footer.num_columns)
+        if footer.schema.column(column).name in names
+    )
+
+
+def rehearsed(capsys, study, source, labels, tmp_path, depth, *exact):
+    """What each verb says when it rehearses."""
     found = {}
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for verb, arguments in {
-        "plan": [str(folder), "--study", str(tmp_path / "new"), *score],
+        "plan": [source, "--study", tmp_path / "new", *exact[2:]],
         "select": [study],
-        "evaluate": [study, "--labels", str(labels)],
-        "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
-        "cut": [study, "3000", "--out", str(out)],
+        "evaluate": [study, "--labels", labels],
+        "exact": [source, *exact, "--out", tmp_path / "out"],
+        "cut": [study, depth, "--out", tmp_path / "out"],
     }.items():
         capsys.readouterr()
-        assert run([verb, *arguments, "--dry-run", "--json"]) == 0
+        assert run([verb, *map(str, arguments), "--dry-run", "--json"]) == 0
         found[verb] = json.loads(capsys.readouterr().out)
-        assert run([verb, *arguments, "--dry-run"]) == 0
-        assert "Would write " in capsys.readouterr().out
+    assert run(["cut", str(study), str(depth), "--out", str(tmp_path / "out"), "--dry-run"]) == 0
+    assert "Would write " in capsys.readouterr().out
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert {verb: set(one) for verb, one in found.items()} == dict.fromkeys(found, SHAPE)
     assert len({frozenset(one["would_read"]) for one in found.values()}) == 1
-    assert found["evaluate"]["labels"] == [{"source": str(labels), "bytes": labels.stat().st_size, "rows": 10_000}]
-    assert found["cut"]["items"] == 3_000
-    files = [pq.ParquetFile(path) for path in sorted(folder.iterdir())]
-    chunks = [
-        (file.metadata.row_group(i).column(column).total_compressed_size, name)
-        for file in files
-        for i in range(file.metadata.num_row_groups)
-        for column, name in enumerate(file.schema_arrow.names)
-    ]
-    names = {"label", "conf"} if score else {"label"}
-    assert found["exact"]["would_read"]["bytes"] == sum(size for size, name in chunks if name in names)
-    assert found["cut"]["would_read"]["row_groups"] == 4  # 900 + 900 + 700 of the first file, and 900 of the second
-    assert found["cut"]["would_read"]["rows_to_scan"] == (3_400 if score else 0)
+    size, rows = labels.stat().st_size, pq.read_metadata(labels).num_rows
+    assert found["evaluate"]["labels"] == [{"source": str(labels), "bytes": size, "rows": rows}]
+    assert found["cut"]["items"] == depth
+    return found["exact"]["would_read"]["bytes"], found["cut"]["would_read"]
 
 
-def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
-    folder, labels, _ = ranking
+@pytest.fixture
+def few_labels(ranking, tmp_path):
+    """Labels of the first hundred ranks, in a file."""
+    pq.write_table(pq.read_table(ranking[1]).slice(0, 100), tmp_path / "few.parquet")
+    return tmp_path / "few.parquet"
 
-    def refused(*arguments):
-        capsys.readouterr()
-        assert run([*map(str, arguments), "--dry-run"]) == 2
-        return capsys.readouterr().err
 
-    assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
-    assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
-    assert "no results yet" in refused("cut", study, "5", "--out", tmp_path / "out")
-    assert "made without stages to grow by" in refused("grow", study, "--labels", "5")
+def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(catalogue, few_labels, tmp_path, capsys):
+    study, source = catalogue.path("stored-evaluated"), catalogue.lists / "stored.parquet"
+    exact, cut = rehearsed(capsys, study, source, few_labels, tmp_path, 1_000, "--label", "right")
+    assert exact == bytes_of([source], "right")
+    assert (cut["row_groups"], cut["rows_to_scan"]) == (2, 0)  # 800 and 800
+
+
+def test_rehearsals_of_all_verbs_by_score_count_the_rows_that_may_be_above_it(ranking, few_labels, tmp_path, capsys):
+    folder, study, order = ranking[0], tmp_path / "study", ["--score", "conf"]
+    plan = ["plan", str(folder), "--study", str(study), "--method", "uniform", "--budget", "50", "--seed", "0"]
+    assert run([*plan, *order]) == 0
+    assert run(["evaluate", str(study), "--labels", str(few_labels)]) == 0
+    exact, cut = rehearsed(capsys, study, folder, few_labels, tmp_path, 3_000, "--label", "label", *order)
+    assert exact == bytes_of(folder.iterdir(), "label", "conf")
+    assert (cut["row_groups"], cut["rows_to_scan"]) == (4, 3_400)  # 900 + 900 + 700 of the first file, and 900
+
+
+def test_rehearsals_find_what_would_go_wrong(planned, catalogue, tmp_path, capsys):
+    labels = tmp_path / "labels.csv"
+    labels.write_text("rank,label\n1,1\n")
+
+    def would_refuse(*arguments):
+        return refused(capsys, *arguments, "--dry-run")
+
+    assert "nowhere.csv: no such file" in would_refuse("evaluate", planned, "--labels", tmp_path / "nowhere.csv")
+    assert "no column 'lable'" in would_refuse("exact", catalogue.lists / "stored.parquet", "--label", "lable")
+    assert "no results yet" in would_refuse("cut", planned, "5", "--out", tmp_path / "out")
+    assert "made without stages to grow by" in would_refuse("grow", planned, "--labels", "5")
     asked = "postgresql://me:secret@host/db#SELECT 1"
     capsys.readouterr()
-    assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0
+    assert run(["evaluate", str(planned), "--labels", asked, str(labels), "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "secret" not in said
     assert "postgresql://***@host/db (a query)" in said
 
 
-def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
-    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform", "--seed", "0"]) == 0
-    assert run(["evaluate", str(tmp_path / "s"), "--labels", str(ranking[1])]) == 0
-    command = ["cut", str(tmp_path / "s"), "3000", "--out", str(tmp_path / "out")]
+def test_a_cut_again_is_known_before_it_is_written(study, tmp_path, capsys):
+    home = study("stored-evaluated")
+    command = ["cut", str(home), "1000", "--out", str(tmp_path / "out")]
     assert run(command) == 0
-    kept = (tmp_path / "s" / "manifests" / "cut.json").read_bytes()
+    kept = (home / "manifests" / "cut.json").read_bytes()
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
     capsys.readouterr()
     assert run([*command, "--dry-run"]) == 0
@@ -142,18 +156,18 @@ def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, cap
     assert run([*command, "--log", "json"]) == 0
     assert next(event for event in events(capsys) if event["event"] == "cut")["already_there"] is True
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == files
-    assert (tmp_path / "s" / "manifests" / "cut.json").read_bytes() == kept
+    assert (home / "manifests" / "cut.json").read_bytes() == kept
     written = json.loads(kept)["written"][0]
     assert hashlib.sha256((tmp_path / "out" / "_manifest.json").read_bytes()).hexdigest() == written["sha256"]
 
 
-def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
-    _, labels, _ = ranking
-    capsys.readouterr()
-    for verb in (["select", str(study)], ["evaluate", str(study), "--labels", str(labels)]):
+def test_a_manifest_names_what_was_read_and_written(planned, tmp_path, capsys):
+    labels = tmp_path / "labels.csv"
+    labels.write_text("rank,label\n1,1\n")
+    for verb in (["select", str(planned)], ["evaluate", str(planned), "--labels", str(labels)]):
         assert run([*verb, "--log", "json"]) == 0
         seen = events(capsys)
-        kept = json.loads((study / "manifests" / f"{verb[0]}.json").read_text())
+        kept = json.loads((planned / "manifests" / f"{verb[0]}.json").read_text())
         logged = next(event for event in seen if event["event"] == "manifest")
         assert (logged["read"], logged["written"]) == (kept["read"], kept["written"])
         for one in kept["written"]:
@@ -162,17 +176,17 @@ def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
         assert (seen[-1]["verb"], seen[-1]["exit_status"]) == (verb[0], 0)
         assert seen[-1]["seconds"] >= 0
     assert kept["read"]["labels"][0]["source"] == str(labels)
-    assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
+    assert json.loads((planned / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
 
 
 @pytest.mark.parametrize("score", cases([[], ["--score", "conf"]], ["--score", "conf"]))
-def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
-    folder, labels, _ = ranking
+def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, few_labels, tmp_path, capsys, score):
+    folder, labels = ranking[0], few_labels
     study, out = str(tmp_path / "study"), tmp_path / "exact"
     capsys.readouterr()
     told = {}
     for verb, arguments in {
-        "plan": [str(folder), "--study", study, "--method", "loguniform", "--alpha", "0.2", *score],
+        "plan": [str(folder), "--study", study, "--method", "uniform", "--budget", "50", "--seed", "0", *score],
         "select": [study],
         "evaluate": [study, "--labels", str(labels)],
         "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
@@ -191,7 +205,7 @@ def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, cap
     assert told["plan"]["rows"] == told["plan"]["labels"]
     assert told["select"]["rows"] >= told["select"]["items"]
     assert told["select"]["bytes"] > 0
-    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (10_000, labels.stat().st_size)
+    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (100, labels.stat().st_size)
     assert told["exact"]["rows"] == 10_000
     parts = [path.stat().st_size for path in (tmp_path / "best").glob("part-*")]
     assert (told["cut"]["rows"], told["cut"]["bytes"]) == (3_000, sum(parts))
@@ -215,13 +229,14 @@ def test_records_of_an_engine_hold_no_secret(given, kept):
     assert EngineFlags(f"spark:{given}" if given else "spark").facts() == {"engine": "spark", "server": kept}
 
 
-def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
-    folder, labels, _ = ranking
+def test_the_same_run_again_leaves_the_same_bytes(catalogue, tmp_path):
+    study, source = tmp_path / "study", str(catalogue.lists / "stored.parquet")
+    (tmp_path / "labels.csv").write_text("rank,label\n1,1\n2,0\n")
     first = None
-    for time in range(3):
-        assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+    for time in range(2):
+        assert run(["plan", source, "--study", str(study), *SMALL]) == 0
         assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
-        assert run(["evaluate", str(study), "--labels", str(labels)]) == 0
+        assert run(["evaluate", str(study), "--labels", str(tmp_path / "labels.csv")]) == 0
         files = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
         # DuckDB writes the same tables into other bytes each time, and a manifest names their hash
         files = {p: b for p, b in files.items() if p.name not in ("study.duckdb", "evaluate.json")}
@@ -229,19 +244,19 @@ def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
         first = files
 
 
-def test_a_limit_of_time_ends_with_status_three(study, capsys, monkeypatch):
+def test_a_limit_of_time_ends_with_status_three(planned, capsys, monkeypatch):
     import streameval.rankings as opened
 
     monkeypatch.setattr(opened, "open_ranking", lambda *arguments: threading.Event().wait())
     capsys.readouterr()
-    assert run(["select", str(study), "--time-limit", "0.05", "--log", "json"]) == 3
+    assert run(["select", str(planned), "--time-limit", "0.05", "--log", "json"]) == 3
     last = events(capsys)[-1]
     assert (last["event"], last["exit_status"]) == ("error", 3)
     assert last["message"].startswith("the time limit of 0.05 s was reached")
-    assert not (study / "selection.parquet").exists()
+    assert not (planned / "selection.parquet").exists()
 
 
-def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study, capsys, monkeypatch):
+def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(planned, capsys, monkeypatch):
     import streameval.rankings as opened
 
     def stubborn(*arguments):
@@ -251,18 +266,14 @@ def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study,
             raise RuntimeError("Query interrupted") from None
 
     monkeypatch.setattr(opened, "open_ranking", stubborn)
-    assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
+    assert run(["select", str(planned), "--time-limit", "0.05s"]) == 3
     monkeypatch.undo()
-    assert run(["select", str(study), "--time-limit", "10m"]) == 0
+    assert run(["select", str(planned), "--time-limit", "10m"]) == 0
 
 
-@pytest.mark.parametrize("arguments", [["labels", "STUDY"], ["cost"]])
-def test_the_last_event_of_every_verb_says_that_it_is_done(study, capsys, arguments):
-    assert run(["select", str(study)]) == 0
-    named = [str(study) if one == "STUDY" else one for one in arguments]
-    if arguments == ["cost"]:
-        named += ["--items", "100000"]
-    capsys.readouterr()
+@pytest.mark.parametrize("arguments", [["labels", "STUDY"], ["cost", "--items", "1000"]])
+def test_the_last_event_of_every_verb_says_that_it_is_done(catalogue, capsys, arguments):
+    named = [str(catalogue.path("curve-selected")) if one == "STUDY" else one for one in arguments]
     assert run([*named, "--log", "json"]) == 0
     last = events(capsys)[-1]
     assert (last["event"], last["verb"], last["exit_status"]) == ("done", arguments[0], 0)
@@ -279,22 +290,19 @@ def test_a_job_for_cron_can_be_read():
 
 
 TERMINATED_WHILE_WRITING = """
-import os, signal, sys
-from streameval import __main__
+import os, signal
 from streameval.stores import atomic
 atomic.sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
-sys.argv[1:] = {arguments}
-__main__.main()
 """
 
 
-def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(ranking, tmp_path):
-    folder, _, _ = ranking
-    arguments = ["plan", str(folder), "--study", str(tmp_path / "ended"), *SMALL, "--log", "json"]
-    code = TERMINATED_WHILE_WRITING.format(arguments=arguments)
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    last = json.loads(ended.stderr.splitlines()[-1])
-    assert (ended.returncode, last["event"], last["exit_status"]) == (130, "error", 130)
+def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(catalogue, forks, tmp_path):
+    source = str(catalogue.lists / "stored.parquet")
+    arguments = ["plan", source, "--study", str(tmp_path / "ended"), *SMALL, "--log", "json"]
+    forks.start(arguments, tmp_path, first=TERMINATED_WHILE_WRITING)
+    ended = forks.finish()
+    last = json.loads(ended.err.splitlines()[-1])
+    assert (ended.status, last["event"], last["exit_status"]) == (130, "error", 130)
     assert [path for path in (tmp_path / "ended").rglob("*") if path.is_file()] == []
 
 
@@ -304,7 +312,6 @@ def test_lengths_of_time(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "soon", "3d", ""])
-def test_what_is_no_length_of_time(text, study, capsys):
-    capsys.readouterr()
-    assert run(["select", str(study), "--time-limit", text]) == 2
+def test_what_is_no_length_of_time(text, catalogue, capsys):
+    assert run(["select", str(catalogue.path("stored-planned")), "--time-limit", text]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
