@@ -24,7 +24,7 @@ def test_a_batch_is_a_ranking_as_its_table_is(tmp_path):
 @pytest.mark.parametrize("thing", [5, [1, 2], {"a": 1}, object()])
 def test_anything_else_is_none(tmp_path, thing):
     with pytest.raises(streameval.InputError, match=f"a {type(thing).__name__} is not a ranking"):
-        streameval.plan(thing, tmp_path / "study")
+        streameval.plan(thing, tmp_path / "study", seed=1)
 
 
 LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": [i % 2 for i in range(100)]})

@@ -22,7 +22,7 @@ def test_a_study_needs_no_polars_and_what_does_says_so(ranking, tmp_path, monkey
     streameval.cut(tmp_path / "s", "100").write(tmp_path / "best")
     for call in (
         lambda: streameval.scan_ranking(folder),
-        lambda: streameval.plan(partitioned(tmp_path), tmp_path / "t", where="day = 1"),
+        lambda: streameval.plan(partitioned(tmp_path), tmp_path / "t", where="day = 1", seed=1),
     ):
         with pytest.raises(InputError, match=r"needs Polars, which is not installed\. Hint: pip install polars"):
             call()

@@ -96,7 +96,7 @@ def bytes_asked(asked):
 def test_only_pages_of_planned_items_are_read(source, server, tmp_path):
     address, asked = server
     sources = source.format(address, address).split()
-    plan = streameval.plan(sources, tmp_path / "s", method="uniform", budget=5)
+    plan = streameval.plan(sources, tmp_path / "s", method="uniform", budget=5, seed=1)
     chosen = streameval.select(tmp_path / "s").table
     assert chosen.column("id").to_pylist() == [rank - 1 for rank in plan.ranks.tolist()]
     assert plan.n_items == ITEMS
@@ -108,17 +108,17 @@ def test_only_pages_of_planned_items_are_read(source, server, tmp_path):
 def test_a_token_goes_to_hugging_face_alone_and_is_kept_nowhere(server, tmp_path, monkeypatch):
     address, asked = server
     monkeypatch.setenv("HF_TOKEN", "tell-nobody")
-    streameval.plan("hf://datasets/me/list/data", tmp_path / "s", budget=50)
+    streameval.plan("hf://datasets/me/list/data", tmp_path / "s", budget=50, seed=1)
     assert {secret for *_, secret in asked} == {"Bearer tell-nobody"}
     asked.clear()
-    streameval.plan(f"{address}/plain/part-0.parquet", tmp_path / "t", budget=50)
+    streameval.plan(f"{address}/plain/part-0.parquet", tmp_path / "t", budget=50, seed=1)
     assert {secret for *_, secret in asked} == {None}
     assert not [one for one in tmp_path.rglob("*.json") if b"tell-nobody" in one.read_bytes()]
 
 
 def test_a_text_on_a_server_is_copied(server, tmp_path):
     address, _ = server
-    plan = streameval.plan(f"{address}/plain/list.csv", tmp_path / "s", score="conf", budget=50)
+    plan = streameval.plan(f"{address}/plain/list.csv", tmp_path / "s", score="conf", budget=50, seed=1)
     assert plan.n_items == 500
     assert streameval.select(tmp_path / "s").table.num_rows == plan.table.num_rows
 
