@@ -56,7 +56,10 @@ def check_values(
         if one.low is None and one.high is None:
             continue
         if (begin, end) not in known:
-            known[begin, end] = _ends(part, number)
+            try:
+                known[begin, end] = _ends(part, number)
+            except pa.ArrowIndexError as error:  # a number beyond the dictionary
+                raise InputError(f"{where}: cannot be decoded ({error})", RESTORE) from error
         check_ends(known[begin, end], one, leaf, where)
 
 

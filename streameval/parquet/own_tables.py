@@ -55,7 +55,8 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
         **columns: Columns that have to be there, without nulls unless their type is int8: labels may be missing.
 
     Raises:
-        FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also a column that is missing or of another type.
+        FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also a column that is missing or of another type,
+            and a file that was written under another name.
     """
     content = read_bytes(path, hint, root)
     try:
@@ -63,6 +64,8 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
         facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))
         if not isinstance(facts, dict):
             raise ValueError("its metadata are not an object")
+        if facts.get("file") not in (None, path.name):
+            raise ValueError(f"it was written as {facts['file']}")
         table = table.replace_schema_metadata(None)
         table.validate(full=True)
         for name, kind in columns.items():

@@ -205,12 +205,16 @@ def _umask() -> int:
 
 
 def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:
-    """Writer of a table as zstd Parquet with a checksum, and JSON facts in its metadata under the key `streameval`."""
+    """Writer of a table as zstd Parquet with a checksum, and JSON facts in its metadata under the key `streameval`.
+
+    Its name is one of them, `file`, so that a file in another's place is seen; None in `facts` lets it be renamed.
+    """
     kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != checksum.KEY.encode()}
-    metadata = {b"streameval": json.dumps(dict(facts), sort_keys=True), checksum.KEY.encode(): checksum.BLANK}
-    tagged = table.replace_schema_metadata({**kept, **metadata})
 
     def write(path: str) -> None:
+        told = json.dumps({"file": os.path.basename(path), **facts}, sort_keys=True)
+        tags = {**kept, b"streameval": told, checksum.KEY.encode(): checksum.BLANK}
+        tagged = table.replace_schema_metadata(tags)
         pq.write_table(tagged, path, compression="zstd", write_page_index=True, write_page_checksum=True)
         checksum.write(path)
 

@@ -41,7 +41,9 @@ def write_parts(
         names.append(f"part-{first + len(names):05d}.parquet")
         with ExitStack() as stack:
             sink = stack.enter_context(pa.OSFile(str(folder / names[-1]), "wb"))
-            writer = stack.enter_context(pq.ParquetWriter(sink, schema, compression="zstd", write_page_index=True))
+            writer = stack.enter_context(
+                pq.ParquetWriter(sink, schema, compression="zstd", write_page_index=True, write_page_checksum=True)
+            )
             while group is not None and sink.tell() < _PART_BYTES:
                 writer.write_table(group, row_group_size=_GROUP_ROWS)
                 done += group.num_rows

@@ -198,7 +198,7 @@ class History(Tabular, ABC):
 
     def writer(self) -> atomic.Writer:
         """Writer of history.parquet."""
-        return atomic.parquet(self.table, {"history": self.settings.as_dict()})
+        return atomic.parquet(self.table, {"history": self.settings.as_dict(), "file": None})
 
 
 def _plain(value: Any) -> Any:
