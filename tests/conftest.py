@@ -41,6 +41,13 @@ def interrupts_are_heard():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def libraries_are_loaded():
+    """What they take to import would count for whichever test comes first."""
+    for name in ("numba", "duckdb", "polars", "streameval.cli", "streameval.verbs.evaluate", "streameval.verbs.plan"):
+        importlib.import_module(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def disks_are_not_waited_for():
     """What is written is there for every process; whether the disk has it, only a power failure would show."""
     with pytest.MonkeyPatch.context() as patch:

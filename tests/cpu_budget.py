@@ -9,6 +9,7 @@ import os
 import resource
 import time
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 from suite_cases import LONG
@@ -16,7 +17,9 @@ from suite_cases import LONG
 SECONDS = 1.0  # of one test, and of one fixture that several tests share
 REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
-}  # fmt: skip
+    "catalogue::*": (3.0, "a study that is made once for all tests of a run"),
+    "tests::libraries_are_loaded": (3.0, "what numba, DuckDB and the others take to import"),
+}
 
 
 def cpu_seconds():
@@ -49,16 +52,23 @@ class Meter:
         self.made = {}
         self.tests, self.fixtures = Counter(), Counter()
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef):
+    @contextmanager
+    def apart(self, name):
+        """Count what is made for several tests by itself, and not for the test that comes first."""
         before, inside = cpu_seconds(), self.shared
         try:
-            return (yield)
+            yield
         finally:
-            if fixturedef.scope != "function":
-                cost = cpu_seconds() - before - (self.shared - inside)
-                self.shared += cost
-                self.made[f"{fixturedef.baseid}::{fixturedef.argname}"] = cost
+            cost = cpu_seconds() - before - (self.shared - inside)
+            self.shared += cost
+            self.made[name] = cost
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        if fixturedef.scope == "function":
+            return (yield)
+        with self.apart(f"{fixturedef.baseid}::{fixturedef.argname}"):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self):
@@ -86,14 +96,16 @@ class Meter:
             self.fixtures.update(measured["fixtures"])
 
 
+METER = Meter()
+
+
 def pytest_configure(config):
-    config.pluginmanager.register(Meter(), "meter")
+    config.pluginmanager.register(METER, "meter")
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(terminalreporter):
     """Say what all took, and which tests the most; STREAMEVAL_CPU names a file for the seconds of every test."""
-    meter = config.pluginmanager.get_plugin("meter")
-    everything = meter.tests + meter.fixtures
+    everything = METER.tests + METER.fixtures
     terminalreporter.section(f"{cpu_seconds():.0f} CPU seconds, {everything.total():.0f} of them in tests; the dearest")
     for name, cost in everything.most_common(10):
         terminalreporter.write_line(f"{cost:6.2f} s  {name}")
