@@ -1,6 +1,5 @@
 """How fast people label, as `labels` and the report say it."""
 
-
 import streameval
 from streameval.cli import run
 

@@ -2,9 +2,11 @@
 
 import json
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -20,7 +22,7 @@ from streameval.serving.program import NAME
 from streameval.study import Study
 from streameval.study.answer_journal import Journal, read_lines
 
-N, ENOUGH = 3_000, 40
+N, ENOUGH = 800, 40
 GOOD = 'print(json.dumps({"se_task": item["se_task"], "label": answer(item)}), flush=True)'
 PROGRAM = """
 import json, sys
@@ -34,12 +36,21 @@ for number, line in enumerate(sys.stdin):
 """
 
 
-@pytest.fixture
-def study(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """A list and a study of it, from whose items a judge is asked about some 150; it is only read."""
+    folder = tmp_path_factory.mktemp("planned")
     table = {"text": [f"item {i}" for i in range(N)], "secret_score": np.linspace(1, 0, N)}
-    pq.write_table(pa.table(table), "list.parquet")
-    streameval.plan("list.parquet", "study", score="secret_score", judge_sample=2_500, budget=300, seed=1)
+    pq.write_table(pa.table(table), folder / "list.parquet")
+    options = {"score": "secret_score", "judge_sample": 200, "budget": 100, "seed": 1}
+    streameval.plan(str(folder / "list.parquet"), folder / "study", **options)
+    return folder
+
+
+@pytest.fixture
+def study(planned, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(planned, tmp_path, dirs_exist_ok=True)
     return tmp_path / "study"
 
 
@@ -114,6 +125,7 @@ def test_every_answer_is_on_the_disk_when_the_command_is_killed(study):
         journal = study / "votes" / NAME
         while len(read_lines(journal)) < ENOUGH:
             assert asking.poll() is None
+            threading.Event().wait(0.01)  # the processor is for the one that is waited for
         with pytest.raises(OutsideError, match="another command adds answers"):
             Journal(study / "votes", 0, NAME)
         asking.send_signal(signal.SIGKILL)

@@ -1,5 +1,6 @@
 """A real server: people at the same time, lost connections, a server that is killed, clients that send nothing."""
 
+import contextlib
 import http.client
 import json
 import random
@@ -13,13 +14,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from label_pages import said
 from suite_cases import cases
 
 import streameval
+from streameval.cli import run
 from streameval.kinds import kind_of
 from streameval.serving.links import links_of
 from streameval.study import Study
@@ -85,6 +85,34 @@ class Person(threading.Thread):
                 self.waiting.setdefault(f"{answer['id']}-{self.who}", {**answer, "id": f"{answer['id']}-{self.who}"})
 
 
+def test_what_was_acknowledged_before_the_server_was_killed_is_in_the_study_once(study, opened):
+    """It is sent again to the next server, with what was answered and not acknowledged."""
+    server, secret = Server(study), links_of(study, PEOPLE).token("ann")
+    acknowledged, waiting = [], {}
+    for _ in range(3):
+        reply = ask(server.port, secret, "work", tab="t", answers=[*waiting.values()])
+        acknowledged += reply["kept"]
+        waiting = {one["id"]: one for one in (said(task) for task, _ in reply["tasks"])}
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as one:
+        body = json.dumps({"tab": "t", "answers": [*waiting.values()]})
+        one.request(
+            "POST", "/api/work", body, {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        )
+        server.end(signal.SIGKILL)  # nobody reads what it answers
+    kept = {one["id"] for one in read_lines(study / "votes" / NAME)}
+    assert len(acknowledged) == 6
+    assert {*acknowledged} <= kept
+    pages = opened(study, PEOPLE)
+    again = [*(said(int(one.split("-")[1])) for one in acknowledged), *waiting.values()]
+    assert pages.work(*again)["kept"] == [one["id"] for one in again]
+    ids = [one["id"] for one in read_lines(study / "votes" / NAME)]
+    assert sorted(ids) == sorted(one["id"] for one in again)
+    account = streameval.evaluate(study).summary["account"]
+    assert account["votes"] == len(ids) == 9
+    assert account["doubled"] == account["again"] == account["unreadable"] == account["unknown"] == 0
+
+
+@pytest.mark.slow
 def test_every_acknowledged_answer_is_in_the_study_once_though_the_server_is_killed(study):
     streameval.select(study)
     links = links_of(study, PEOPLE)
@@ -125,30 +153,18 @@ def server(study):
     made.process.communicate()
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    """A server that tests leave as it is."""
-    home = tmp_path_factory.mktemp("served")
-    pq.write_table(pa.table({"text": ["a", "b", "c"], "score": [0.9, 0.5, 0.1]}), home / "list.parquet")
-    streameval.plan(str(home / "list.parquet"), home / "study", score="score", budget=3)
-    made = Server(home / "study")
-    yield made
-    made.process.kill()
-    made.process.communicate()
-
-
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system lists its sockets elsewhere")
-def test_it_listens_on_this_machine_only(running):
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10):
+def listens_on_this_machine_only(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=10):
         pass
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    listening = [row[1] for row in rows if row[3] == "0A"]
-    assert f"0100007F:{running.port:04X}" in listening
-    assert f"00000000:{running.port:04X}" not in listening
+    if Path("/proc/net/tcp").exists():  # other systems list their sockets elsewhere
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        listening = [row[1] for row in rows if row[3] == "0A"]
+        assert f"0100007F:{port:04X}" in listening
+        assert f"00000000:{port:04X}" not in listening
 
 
-def test_a_head_without_end_is_refused(running):
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as one:
+def refuses_a_head_without_end(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
         one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X-Long: " + b"a" * 40_000)
         reply = one.recv(100)
         assert not reply or b" 400 " in reply.splitlines()[0]
@@ -202,8 +218,10 @@ def is_closed(one):
 
 
 @pytest.mark.parametrize("person", cases(["nobody", "ann"], "ann"))
-def test_ctrl_c_ends_it_while_a_page_is_open(server, study, person):
+def test_it_serves_this_machine_alone_until_ctrl_c_ends_it_while_a_page_is_open(server, study, person):
     """The address is printed when Ctrl-C is heard, and a request that is not all there is waited for no longer."""
+    listens_on_this_machine_only(server.port)
+    refuses_a_head_without_end(server.port)
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
         secret = links_of(study, PEOPLE).token(person).encode()
         head = b"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
@@ -213,14 +231,15 @@ def test_ctrl_c_ends_it_while_a_page_is_open(server, study, person):
         assert (status, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_once_ends_it_too(study):
     server = Server(study)
     assert server.end(signal.SIGINT)[::2] == (0, "")
 
 
-def test_a_port_that_is_taken_or_cannot_be_is_said(running, study, capsys):
-    from streameval.cli import run
-
-    for port, told in ((running.port, "cannot be listened to"), (99_999, "--port is 99999"), (-1, "--port is -1")):
-        assert run(["label", str(study), "--port", str(port)]) == 2
-        assert told in capsys.readouterr().err
+def test_a_port_that_is_taken_or_cannot_be_is_said(study, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for given, told in ((port, "cannot be listened to"), (99_999, "--port is 99999"), (-1, "--port is -1")):
+            assert run(["label", str(study), "--port", str(given)]) == 2
+            assert told in capsys.readouterr().err
