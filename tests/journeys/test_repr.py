@@ -1,6 +1,5 @@
 """What results are to a notebook and to other libraries: a line, a table, a picture."""
 
-import csv
 import shutil
 
 import polars
@@ -10,26 +9,6 @@ from label_tables import small_study
 
 import streameval
 from streameval.study import Study
-
-
-def test_results_show_themselves_in_a_line(tmp_path):
-    study = small_study(tmp_path)
-    selection = streameval.select(study, export=tmp_path / "tasks.csv")
-    assert repr(selection) == "<Selection of 60 items, 7 columns, 60 tasks in 'tasks.csv'>"
-    assert repr(streameval.select(study)) == "<Selection of 60 items, 7 columns>"
-    two = streameval.select(study, export=tmp_path / "tasks.label-studio.json")
-    assert repr(two).endswith("60 tasks in 'tasks.label-studio.json' and 1 more>")
-    assert repr(Study(study).plan()) == "<Plan by paula: 60 of 60 items to label, seed 0>"
-    with open(tmp_path / "done.csv", "w", newline="") as stream:
-        out = csv.writer(stream)
-        out.writerow(["se_task", "label"])
-        out.writerows([number, int(rank <= 50)] for rank, number in zip(
-            *(selection.table.column(name).to_pylist() for name in ("rank", "se_task")), strict=True))  # fmt: skip
-    found = streameval.evaluate(study, labels=tmp_path / "done.csv")
-    assert repr(found) == (
-        f"<Evaluation {found.evaluation_id} of 60 items by paula: 60 of 60 labels, bounds exact, of the truth>"
-    )
-    assert repr(streameval.cut(study, 40)) == ("<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +34,25 @@ def results(tmp_path_factory):
 
 
 KINDS = ["plan", "selection", "labels", "curve", "evaluation", "cut", "comparison", "progress", "costs"]
+
+
+def test_results_show_themselves_in_a_line(results, tmp_path):
+    shown = {name: repr(one) for name, (one, _, _) in results.items()}
+    found = results["evaluation"][0]
+    assert shown["selection"] == "<Selection of 60 items, 7 columns, 60 tasks in 'tasks.csv'>"
+    assert shown["plan"] == "<Plan by paula: 60 of 60 items to label, seed 0>"
+    assert shown["evaluation"] == (
+        f"<Evaluation {found.evaluation_id} of 60 items by paula: 60 of 60 labels, bounds exact, of the truth>"
+    )
+    assert shown["cut"] == "<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>"
+
+
+def test_a_selection_names_one_file_of_its_tasks(tmp_path):
+    study = small_study(tmp_path)
+    streameval.select(study, export=tmp_path / "tasks.csv")
+    assert repr(streameval.select(study)) == "<Selection of 60 items, 7 columns>"
+    two = streameval.select(study, export=tmp_path / "tasks.label-studio.json")
+    assert repr(two).endswith("60 tasks in 'tasks.label-studio.json' and 1 more>")
 
 
 @pytest.mark.parametrize("kind", KINDS)
