@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from label_tables import judged, told_of
+from label_tables import judged, taken_in, told_of
 from refusals import refused
 from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
 from streameval.study import Study
+from streameval.study.take_in import sources_of
 from streameval.types import TRUTH
 
 N = 60_000
@@ -57,6 +58,11 @@ def votes_of(rank, label, **columns):
 
 def claim_of(study, tables, **options):
     return judged(study, tables, **options).curve.claim
+
+
+def meaning_of(study, tables, **options):
+    """Whose answers labels are, and why they may not be the truth: all that a claim says, but for a way out."""
+    return taken_in(study, *sources_of(tables), **options).tallied.labels
 
 
 def of_a_machine(ranks, truth):
@@ -159,7 +165,9 @@ def test_three_annotators_who_err_are_not_the_truth_and_suggest_how_often(study,
     for name in ("ann", "ben", "cem"):
         wrong = rng.random(ranks.size) < 0.2
         tables.append(votes_of(ranks, np.where(wrong, 1 - truth[ranks - 1], truth[ranks - 1]), annotator=name))
-    claim = claim_of(folder, pa.concat_tables(tables))
+    claim, labels = claim_of(folder, pa.concat_tables(tables)), meaning_of(folder, ())
+    assert claim.about == labels.about
+    assert claim.why.startswith(labels.why)
     assert claim.about == ABOUT
     assert "pairs of answers to one item differ" in claim.why
     assert 0.17 < float(claim.why.split("--label-error ")[1]) < 0.23
@@ -212,7 +220,7 @@ def test_sources_that_share_no_item_leave_their_errors_unknown(study):
     halves = [
         votes_of(part, truth[part - 1], source=name) for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)
     ]
-    claim = claim_of(folder, halves)
+    claim = meaning_of(folder, halves)
     assert claim.about == ABOUT
     assert claim.why.endswith("no item was answered twice, so nothing says how often they err")  # declared: no way out
 
@@ -221,7 +229,7 @@ def test_a_source_whose_labels_do_not_count_disputes_nothing(study):
     folder, ranks, truth = study
     person = votes_of(ranks, truth[ranks - 1], source="person")
     machine = votes_of(ranks, 1 - truth[ranks - 1], source="llm")
-    assert claim_of(folder, pa.concat_tables([person, machine]), prefer=["person", "llm"]).about == TRUTH
+    assert meaning_of(folder, pa.concat_tables([person, machine]), prefer=["person", "llm"]).about == TRUTH
 
 
 def test_a_full_list_is_exact_of_what_was_said(tmp_path):
@@ -286,7 +294,7 @@ def test_the_last_answer_of_several_people_hides_no_dispute(study):
     folder, ranks, truth = study
     tables = [votes_of(ranks, truth[ranks - 1], annotator="ann"),
               votes_of(ranks[:40], 1 - truth[ranks[:40] - 1], annotator="ben")]  # fmt: skip
-    claim = claim_of(folder, pa.concat_tables(tables), vote="latest")
+    claim = meaning_of(folder, pa.concat_tables(tables), vote="latest")
     assert claim.about == ABOUT
     assert "40 of 40 answers that others replaced differ" in claim.why
     assert f"answers are {ranks.size - 40:,} from ann, 40 from ben" in claim.why
@@ -295,14 +303,14 @@ def test_the_last_answer_of_several_people_hides_no_dispute(study):
 def test_a_dispute_that_leaves_no_label_names_no_source(study):
     folder, ranks, _ = study
     tables = [votes_of(ranks[:9], [one] * 9, annotator="ann") for one in (0, 1)]
-    assert claim_of(folder, tables).why.startswith("there are no labels; 9 of 9 answers given again differ")
+    assert meaning_of(folder, tables).why.startswith("there are no labels; 9 of 9 answers given again differ")
 
 
 def test_answers_that_never_differ_are_counted(study):
     folder, ranks, truth = study
     tables = [votes_of(ranks[part], truth[ranks[part] - 1], source=name)
               for name, part in (("a", slice(0, 90)), ("b", slice(60, 150)))]  # fmt: skip
-    claim = claim_of(folder, tables)
+    claim = meaning_of(folder, tables)
     assert claim.about == ABOUT
     assert claim.why.endswith("no two of their answers differ, among 30 that could")
 
@@ -320,7 +328,7 @@ def test_repeats_and_controls_dispute_a_lone_annotator(study, by, tmp_path):
         real = row["se_task"] < FIRST_EXTRA
         row["label"] = int(truth[row["id"]]) if real else 1 - (int(truth[row["id"]]) if row["id"] >= 0 else 1)
     (tmp_path / "done.jsonl").write_text("\n".join(json.dumps(row) for row in tasks))
-    claim = claim_of(folder, tmp_path / "done.jsonl")
+    claim = meaning_of(folder, tmp_path / "done.jsonl")
     assert claim.about == ABOUT
     assert ("second answers" if by == "repeats" else "1 of 2 answers to control items") in claim.why
     assert known
@@ -349,7 +357,7 @@ def test_files_whose_annotators_are_among_those_of_another_are_one_source(study,
         each = [people[i % len(people)] for i in range(part.size)]
         table = votes_of(part, truth[part - 1]).append_column("annotator", pa.array(each, pa.string()))
         pq.write_table(table, tmp_path / name)
-        claim = claim_of(folder, tmp_path / name)
+        claim = meaning_of(folder, tmp_path / name)
     assert claim.about == about
     assert ("if both files are from the same person or team, say so" in claim.why) == (about == ABOUT)
 
@@ -359,7 +367,7 @@ def test_files_that_one_annotator_filled_in_are_two_where_one_is_preferred(study
     folder = study[0]
     right = task_file(folder, "right.parquet", slice(0, 300), annotator="1")
     wrong = task_file(folder, "wrong.parquet", slice(0, 500), annotator="1", label=1)
-    claim = claim_of(folder, [right, wrong], prefer=["right", "wrong"])
+    claim = meaning_of(folder, [right, wrong], prefer=["right", "wrong"])
     assert claim.about == ABOUT
     assert "of 300 answers of wrong.parquet and a preferred source differ" in claim.why
 
@@ -406,15 +414,15 @@ def task_file(study, name, part, **columns):
 )  # fmt: skip
 def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, second, columns, about):
     folder = study[0]
-    claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
-    claim = claim_of(folder, task_file(folder, "tasks2.parquet", second, **columns))
+    meaning_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
+    claim = meaning_of(folder, task_file(folder, "tasks2.parquet", second, **columns))
     assert claim.about == about
     assert (claim.why == "") == (about == TRUTH)
     if not columns and second.start == 300:  # whoever prefers one of them says that they are two
-        assert claim_of(folder, (), prefer=["tasks2", "tasks1"]).about == ABOUT
+        assert meaning_of(folder, (), prefer=["tasks2", "tasks1"]).about == ABOUT
 
 
 def test_a_table_of_strangers_is_no_part_of_the_task_files(study):
     folder, ranks, _ = study
-    claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
-    assert claim_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT
+    meaning_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
+    assert meaning_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from label_tables import N_ITEMS, account_of, small_study, taken_in
+from label_tables import N_ITEMS, account_of, judged, small_study, taken_in, told_of
 from refusals import refused
 from suite_cases import cases
 
@@ -339,11 +339,11 @@ def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys)
     assert account_of(study)["votes"] == 2
 
 
-def test_a_file_that_only_has_more_answers_is_no_other_state_of_itself(tmp_path):
+def test_a_file_that_only_has_more_answers_is_not_pointed_out(tmp_path):
     study, table, shown = small_study(tmp_path), tmp_path / "t.csv", []
     for labels in (",1,", "0,1,", "0,1,1", "0,0,1", "0,0,", "0,0,1"):
         write(table, *(f"{rank},{label}" for rank, label in enumerate(labels.split(","), 1)), head="rank,label")
-        shown.append(taken_in(study, table).given[0]["earlier"] != [])
+        shown.append("t.csv was given before with other answers" in told_of(study, judged(study, table)))
     assert shown == [False, False, False, True, True, False]
 
 
