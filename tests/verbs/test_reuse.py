@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from measured import measured, with_tables
 from suite_cases import examples
 
 import streameval
@@ -22,17 +23,17 @@ from streameval.rankings.draw_by_key import below, draw_by_key
 from streameval.study.reuse import Reuse
 from streameval.types import Labels
 
-N = 6_000
+N = 3_000
 
 
-@pytest.fixture
-def versions(tmp_path):
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
     """One list of items under two models, and their truth."""
     rng = np.random.default_rng(5)
     truth = (rng.random(N) < np.linspace(0.95, 0.1, N)).astype(np.int8)
     base = np.linspace(1, 0, N)
     table = {"id": np.array([f"item {i}" for i in range(N)]), "label": truth}
-    path = tmp_path / "items.parquet"
+    path = tmp_path_factory.mktemp("versions") / "items.parquet"
     second = base + 0.05 * rng.standard_normal(N)
     pq.write_table(pa.table({**table, "v1": base, "v2": second}), path, row_group_size=1_000)
     return path, truth, np.argsort(-second, kind="stable")
@@ -76,7 +77,7 @@ def test_the_band_holds_for_draws_by_key(versions):
     path, truth, _ = versions
     opened = streameval.open_ranking(str(path))
     method = create("loguniform", {"alpha": 0.4, "confidence": 0.5})
-    y, missed, replicates = np.cumsum(truth), 0, examples(60, 150)
+    y, missed, replicates = np.cumsum(truth), 0, examples(25, 150)
     for seed in range(replicates):
         plan = method.drawn(N, seed, draw_by_key(opened, method.rates(N), ("id",), seed))
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, N + 1))
@@ -84,13 +85,14 @@ def test_the_band_holds_for_draws_by_key(versions):
     assert sum(comb(replicates, i) for i in range(missed, replicates + 1)) / 2**replicates > 1e-4
 
 
-@pytest.fixture
-def first(versions, tmp_path):
+@pytest.fixture(scope="module")
+def first(versions, tmp_path_factory):
     """The first version's study, and its labels by id."""
     path, truth, _ = versions
-    made = streameval.plan(str(path), tmp_path / "v1", on="id", score="v1", alpha=0.2, seed=0)
+    folder = tmp_path_factory.mktemp("first")
+    made = streameval.plan(str(path), folder / "v1", on="id", score="v1", alpha=0.2, seed=0)
     ids = [f"item {rank - 1}" for rank in made.ranks]
-    labels = tmp_path / "labels.parquet"
+    labels = folder / "labels.parquet"
     pq.write_table(pa.table({"id": ids, "label": truth[made.ranks - 1]}), labels)
     return labels
 
@@ -108,7 +110,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
                         pq.read_table(first).column("id").to_pylist()])).sum()  # fmt: skip
     assert made["reused"] > 1.5 * by_chance
     assert made["to_label"] == made["labels"] - made["reused"]
-    found = streameval.evaluate(study)
+    found = measured(study)
     assert found.summary["account"]["labelled"] == made["reused"]
     y = np.cumsum(truth[order])
     low, high = found.curve.envelope.at(np.arange(1, N + 1))
@@ -122,7 +124,7 @@ def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_pat
     path, _, _ = versions
     reused = {"reuse": str(first), "on": "id", "labels_unseen_by_model": "no"}
     streameval.plan(str(path), tmp_path / "v2", **reused, score="v2", alpha=0.2, seed=0)
-    found = streameval.evaluate(tmp_path / "v2")
+    found = measured(tmp_path / "v2")
     assert found.curve.claim.coverage == "none"
     assert "has seen labels" in found.curve.findings[0]
 
@@ -201,19 +203,19 @@ def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, caps
     assert run([*arguments, "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]
-    found = streameval.evaluate(tmp_path / "v2").summary["account"]
+    found = measured(tmp_path / "v2").summary["account"]
     assert (found["labelled"], found["unknown"]) == (made["reused"], 0)
 
 
-@pytest.fixture
-def studied(versions, tmp_path):
+@pytest.fixture(scope="module")
+def studied(versions, tmp_path_factory):
     """The first version's study, drawn by key, of which all but 9 items are labelled."""
     path, truth, _ = versions
-    plan = streameval.plan(str(path), tmp_path / "v1", on="id", score="v1", alpha=0.2, seed=5)
-    streameval.select(tmp_path / "v1")
+    study = tmp_path_factory.mktemp("studied") / "v1"
+    plan = streameval.plan(str(path), study, on="id", score="v1", alpha=0.2, seed=5)
+    streameval.select(study)
     labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
-    streameval.evaluate(tmp_path / "v1", labels=labels.slice(0, plan.ranks.size - 9))
-    return tmp_path / "v1"
+    return with_tables(study, labels.slice(0, plan.ranks.size - 9))
 
 
 def test_a_dry_run_says_what_an_earlier_study_is_worth_and_plans_nothing(versions, studied, tmp_path, capsys):
@@ -238,7 +240,7 @@ def test_a_dry_run_says_what_an_earlier_study_is_worth_and_plans_nothing(version
     assert f"{made['labels']:,} labels planned of which {made['reused']:,} are in." in stands.head
     assert stands.next == f"streameval select {tmp_path / 'v2'} --remaining --export tasks.csv"
     assert stands.leads_to == f"writes the {made['to_label']:,} tasks"
-    assert streameval.evaluate(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
+    assert measured(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
 
 
 def test_a_study_that_cannot_be_reused_is_refused(versions, studied, tmp_path, capsys):

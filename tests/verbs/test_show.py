@@ -17,7 +17,7 @@ from streameval.study import Study
 from streameval.study.answers import curve as of_a_curve
 from streameval.study.answers import rankings
 
-N = 20_000
+N = 4_000
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
     total = plan.ranks.size
     lines, said = stands(capsys)
     assert said["stage"] == "planned"
-    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels planned, none of which is in."
+    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels planned, none of which is in."
     assert lines[1].startswith("Next: streameval select pairs --export tasks.csv      writes ")
     assert run(shlex.split(said["next"])[1:]) == 0
     lines, said = stands(capsys)
@@ -63,7 +63,7 @@ def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
     some = labelled(plan, truth, 0.8)
     assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
     lines, said = stands(capsys)
-    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels of which {some:,} are in."
+    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels of which {some:,} are in."
     assert lines[1].startswith("So far, with probability 0.95, the truth lies inside the bounds at every rank at once")
     assert lines[2].endswith(f" --remaining --export remaining.csv      {total - some:,} tasks are open")
     assert run(shlex.split(said["next"])[1:]) == 0
@@ -71,7 +71,7 @@ def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
     labelled(plan, truth)
     assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
     lines, said = stands(capsys)
-    assert lines[0] == f"pairs: precision of 20,000 items, {total:,} labels, all of them in."
+    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels, all of them in."
     assert lines[1].startswith("With probability 0.95, the truth lies inside the bounds")
     assert said["claim"]["coverage"] == "simultaneous"
     assert said["next"].startswith("streameval cut pairs precision:")
@@ -79,11 +79,10 @@ def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
     assert "Kept: the first " in capsys.readouterr().out
 
 
-def test_results_of_other_labels_are_outdated_and_made_again(planned, capsys):
-    plan, truth = planned
-    labelled(plan, truth)
-    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
-    Study("pairs").labels.forget("labels.parquet")
+def test_results_of_other_labels_are_outdated_and_made_again(catalogue, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    catalogue.copy("curve-evaluated", "pairs")
+    Study("pairs").labels.forget(Study("pairs").labels.sources()[0].identity)
     lines, said = stands(capsys)
     assert (said["stage"], said["next"]) == ("outdated", "streameval evaluate pairs")
     assert "its labels have changed since the results were written" in lines[1]
@@ -91,90 +90,83 @@ def test_results_of_other_labels_are_outdated_and_made_again(planned, capsys):
         streameval.show("pairs", "precision@10")
 
 
-def test_measures_are_those_of_the_curve(planned, capsys):
-    plan, truth = planned
-    labelled(plan, truth)
-    found = streameval.evaluate("pairs", labels="labels.parquet")
-    streameval.select("pairs")
-    curve = streameval.evaluate("pairs").curve
+def test_measures_are_those_of_the_curve(catalogue, capsys):
+    study = catalogue.path("curve-evaluated")
+    found = Study(study).evaluation()
+    curve = found.curve
     asked = {
         "precision@1000": curve.precision_at(1_000),
-        "precision@5%": curve.precision_at(1_000),
+        "precision@5%": curve.precision_at(150),
         "recall@1000": curve.recall_at(1_000),
         "yield@1000": curve.yield_at(1_000),
         "f2@1000": curve.f_measure(1_000, 2.0),
         "mcc@1000": curve.between(1_000, 1_000)["mcc"],
-        "positives": curve.yield_at(N),
+        "positives": curve.yield_at(curve.n_items),
         "rank@precision:0.9": curve.rank_at_precision(0.9),
         "rank@recall:0.5": curve.rank_at_recall(0.5),
         "precision@score:0.5": curve.between(*curve.rank_at_score(0.5))["precision"],
         "score@1": curve.threshold_at(1),
     }
-    shown = streameval.show("pairs", *asked)
+    shown = streameval.show(study, *asked)
     assert {name: tuple(bounds) for name, bounds in shown.bounds.items()} == {
         name: tuple(bounds) for name, bounds in asked.items()}  # fmt: skip
     rows = {(row["metric"], row["argument"]): row for row in found.metrics.to_pylist()}
     for name, row in (("average_precision", ("average_precision", "positives")), ("dcg@100", ("dcg_at", "100"))):
-        lower, estimate, upper = streameval.show("pairs", name).bounds[name]
+        lower, estimate, upper = streameval.show(study, name).bounds[name]
         assert (lower, estimate, upper) == tuple(rows[row][side] for side in ("lower", "estimate", "upper"))
-    for name in of_a_curve.measures(Study("pairs").evaluation()):
+    for name in of_a_curve.measures(Study(study).evaluation()):
         whole = name in ("positives", "average_precision", "pr_area", "roc_auc", "breakeven", "r_precision")
         whole |= name.startswith(("max_f", "reciprocal", "eleven"))
-        assert not np.isnan(streameval.show("pairs", f"{name}{'' if whole else '@100'}").rows()[0]["lower"])
+        assert not np.isnan(streameval.show(study, f"{name}{'' if whole else '@100'}").rows()[0]["lower"])
     assert shown.table.column_names == ["measure", "lower", "estimate", "upper"]
-    assert tuple(streameval.show("pairs", "rank@5%").bounds["rank@5%"]) == (1_000, 1_000, 1_000)
+    assert tuple(streameval.show(study, "rank@5%").bounds["rank@5%"]) == (150, 150, 150)
     capsys.readouterr()
-    assert run(["show", "pairs", "precision@5%", "precision@10,1000"]) == 0
+    assert run(["show", str(study), "precision@5%", "precision@10,1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["lower", "estimate", "upper"]
-    low, middle, high = curve.precision_at(1_000)
+    low, middle, high = curve.precision_at(150)
     assert lines[1].split() == ["precision@5%", f"{low:.4f}", f"{middle:.4f}", f"{high:.4f}"]
     assert lines[3].split()[0] == "precision@1000"
     assert "with probability 0.95" in lines[4]
-    assert repr(streameval.show("pairs", "precision@1000")) == f"precision@1000   {low:.4f} … {middle:.4f} … {high:.4f}"
+    low, middle, high = curve.precision_at(1_000)
+    assert repr(streameval.show(study, "precision@1000")) == f"precision@1000   {low:.4f} … {middle:.4f} … {high:.4f}"
 
 
-def test_what_cannot_be_shown_is_refused_in_one_line(planned):
-    plan, truth = planned
+def test_what_cannot_be_shown_is_refused_in_one_line(catalogue):
     with pytest.raises(StudyError, match="no results yet"):
-        streameval.show("pairs", "precision@10")
-    labelled(plan, truth)
-    streameval.evaluate("pairs", labels="labels.parquet")
+        streameval.show(catalogue.path("curve-planned"), "precision@10")
+    study = catalogue.path("curve-evaluated")
     for asked, said in (
         (["precision@10O0"], "(at column 11)"),
         (["precison@10"], "did you mean 'precision'?"),
         (["precision"], "precision@10000 is of the first 10,000 items"),
-        (["precision@20001"], "rank 20,001 is outside 1..20,000"),
+        (["precision@3001"], "rank 3,001 is outside 1..3,000"),
         (["f1@precision:.5"], "there is no f1 at a precision. Hint: there are: recall, rank"),
         (["precision@10 >= .5"], "is a condition. Hint: `streameval check`"),
         (["precision@10 within .5"], "how wide bounds may be"),
         (["map"], "there is no metric 'map' of the whole list. Hint: did you mean 'average_precision'?"),
     ):
         with pytest.raises(InputError) as refused:
-            streameval.show("pairs", *asked)
+            streameval.show(study, *asked)
         assert said in str(refused.value)
     with pytest.raises(InputError, match="of no slice"):
-        streameval.show("pairs", "recall@10", standard_error=True)
+        streameval.show(study, "recall@10", standard_error=True)
     with pytest.raises(InputError, match="no measure was asked for"):
-        streameval.show("pairs", standard_error=True)
+        streameval.show(study, standard_error=True)
 
 
-def test_everything_that_cannot_be_shown_is_named_at_once(planned):
-    plan, truth = planned
-    labelled(plan, truth)
-    streameval.evaluate("pairs", labels="labels.parquet")
+def test_everything_that_cannot_be_shown_is_named_at_once(catalogue):
+    study = catalogue.path("curve-evaluated")
     with pytest.raises(InputError, match=r"'bad1' of the whole list; there is no metric 'bad2' of the whole list"):
-        streameval.show("pairs", "bad1", "precision@10", "bad2")
+        streameval.show(study, "bad1", "precision@10", "bad2")
     with pytest.raises(InputError, match=r"'bad1' at 3; precision@10 > 60: precision lies in 0\.\.1, and 60 does not"):
-        streameval.check("pairs", ["bad1@3 > 0", "precision@10 > 60"])
+        streameval.check(study, ["bad1@3 > 0", "precision@10 > 60"])
 
 
-def test_measures_may_be_given_as_a_list(planned):
-    plan, truth = planned
-    labelled(plan, truth)
-    streameval.evaluate("pairs", labels="labels.parquet")
+def test_measures_may_be_given_as_a_list(catalogue):
+    study = catalogue.path("curve-evaluated")
     asked = ["precision@10", Question.of("recall@10")]
-    assert streameval.show("pairs", asked, "f1@10") == streameval.show("pairs", *asked, "f1@10")
+    assert streameval.show(study, asked, "f1@10") == streameval.show(study, *asked, "f1@10")
 
 
 @pytest.mark.parametrize("verb", ["show", "check", "report", "sql"])
