@@ -11,10 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
+from streameval.labelling import readers
+from streameval.labelling.readers import delimited, lines
 from streameval.stores import atomic
 
 SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
@@ -31,24 +34,34 @@ def refusal(statement):
 
 
 @pytest.fixture(scope="module")
-def home(one_ranking, tmp_path_factory):
-    folder, labels, _ = one_ranking
-    study = tmp_path_factory.mktemp("home") / "study"
-    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
-    assert run(["evaluate", str(study), "--labels", str(labels)]) == 0
-    return {"LIST": str(folder), "STUDY": str(study), "LABELS": str(labels)}
+def long(tmp_path_factory):
+    """The path of a list of 10,000 items."""
+    path = tmp_path_factory.mktemp("long") / "list.parquet"
+    pq.write_table(pa.table({"id": range(10_000)}), path)
+    return str(path)
+
+
+@pytest.fixture
+def home(catalogue, long):
+    return {"LIST": str(catalogue.lists / "list.parquet"), "STUDY": str(catalogue.path("curve-evaluated")),
+            "LONG": long}  # fmt: skip
+
+
+@pytest.fixture
+def curve(home):
+    return streameval.Study(home["STUDY"]).evaluation().curve
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
         (
-            ("plan", "LIST", "--study", "new", "--method", "stratified", "--min-precision", "1e-300"),
+            ("plan", "LONG", "--study", "new", "--method", "stratified", "--min-precision", "1e-300"),
             "takes more than 2,147,483,648 slots",
         ),
         (("show", "STUDY", f"precision@{BEYOND}"), "rank 9223372036854775808 is beyond any list"),
         (("evaluate", "STUDY", "--misses", BEYOND), "misses is 9,223,372,036,854,775,808, above"),
-        (("exact", "LIST", "--label", "label", "--window", BEYOND, "--out", "new"), "a window of 9,223,372"),
+        (("exact", "LIST", "--label", "right", "--window", BEYOND, "--out", "new"), "a window of 9,223,372"),
         (("plan", "LIST", "--study", "new", "--seed", "1" + "0" * 20), "'100000000000000000000' is beyond 2^63"),
         (("select", "STUDY", "--export", "t.csv", "--repeats", "100000"), "repeats is 100,000, above the"),
         (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),
@@ -72,8 +85,7 @@ def test_a_cost_beyond_counting_is_refused_beside_those_of_other_methods(capsys)
     assert "stratified: --alpha 0.08 with --min-precision 1e-300 takes more than" in capsys.readouterr().out
 
 
-def test_several_ranks_are_for_at(home):
-    curve = streameval.evaluate(home["STUDY"]).curve
+def test_several_ranks_are_for_at(curve):
     for one in (curve.precision_at, curve.recall_at, curve.yield_at, curve.f_measure, curve.threshold_at):
         with pytest.raises(InputError, match="one rank is asked for, and 2 were given"):
             one([1, 10])
@@ -81,8 +93,7 @@ def test_several_ranks_are_for_at(home):
 
 
 @pytest.mark.parametrize("rank", ["x", "1e3", b"1", None, 1.5, float("nan"), True, {}, np.datetime64("2026-01-01")])
-def test_a_rank_is_a_whole_number(home, rank):
-    curve = streameval.evaluate(home["STUDY"]).curve
+def test_a_rank_is_a_whole_number(curve, rank):
     for one in (curve.precision_at, curve.recall_at, curve.yield_at, curve.f_measure, curve.threshold_at, curve.at):
         with pytest.raises(InputError, match=r"^rank .* is not a whole number$"):
             one(rank)
@@ -92,8 +103,7 @@ def test_a_rank_is_a_whole_number(home, rank):
 
 
 @pytest.mark.parametrize("share", ["x", None, float("nan"), [1], {}])
-def test_targets_and_weights_are_numbers(home, share):
-    curve = streameval.evaluate(home["STUDY"]).curve
+def test_targets_and_weights_are_numbers(curve, share):
     for one in (curve.rank_at_precision, curve.rank_at_recall, lambda beta: curve.f_measure(10, beta)):
         with pytest.raises(InputError):
             one(share)
@@ -133,16 +143,20 @@ def test_a_demo_that_cannot_run_leaves_nothing(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("most", cases([1, 32], 1))
 @pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
-def test_a_line_that_is_too_long_for_any_buffer_is_named(home, tmp_path, capsys, name):
-    path, long = tmp_path / name, "x" * (34 << 20)
+def test_a_line_that_is_too_long_for_any_buffer_is_named(home, tmp_path, capsys, monkeypatch, name, most):
+    """`most` MiB: the suite reads shorter lines, where fewer are allowed."""
+    for reader in (readers, delimited, lines) if most < 32 else ():
+        monkeypatch.setattr(reader, "LINE", most << 19)
+    path, long = tmp_path / name, "x" * ((most << 20) + (most << 16))
     rows = [(rank, long if rank == 3 else "short") for rank in range(1, 6)]
     if name.endswith("csv"):
-        path.write_text("rank,label,text\n" + "".join(f"{rank},1,{text}\n" for rank, text in rows))
+        path.write_text("rank,label,note\n" + "".join(f"{rank},1,{text}\n" for rank, text in rows))
     else:
-        path.write_text("".join(f'{{"rank": {rank}, "label": 1, "text": "{text}"}}\n' for rank, text in rows))
+        path.write_text("".join(f'{{"rank": {rank}, "label": 1, "note": "{text}"}}\n' for rank, text in rows))
     assert run(["evaluate", home["STUDY"], "--labels", str(path)]) == 2
-    assert f"{path}: line {4 if name.endswith('csv') else 3} has more than 32 MiB" in capsys.readouterr().err
+    assert f"{path}: line {4 if name.endswith('csv') else 3} has more than {most} MiB" in capsys.readouterr().err
 
 
 def test_pages_of_pictures_may_load_nothing(home, tmp_path):

@@ -4,11 +4,9 @@ import os
 import select
 import sys
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
-import streameval
+from streameval.cli import run
 
 pty = pytest.importorskip("pty")
 PROMPT, MORE = "study> ", "   ...> "
@@ -51,20 +49,12 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("prompt") / "study"
-    items = pa.table({"id": np.arange(200), "score": np.linspace(1, 0, 200)})
-    streameval.plan(
-        items, folder, method="loguniform", budget=200, options=streameval.RankingOptions(score="score"), seed=0
-    )
-    streameval.select(folder, ranking=items)
-    labels = pa.table({"rank": np.arange(1, 201), "label": np.repeat([1, 0], 100)})
-    streameval.evaluate(folder, labels=labels)
-    return str(folder)
+@pytest.fixture
+def study(study, tmp_path):
+    return str(study("curve-evaluated").rename(tmp_path / "study"))
 
 
-def test_the_prompt_answers_as_a_person_types(study):
+def test_the_prompt_answers_as_a_person_types_and_presses_ctrl_c(study):
     screen = Terminal("sql", study)
     assert "Ctrl-D" in screen.until(PROMPT)
     assert "DESCRIBE curve" in screen.type(".help\n")
@@ -82,28 +72,26 @@ def test_the_prompt_answers_as_a_person_types(study):
     assert "... 900 more rows" in screen.type("FROM range(1000);\n")
     assert "more columns: " in screen.type("FROM curve LIMIT 2;\n")
     assert screen.type(";\n")
+    screen.type("SELECT 'never closed\n", MORE)
+    screen.interrupt()
+    assert "42" in screen.type("SELECT 40 + 2;\n"), "Ctrl-C abandons a statement"
+    endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3;\n"
+    screen.type(endless, "\n")
+    screen.interrupt()
+    assert "43" in screen.type("SELECT 40 + 3;\n"), "and stops a query"
     screen.type("\x04", "\n")
     assert screen.status() == 0
 
 
-def test_ctrl_c_abandons_a_statement_or_stops_its_query(study):
-    screen = Terminal("sql", study)
-    screen.until(PROMPT)
-    screen.type("SELECT 'never closed\n", MORE)
-    screen.interrupt()
-    assert "42" in screen.type("SELECT 40 + 2;\n")
-    endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3;\n"
-    screen.type(endless, "\n")
-    screen.interrupt()
-    assert "43" in screen.type("SELECT 40 + 3;\n")
-    screen.type("exit\n", "\n")
-    screen.until()
-    assert screen.status() == 0
+def test_exit_ends_the_prompt(study, monkeypatch):
+    said = iter(["SELECT 40 + 2;", "exit", "SELECT 40 + 3;"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(said))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run(["sql", study]) == 0
+    assert list(said) == ["SELECT 40 + 3;"]
 
 
 def test_the_prompt_prints_tables_only(study, capsys, monkeypatch):
-    from streameval.cli import run
-
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run(["sql", study, "--json"]) == 2
     assert "give a query" in capsys.readouterr().err
