@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from measured import with_tables
 from parquet_tables import tables, write_options
-from suite_cases import LONG, cases, examples
+from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
@@ -140,27 +141,37 @@ def pieces(ranking, rank, order, folder, memory=1e9):
     return pa.concat_tables(tables)
 
 
+@pytest.fixture(scope="module")
+def fetched(lake):
+    """Every item of a ranking of the lake, in its order, by the name of that."""
+
+    @cache
+    def of(name):
+        ranking = open_ranking(str(lake[0]), ORDERS[name])
+        return ranking, ranking.fetch(np.arange(1, lake[1] + 1), ranking.columns()).table
+
+    return of
+
+
+@pytest.mark.parametrize(("rank", "memory"), [(1, 1e9), (777, 60_000.0), (1_500, 200_000.0), *slow((1_500, 1e9))])
 @pytest.mark.parametrize("name", cases(ORDERS, "stored", "key"))
-def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, name):
+def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(fetched, tmp_path, name, rank, memory):
     """With memory for a few rows at a time as well, so that intervals are many and each takes several pieces."""
-    folder, n = lake
-    ranking = open_ranking(str(folder), ORDERS[name])
-    every = ranking.fetch(np.arange(1, n + 1), ranking.columns()).table
-    for rank, memory in ((n, 1e9), (1, 1e9), (777, 60_000.0), (n, 200_000.0))[not LONG :]:
-        wanted = every.slice(0, rank)
-        names = ["rank", *(name if name != "rank" else "rank_item" for name in ranking.columns())]
-        wanted = wanted.select([0, *range(wanted.num_columns - len(names) + 1, wanted.num_columns)])
-        ranked = pieces(ranking, rank, "rank", tmp_path, memory)
-        assert ranked.to_pylist() == wanted.rename_columns(names).to_pylist()
-        assert {"day", "rank", "rank_item"} <= set(ranked.column_names)
-        stored = pieces(ranking, rank, "storage", tmp_path, memory)
-        if name == "stored":
-            assert stored.equals(ranked)
-        else:
-            assert stored.column_names == ranking.columns()
-            ids = set(ranked.column("id").to_pylist())
-            in_files = [i for i in ranking.rows.take(np.arange(n), ["id"]).table["id"].to_pylist() if i in ids]
-            assert stored.column("id").to_pylist() == in_files
+    ranking, every = fetched(name)
+    n, wanted = every.num_rows, every.slice(0, rank)
+    names = ["rank", *(name if name != "rank" else "rank_item" for name in ranking.columns())]
+    wanted = wanted.select([0, *range(wanted.num_columns - len(names) + 1, wanted.num_columns)])
+    ranked = pieces(ranking, rank, "rank", tmp_path, memory)
+    assert ranked.to_pylist() == wanted.rename_columns(names).to_pylist()
+    assert {"day", "rank", "rank_item"} <= set(ranked.column_names)
+    stored = pieces(ranking, rank, "storage", tmp_path, memory)
+    if name == "stored":
+        assert stored.equals(ranked)
+    else:
+        assert stored.column_names == ranking.columns()
+        ids = set(ranked.column("id").to_pylist())
+        in_files = [i for i in ranking.rows.take(np.arange(n), ["id"]).table["id"].to_pylist() if i in ids]
+        assert stored.column("id").to_pylist() == in_files
 
 
 @settings(max_examples=examples(10, 40), deadline=None)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,26 +18,6 @@ from streameval.study import Study
 from streameval.study.answers import curve as of_a_curve
 from streameval.study.answers import rankings
 
-N = 4_000
-
-
-@pytest.fixture
-def planned(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    score = np.sort(rng.random(N))[::-1]
-    truth = (rng.random(N) < score).astype(np.int8)
-    pq.write_table(pa.table({"id": np.arange(N), "conf": score, "good": truth}), "list.parquet")
-    assert run(["plan", "list.parquet", "--study", "pairs", "--score", "conf", "--budget", "900", "--seed", "3"]) == 0
-    return Study("pairs").plan(), truth
-
-
-def labelled(plan, truth, part=1.0):
-    """A file of labels of the planned ranks, or of a random part of them."""
-    kept = np.random.default_rng(2).random(plan.ranks.size) < part
-    pq.write_table(pa.table({"rank": plan.ranks[kept], "label": truth[plan.ranks[kept] - 1]}), "labels.parquet")
-    return int(kept.sum())
-
 
 def stands(capsys, *more):
     """Lines and JSON of `show pairs`, and the command that it names next."""
@@ -50,28 +31,44 @@ def stands(capsys, *more):
     return lines, said
 
 
-def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
-    plan, truth = planned
-    total = plan.ranks.size
+@pytest.fixture
+def pairs(catalogue, tmp_path, monkeypatch):
+    """Put a copy of a study of the catalogue into the working directory, as `pairs`; how many labels it has planned."""
+    monkeypatch.chdir(tmp_path)
+
+    def put(name):
+        catalogue.copy(name, "pairs")
+        return Study("pairs").plan().ranks.size
+
+    return put
+
+
+def test_a_planned_study_says_that_it_is_to_be_selected(pairs, capsys):
+    total = pairs("curve-planned")
     lines, said = stands(capsys)
     assert said["stage"] == "planned"
-    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels planned, none of which is in."
+    assert lines[0] == f"pairs: precision of 3,000 items, {total:,} labels planned, none of which is in."
     assert lines[1].startswith("Next: streameval select pairs --export tasks.csv      writes ")
     assert run(shlex.split(said["next"])[1:]) == 0
     lines, said = stands(capsys)
     assert (said["stage"], said["next"]) == ("selected", "streameval evaluate pairs --labels FILE")
-    some = labelled(plan, truth, 0.8)
-    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
+
+
+def test_a_study_labelled_in_part_says_which_tasks_are_open(pairs, capsys):
+    total = pairs("curve-half-labelled")
+    some = round(total / 2)
     lines, said = stands(capsys)
-    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels of which {some:,} are in."
+    assert lines[0] == f"pairs: precision of 3,000 items, {total:,} labels of which {some:,} are in."
     assert lines[1].startswith("So far, with probability 0.95, the truth lies inside the bounds at every rank at once")
     assert lines[2].endswith(f" --remaining --export remaining.csv      {total - some:,} tasks are open")
     assert run(shlex.split(said["next"])[1:]) == 0
-    assert len((Study("pairs").folder / "../remaining.csv").read_text().splitlines()) == total - some + 1
-    labelled(plan, truth)
-    assert run(["evaluate", "pairs", "--labels", "labels.parquet"]) == 0
+    assert len(Path("remaining.csv").read_text().splitlines()) == total - some + 1
+
+
+def test_a_study_with_all_labels_leads_to_a_cut(pairs, capsys):
+    total = pairs("curve-evaluated")
     lines, said = stands(capsys)
-    assert lines[0] == f"pairs: precision of 4,000 items, {total:,} labels, all of them in."
+    assert lines[0] == f"pairs: precision of 3,000 items, {total:,} labels, all of them in."
     assert lines[1].startswith("With probability 0.95, the truth lies inside the bounds")
     assert said["claim"]["coverage"] == "simultaneous"
     assert said["next"].startswith("streameval cut pairs precision:")
@@ -79,9 +76,8 @@ def test_at_every_stop_it_is_said_what_comes_next(planned, capsys):
     assert "Kept: the first " in capsys.readouterr().out
 
 
-def test_results_of_other_labels_are_outdated_and_made_again(catalogue, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    catalogue.copy("curve-evaluated", "pairs")
+def test_results_of_other_labels_are_outdated_and_made_again(pairs, capsys):
+    pairs("curve-evaluated")
     Study("pairs").labels.forget(Study("pairs").labels.sources()[0].identity)
     lines, said = stands(capsys)
     assert (said["stage"], said["next"]) == ("outdated", "streameval evaluate pairs")
