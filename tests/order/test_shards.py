@@ -62,7 +62,7 @@ def selected(study):
     return [pq.read_table(study / f"{name}.parquet") for name in ("selection", "thresholds")]
 
 
-@settings(max_examples=examples(6, 40), deadline=None)
+@settings(max_examples=examples(4, 40), deadline=None)
 @given(
     name=st.sampled_from(["quantised", "half tied", "float64 beta", "all equal", "correlated"]),
     seed=st.integers(0, 2**32),
@@ -72,7 +72,7 @@ def selected(study):
 def test_shards_of_any_number_in_any_order_find_the_same_rows(name, seed, counts, key, tmp_path_factory):
     """With the least memory, so that bins are split: every stage is merged from shares."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(50, 6_000))
+    n = int(rng.integers(50, examples(3_000, 12_000)))
     table = pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)})
     wanted = np.sort(rng.choice(np.arange(1, n + 1), min(n, 30), replace=False))
     memory, columns = float(least_memory(wanted.size)), ("k",) if key else ()

@@ -193,12 +193,12 @@ def test_no_file_of_the_attack_ends_the_process(tmp_path, streameval, name):
 
 def test_a_giant_dictionary_is_refused_before_it_is_decompressed(tmp_path):
     path = tmp_path / "r.parquet"
-    texts = [chr(97 + i) * 2_000_000 for i in range(20)]
-    table = pa.table({"score": np.linspace(1, 0, 40), "text": pa.array([texts[i % 20] for i in range(40)])})
+    texts = [chr(97 + i) * 2_000_000 for i in range(10)]
+    table = pa.table({"score": np.linspace(1, 0, 40), "text": pa.array([texts[i % 10] for i in range(40)])})
     pq.write_table(table, path, compression="zstd", use_dictionary=["text"], dictionary_pagesize_limit=1 << 30)
     assert path.stat().st_size < 100_000
-    options = RankingOptions(memory=0.05, threads=1)
-    with pytest.raises(InputError, match=r"column text: one of its pages takes 0\.04 GB decompressed, too much"):
+    options = RankingOptions(memory=0.025, threads=1)
+    with pytest.raises(InputError, match=r"column text: one of its pages takes 0\.02 GB decompressed, too much"):
         open_ranking(str(path), options).fetch(np.arange(1, 40), ["text"])
     assert open_ranking(str(path)).fetch(np.array([2]), ["text"]).table["text"].to_pylist() == [texts[1]]
 

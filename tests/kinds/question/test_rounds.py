@@ -37,8 +37,8 @@ def ranks(table):
 
 @pytest.mark.parametrize(("question", "status", "outcome", "says"), [
     ("precision@1000 >= 0.85", 4, "fail", "No: the precision of the first 1,000 items is less than 0.85, after "),
-    ("precision@25% > 60%", 0, "pass", "Yes: the precision of the first 25% of the list is more than 0.6, after "),
     *slow(
+        ("precision@25% > 60%", 0, "pass", "Yes: the precision of the first 25% of the list is more than 0.6, after "),
         ("precision@1000 >= 0.6", 0, "pass", "Yes: the precision of the first 1,000 items is at least 0.6, after "),
         ("precision@score:0.75 <= 0.9", 0, "pass", "Yes: the precision of the items of score 0.75 or better is"),
     ),
@@ -141,7 +141,7 @@ def test_answers_in_any_order_in_parts_and_again_come_to_the_same(gate, made, pe
     whole = KIND.read(Study(made("gate open")))
     answers = signed(people(streameval.select(gate).table))
     mixed = answers.take(pa.array(np.random.default_rng(order).permutation(answers.num_rows)))
-    for part in (mixed.slice(0, 7), mixed.slice(7, 30), mixed.slice(0, 7), mixed.slice(37)):
+    for part in (mixed.slice(0, 7), mixed.slice(0, 30), mixed.slice(30)):
         last = streameval.evaluate(gate, labels=part)
     for table in ("answers", "evidence", "metrics", "labels"):
         assert last.tables[table].equals(whole.tables[table]), table
