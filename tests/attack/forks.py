@@ -26,8 +26,6 @@ import streameval
 from attack.worker import HANG_SECONDS, Done, cpu_seconds, hangs
 from streameval.process.probes import refuse_probes
 
-_VERBS = ("plan", "evaluate", "labels")
-_ROOMS = ("cli", "kinds", "labelling", "methods", "parquet", "kernels", "reporting", "study")
 # a command that waits for another one in the same study is told so after a minute
 _WAIT_SECONDS = 60.0
 
@@ -57,28 +55,24 @@ class Forks:
     ----------
     home : Path
         Temporary files of commands go to `home / "tmp"`.
-    kernels : bool
-        Whether the compiler is there from the beginning, too; commands on short lists ask for none.
+    ready : str
+        Python that imports what is to be there when commands begin.
     """
 
-    def __init__(self, home: Path, kernels: bool = True) -> None:
+    def __init__(self, home: Path, ready: str = "from attack.forks import import_all; import_all()") -> None:
         self.cpu_seconds = 0.0  # of the commands that have ended
         self.temporary = home / "tmp"
         self.temporary.mkdir(parents=True, exist_ok=True)
         here = str(Path(__file__).parents[1])
         environment = {**os.environ, "PYTHONPATH": here, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"from attack.forks import serve; serve({kernels})"],
+            [sys.executable, "-c", f"from attack.forks import serve\n{ready}\nserve()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
-    def start(
-        self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None, first: str = ""
-    ) -> int:
-        """Begin a command; its process. It runs `first`, which is Python, before the command."""
-        return self._begin(
-            [{"arguments": list(arguments), "cwd": str(cwd), "limits": dict(limits or {}), "first": first}]
-        )[0]
+    def start(self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None) -> int:
+        """Begin a command; its process."""
+        return self._begin([{"arguments": list(arguments), "cwd": str(cwd), "limits": dict(limits or {})}])[0]
 
     def _begin(self, told: Sequence[Mapping[str, Any]]) -> list[int]:
         assert self.process.stdin is not None
@@ -96,7 +90,12 @@ class Forks:
 
     def at_once(self, commands: Sequence[Sequence[str]], cwd: Path) -> list[Done]:
         """Run commands in processes that set off together."""
-        self._begin([{"arguments": list(one), "cwd": str(cwd), "limits": {}, "first": ""} for one in commands])
+        self._begin([{"arguments": list(one), "cwd": str(cwd)} for one in commands])
+        return self._finish()
+
+    def python(self, *codes: str, cwd: Path, arguments: Sequence[str] = (), first: bool = False) -> list[Done]:
+        """Run Python in a process for each of the codes; if it comes `first`, a command follows it."""
+        self._begin([{"arguments": list(arguments), "cwd": str(cwd), "code": one, "ends": not first} for one in codes])
         return self._finish()
 
     def run(self, arguments: Sequence[str], cwd: Path, trouble: Trouble | None = None) -> Done:
@@ -131,12 +130,8 @@ def strike(pid: int, number: int) -> None:
         return
 
 
-def serve(kernels: bool) -> None:
-    """Import everything, then fork for each command of each line that comes in."""
-    refuse_probes()
-    import streameval.cli  # noqa: F401
-
-    _import_the_rest(kernels)
+def serve() -> None:
+    """Fork for each command of each line that comes in."""
     for line in sys.stdin:
         begun = [_begun(told) for told in json.loads(line)]
         print(json.dumps([pid for pid, _, _ in begun]), flush=True)
@@ -151,7 +146,9 @@ def _begun(told: Mapping[str, Any]) -> tuple[int, float, list[tuple[int, int]]]:
     pid = os.fork()
     if pid == 0:
         _become(told, [into for _, into in pipes])
-        exec(told["first"], {})
+        exec(told.get("code", ""), {"__name__": "__main__"})
+        if told.get("ends"):
+            sys.exit()
         main()
     return pid, began, pipes
 
@@ -164,23 +161,33 @@ def _ended(pid: int, began: float, pipes: Sequence[tuple[int, int]]) -> dict[str
             "cpu_seconds": worked}  # fmt: skip
 
 
-def _import_the_rest(kernels: bool) -> None:
+def import_all() -> None:
     """Have there what commands import when they need it, numba and a kernel too: each fork would do it anew."""
-    import duckdb  # noqa: F401
+    refuse_probes()
+    _import(streameval.__all__, ("cli", "kinds", "labelling", "methods", "parquet", "kernels", "reporting", "study"))
+    from streameval.kernels import ahead
+    from streameval.kernels.compile import ahead as load
 
-    for name in streameval.__all__ if kernels else _VERBS:
+    name, types = ahead.listed()[0]
+    if (kernel := ahead.kernel_named(name)).ready:
+        load(kernel.compiled(), types)
+
+
+def import_some() -> None:
+    """The same for commands on short lists, which ask for no compiler."""
+    refuse_probes()
+    _import(("plan", "evaluate", "labels"), ("reporting", "study"))
+
+
+def _import(verbs: Sequence[str], rooms: Sequence[str]) -> None:
+    for name in ("streameval.cli", "duckdb"):
+        importlib.import_module(name)
+    for name in verbs:
         getattr(streameval, name)
-    for room in _ROOMS if kernels else ("reporting", "study"):
+    for room in rooms:
         package = importlib.import_module(f"streameval.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    if kernels:
-        from streameval.kernels import ahead
-        from streameval.kernels.compile import ahead as load
-
-        name, types = ahead.listed()[0]
-        if (kernel := ahead.kernel_named(name)).ready:
-            load(kernel.compiled(), types)
 
 
 def _wide_pipe() -> tuple[int, int]:
@@ -222,6 +229,6 @@ def _become(told: Mapping[str, Any], streams: Sequence[int]) -> None:
     os.closerange(3, max(null, *streams) + 1)
     os.chdir(told["cwd"])
     sys.argv = ["streameval", *told["arguments"]]
-    for name, value in told["limits"].items():
+    for name, value in told.get("limits", {}).items():
         kind = getattr(resource, name)
         resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))

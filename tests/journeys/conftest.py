@@ -3,30 +3,21 @@
 import sys
 
 import pytest
-from cpu_budget import cpu_seconds
 
 if sys.platform != "win32":
-    from attack.forks import Forks
+    from attack.fixtures import counted, one_process
 
 
 @pytest.fixture(scope="session")
-def ready_process(tmp_path_factory, pytestconfig):
-    """What `forks` gives; what it took itself is its own, and not of the test that comes last."""
-    meter = pytestconfig.pluginmanager.get_plugin("meter")
-    forks = Forks(tmp_path_factory.mktemp("forks"), kernels=False)
-    yield forks
-    before = cpu_seconds()
-    forks.stop()
-    if meter:
-        took = cpu_seconds() - before
-        meter.shared += took
-        meter.made["tests/journeys::ready_process"] = took - forks.cpu_seconds
+def ready_process(tmp_path_factory):
+    """What `forks` gives."""
+    ready = "from attack.forks import import_some; import_some()"
+    with one_process("tests/journeys::ready_process", tmp_path_factory.mktemp("forks"), ready) as forks:
+        yield forks
 
 
 @pytest.fixture
-def forks(ready_process, pytestconfig):
+def forks(ready_process):
     """Runs commands at once, in processes; their seconds are those of the test."""
-    meter, before = pytestconfig.pluginmanager.get_plugin("meter"), ready_process.cpu_seconds
-    yield ready_process
-    if meter:
-        meter.began -= ready_process.cpu_seconds - before
+    with counted(ready_process):
+        yield ready_process

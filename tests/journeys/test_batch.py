@@ -299,8 +299,7 @@ atomic.sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
 def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(catalogue, forks, tmp_path):
     source = str(catalogue.lists / "stored.parquet")
     arguments = ["plan", source, "--study", str(tmp_path / "ended"), *SMALL, "--log", "json"]
-    forks.start(arguments, tmp_path, first=TERMINATED_WHILE_WRITING)
-    ended = forks.finish()
+    (ended,) = forks.python(TERMINATED_WHILE_WRITING, cwd=tmp_path, arguments=arguments, first=True)
     last = json.loads(ended.err.splitlines()[-1])
     assert (ended.status, last["event"], last["exit_status"]) == (130, "error", 130)
     assert [path for path in (tmp_path / "ended").rglob("*") if path.is_file()] == []
