@@ -1,14 +1,16 @@
 """Ranges that are read together."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_cases import examples
 
 from streameval.stores.ranges import _joined, blocks, join
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=20)
 
 
+@settings(max_examples=examples(30, 100))
 @given(few=RANGES, gap=st.integers(0, 9))
 def test_few_ranges_are_joined_as_many_are(few, gap):
     far = [(1_000 * (1 + i), 1) for i in range(17)]  # more than are few, behind all others
@@ -19,6 +21,7 @@ def test_few_ranges_are_joined_as_many_are(few, gap):
     assert join(few, gap) == [tuple(one) for one in of_few[0]]
 
 
+@settings(max_examples=examples(30, 100))
 @given(few=RANGES, gap=st.integers(0, 9))
 def test_blocks_are_those_whatever_their_number(few, gap):
     joined, places = blocks(np.array(few, np.int64).reshape(-1, 2), gap)

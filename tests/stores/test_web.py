@@ -64,15 +64,21 @@ class Server(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """Address, and what was asked for."""
-    folder, asked = tmp_path / "served", []
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What is served."""
+    folder = tmp_path_factory.mktemp("served")
     for part in range(2):
         pq.write_table(TABLE.slice(part * 10_000, 10_000), folder / f"part-{part}.parquet", write_page_index=True)
     pq.write_table(TABLE, folder / "unranged.parquet")
     (folder / "list.csv").write_text("id,conf\n" + "".join(f"{i},{i / 512}\n" for i in range(500)))
+    return folder
+
+
+@pytest.fixture
+def server(folder, monkeypatch):
+    """Address, and what was asked for."""
+    asked = []
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, folder, asked)) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{http.server_port}"
