@@ -72,7 +72,7 @@ def _files(path: str, file_order: str | None) -> list[str]:
 @contextmanager
 def open_list(source: Any, options: RankingOptions) -> Iterator[Texts]:
     """Find the files; those of an object store are copied to this machine for a while."""
-    given = [file for path in paths_of(source) for file in _files(path, options.file_order)]
+    given = [file for path in paths_of(source) for file in _files(path, options.order_of_files)]
     with ExitStack() as stack:
         here = [stack.enter_context(copied(one)) for one in given]
         spill = stack.enter_context(temporary_folder("streameval-work"))

@@ -53,6 +53,11 @@ class RankingOptions:
         if self.threads is not None and self.threads < 1:
             raise InputError(f"--threads is {self.threads}, below 1")
 
+    @property
+    def order_of_files(self) -> Literal["natural", "lexical"] | None:
+        """The order of files; where scores order the items and a key those of one score, nothing else depends on it."""
+        return self.file_order or ("natural" if self.score and self.key else None)
+
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""

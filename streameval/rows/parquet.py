@@ -300,7 +300,7 @@ class _FileOpener:
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open files; raises what `list_files`, `chosen`, `read_footers` and `common_schema` do, and without rows."""
-        files = list_files(source, options.file_order)
+        files = list_files(source, options.order_of_files)
         given = [source] if isinstance(source, str | os.PathLike) else list(source)
         places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
         if options.where is not None:

@@ -56,7 +56,7 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
             left_out[name] = ANSWER
         elif name in index and name not in plan.key_columns:
             left_out[name] = INDEX
-        elif follows(table.column(name), *order):
+        elif order is not None and follows(table.column(name), *order):
             left_out[name] = ORDER
     if "score" in named and "score" in ours:
         items.insert(0, "score")
@@ -113,8 +113,13 @@ def _in_sequence(a: FloatArray, b: FloatArray, group: Int64Array) -> bool:
     return by_chance < log(_BY_CHANCE) and (np.array_equal(a, b) or np.array_equal(a, -b))
 
 
-def _places(plan: Plan, table: pa.Table) -> tuple[Int64Array, Int64Array]:
-    """Place of each item of a selection in its ranking, and which ranking that is."""
+def _places(plan: Plan, table: pa.Table) -> tuple[Int64Array, Int64Array] | None:
+    """Place of each item of a selection in its ranking, and which ranking that is.
+
+    None where two orders by score are compared: the ranks of such a plan are stored rows, which tell nobody a rank.
+    """
+    if all(plan.notes.get("scores", [None])):
+        return None
     rank = table.column("rank").to_numpy()
     if "place" not in plan.table.column_names:
         return rank, np.zeros_like(rank)

@@ -245,3 +245,18 @@ def test_columns_of_nothing_but_0_and_1_are_named(tmp_path, capsys):
     said = "Shown, though only 0 and 1 are in it: good. If that is the answer, --columns names what to show."
     assert said in capsys.readouterr().out.splitlines()
     assert streameval.select(study, export=tmp_path / "asked.csv", columns=["good"]).zero_or_one == ()
+
+
+def test_tasks_of_a_comparison_keep_a_key_in_stored_order_unless_a_ranking_is_that_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pq.write_table(pa.table({"id": np.arange(400), "sa": rng.random(400), "sb": rng.random(400)}), "t.parquet")
+    how = {"against": "t.parquet", "score": "sb", "key": "id", "at": 50, "seed": 1}
+    for study, against_score, head in (
+        ("scores", "sa", "se_study,se_task,id,label"),
+        ("stored", None, "se_study,se_task,sa,label"),
+    ):
+        streameval.plan("t.parquet", study, against_score=against_score, **how)
+        assert run(["select", study, "--export", f"{study}.csv"]) == 0
+        assert (tmp_path / f"{study}.csv").read_text(encoding="utf-8-sig").splitlines()[0] == head
+    assert "id (it follows the order of the ranking)" in capsys.readouterr().out
