@@ -12,12 +12,13 @@ import json
 import os
 import pkgutil
 import resource
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,8 @@ def _begun(told: Mapping[str, Any]) -> tuple[int, float, list[tuple[int, int]]]:
         _become(told, [into for _, into in pipes])
         exec(told.get("code", ""), {"__name__": "__main__"})
         if told.get("ends"):
-            sys.exit()
+            sys.stdout.flush()
+            os._exit(0)  # to take down what was imported takes long
         main()
     return pid, began, pipes
 
@@ -218,7 +220,18 @@ def _wait(pid: int, began: float) -> tuple[int | None, resource.struct_rusage | 
             os.kill(pid, signal.SIGKILL)
             os.wait4(pid, 0)
             return None, None
-        time.sleep(0.01)
+        with _ends(pid) as end:
+            select.select([end], [], [], 1.0)
+
+
+@contextmanager
+def _ends(pid: int) -> Iterator[int]:
+    """A file that can be read once a process has ended."""
+    end = os.pidfd_open(pid)
+    try:
+        yield end
+    finally:
+        os.close(end)
 
 
 def _become(told: Mapping[str, Any], streams: Sequence[int]) -> None:

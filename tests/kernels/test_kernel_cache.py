@@ -28,43 +28,29 @@ def interrupted(cls, module):
     signal.raise_signal(signal.SIGINT)
     return hook(module)
 if sys.argv[1:] == ["interrupt"]:
-    codegen.CPUCodeLibrary._object_getbuffer_hook = classmethod(interrupted)
-from streameval.kernels.harmonic import harmonic_difference
+    from numba.core.registry import cpu_target
+    compiler = cpu_target.target_context.codegen()
+    called = codegen.JITCodeLibrary._object_compiled_hook, lambda module: interrupted(codegen.JITCodeLibrary, module)
+    compiler._engine.set_object_cache(*called)
+import numpy as np
+from streameval.kernels.draw import mix64
 try:
-    print(harmonic_difference(10.0, 5.0))
+    print(mix64(np.uint64(7)))
 except KeyboardInterrupt:
     print("interrupted")
 """
-
-
-@pytest.fixture
-def compiled_without_a_word():
-    """Here it is what is tested that commands say so."""
-
-
-def python(code, cache, *arguments):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
 
 
 def kernels(cache):
     return sorted(cache.rglob("*.kernel"))
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    cache = tmp_path_factory.mktemp("cache")
-    done = python(INTERRUPTED, cache)
-    assert done.returncode == 0, done.stderr
-    return cache, done.stdout
-
-
-def test_an_interrupt_while_a_cached_kernel_is_loaded_waits_until_it_is(filled):
-    cache, _ = filled
-    done = python(INTERRUPTED, cache, "interrupt")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+@pytest.fixture
+def filled(python, tmp_path):
+    """A folder with a compiled kernel, and what it answers."""
+    done = python(INTERRUPTED, NUMBA_CACHE_DIR=tmp_path / "cache")
+    assert done.status == 0, done.err
+    return tmp_path / "cache", done.out
 
 
 def damaged(raw, damage):
@@ -85,14 +71,16 @@ def test_a_damaged_kernel_is_none_at_all(tmp_path, damage):
     assert path.read_bytes() == whole
 
 
-def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path):
-    cache = shutil.copytree(filled[0], tmp_path / "cache")
-    before = {path: damaged(path.read_bytes(), "bit") for path in kernels(cache)}
-    for path, raw in before.items():
-        path.write_bytes(raw)
-    done = python(INTERRUPTED, cache)
-    assert (done.returncode, done.stdout, done.stderr) == (0, filled[1], "")
-    assert any(path.read_bytes() != raw for path, raw in before.items())
+def test_a_kernel_on_the_disk_is_loaded_whole_though_interrupted_and_compiled_anew_where_damaged(filled, python):
+    cache, answer = filled
+    whole = {path: path.read_bytes() for path in kernels(cache)}
+    done = python(INTERRUPTED, arguments=["interrupt"], NUMBA_CACHE_DIR=cache)
+    assert (done.status, done.out, done.err) == (0, "interrupted\n", "")
+    for path, raw in whole.items():
+        path.write_bytes(damaged(raw, "bit"))
+    done = python(INTERRUPTED, NUMBA_CACHE_DIR=cache)
+    assert (done.status, done.out, done.err) == (0, answer, "")
+    assert any(path.read_bytes() != damaged(raw, "bit") for path, raw in whole.items())
 
 
 def test_two_signatures_compiled_at_once_do_not_take_each_others_place(tmp_path):
@@ -113,16 +101,9 @@ def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    code = INTERRUPTED + "from streameval.kernels.draw import mix64; import numpy as np; print(mix64(np.uint64(7)))"
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(examples(2, 3))
-    ]
-    said = {(*one.communicate(), one.returncode) for one in started}
+def test_many_processes_start_at_once_on_an_empty_cache(tmp_path, python):
+    code = INTERRUPTED + "print(mix64(np.int64(7)))"
+    said = {(one.out, one.err, one.status) for one in python(*[code] * examples(2, 5), NUMBA_CACHE_DIR=tmp_path)}
     assert len(said) == 1
     assert next(iter(said))[1:] == ("", 0)
     assert not list(tmp_path.rglob(".*.part"))
@@ -140,34 +121,53 @@ mix64(np.int64(7))
 """
 
 
-def installed(folder, home):
-    """Copy the package to where its folder for compiled files cannot be made, even by root; run it from there."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    copy = shutil.copytree(Path(streameval.__file__).parent, folder / "streameval", ignore=ignored)
+# the package, from another folder
+ELSEWHERE_INSTALLED = """
+for name in [name for name in sys.modules if name.partition(".")[0] == "streameval"]:
+    del sys.modules[name]
+sys.path.insert(0, {folder!r})
+sys.dont_write_bytecode = True
+os.environ.pop("XDG_CACHE_HOME", None)
+import streameval
+assert streameval.__file__.startswith({folder!r})
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, python):
+    """Have the package where its folder for compiled files cannot be made, even by root, and run it from there."""
+    own, copy = Path(streameval.__file__).parent, tmp_path / "streameval"
+    for room in ("kernels", "process"):
+        shutil.copytree(own / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("__init__.py", "typing.py"):
+        shutil.copyfile(own / file, copy / file)
     (copy / "kernels" / "__pycache__").write_text("no folder")
-    set_elsewhere = {"NUMBA_CACHE_DIR", "XDG_CACHE_HOME"}
-    environment = {name: value for name, value in os.environ.items() if name not in set_elsewhere}
-    environment |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(home)}
-    done = subprocess.run(
-        [sys.executable, "-c", ANNOUNCED], env=environment, cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    code = ELSEWHERE_INSTALLED.format(folder=str(tmp_path)) + ANNOUNCED
+
+    def run(home):
+        done = python(code, HOME=home)
+        assert done.status == 0, done.err
+        return done.out
+
+    return run
 
 
-def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_path):
-    home = tmp_path / "home"
+def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder_or_says_what_to_set(installed, tmp_path):
+    home, no_folder = tmp_path / "home", tmp_path / "file"
     home.mkdir()
-    assert installed(tmp_path, home) == ONCE.format(kernel="draw.mix64") + "\n"
+    no_folder.write_text("no folder")
+    assert installed(home) == ONCE.format(kernel="draw.mix64") + "\n"
     assert kernels(home)
-    shutil.rmtree(tmp_path / "streameval")
-    assert installed(tmp_path, home) == ""
+    assert installed(home) == ""
+    assert installed(no_folder) == EACH_TIME.format(kernel="draw.mix64") + "\n"
+    assert "NUMBA_CACHE_DIR" in EACH_TIME
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="makes a folder read-only for root, too")
-def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path):
+def test_a_read_only_image_runs_what_was_compiled_when_it_was_made(tmp_path, python):
     """A file system that nobody can write to, and a user without a home."""
     cache, home = tmp_path / "cache", "/nonexistent"
-    assert python(ANNOUNCED, cache).stdout == ONCE.format(kernel="draw.mix64") + "\n"
+    assert python(ANNOUNCED, NUMBA_CACHE_DIR=cache).out == ONCE.format(kernel="draw.mix64") + "\n"
     frozen = 'mount --bind "{0}" "{0}" && mount -o remount,ro,bind "{0}" && exec "{1}" -c' + " '{2}'"
     script = frozen.format(cache, sys.executable, ANNOUNCED)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "HOME": home}
@@ -214,19 +214,16 @@ llvm.get_host_cpu_features = lambda: llvm.FeatureMap({"sse4.2": True, "avx2": Fa
     [({}, True), *slow(({"NUMBA_CPU_NAME": "generic"}, False), ({"NUMBA_CPU_NAME": "nehalem"}, True),
                        ({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}, False))],
 )  # fmt: skip
-def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, monkeypatch):
-    for name, value in processor.items():
-        monkeypatch.setenv(name, value)
-    assert python(ANNOUNCED, tmp_path).stdout == ONCE.format(kernel="draw.mix64") + "\n"
-    done = python(ELSEWHERE + ANNOUNCED, tmp_path)
-    assert (done.returncode, bool(done.stdout)) == (0, compiled), done.stderr
+def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, compiled, tmp_path, python):
+    def printed(code):
+        if not processor:
+            return python(code, NUMBA_CACHE_DIR=tmp_path).out
+        settings = {**os.environ, **processor, "NUMBA_CACHE_DIR": str(tmp_path)}  # which numba reads at its start
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout
 
-
-def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):
-    home = tmp_path / "home"
-    home.write_text("no folder")
-    assert installed(tmp_path, home) == EACH_TIME.format(kernel="draw.mix64") + "\n"
-    assert "NUMBA_CACHE_DIR" in EACH_TIME
+    assert printed(ANNOUNCED) == ONCE.format(kernel="draw.mix64") + "\n"
+    assert bool(printed(ELSEWHERE + ANNOUNCED)) == compiled
 
 
 @pytest.mark.parametrize(
@@ -254,23 +251,29 @@ def test_a_log_says_why_a_command_takes_long(monkeypatch, capsys):
     assert done["event"] == "done"
 
 
-def test_kernels_can_be_run_as_plain_python():
-    code = "import numpy as np; from streameval.kernels.harmonic import harmonic_difference as f; print(f(10.0, 5.0))"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert np.isfinite(float(done.stdout))
+def test_kernels_can_be_run_as_plain_python(python):
+    code = (
+        "import numba.core.config as config\nconfig.reload_config()\n"
+        "from streameval.kernels.harmonic import harmonic_difference as one\n"
+        "print(one(10.0, 5.0), type(one.compiled()))"
+    )
+    done = python(code, NUMBA_DISABLE_JIT=1)
+    number, kind = done.out.split(maxsplit=1)
+    assert np.isfinite(float(number))
+    assert kind == "<class 'function'>\n"
 
 
 BY_SCORE = {"order_keys.float64_keys", "order_keys.float64_bits", "group_sums.add_groups", "groups.every_group",
             "groups.leading_ties"}  # fmt: skip
 
 
-@pytest.mark.parametrize(("score", "needed"), [("", set()), *slow((", score='score'", BY_SCORE))])
+@pytest.mark.slow  # in the suite, test_without_compiler sees that no compiler is loaded for such a list
+@pytest.mark.parametrize(("score", "needed"), [("", set()), (", score='score'", BY_SCORE)])
 def test_a_short_list_compiles_what_it_needs_and_no_part_by_itself(score, needed, tmp_path):
     pq.write_table(
         pa.table({"good": [1, 0] * 5_000, "score": sorted([1.0, 2.0, 3.0, 4.0] * 2_500)[::-1]}), tmp_path / "list"
     )
     code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good'{score})"
-    done = python(code, tmp_path / "cache")
-    assert done.returncode == 0, done.stderr
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], env=settings, check=True)
     assert {path.name.split("-")[0] for path in kernels(tmp_path / "cache")} == needed
