@@ -44,14 +44,13 @@ precision_sum(1.0, 5.0, 2.0)
 
 
 @pytest.mark.parametrize(("commands", "least"), [("few", 25), *slow(("verbs", 60))])
-def test_no_verb_asks_for_a_kernel_that_is_not_listed(commands, least):
+def test_no_verb_asks_for_a_kernel_that_is_not_listed(commands, least, python):
     """Recorded in processes of their own: what is asked for, whether or not it is on the disk already."""
-    done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "needed_signatures.py", commands],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    needed = done.stdout.splitlines()
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    code = f"sys.path.insert(0, {str(ROOT / 'tests')!r})\nimport needed_signatures; needed_signatures.main()"
+    done = python(code, arguments=[commands], **({"NUMBA_CACHE_DIR": cache} if cache else {}))
+    assert done.status == 0, done.err[-2000:]
+    needed = done.out.splitlines()
     assert len(needed) > least
     assert set(needed) <= {f"{kernel} {types}" for kernel, types in listed()}
 
@@ -62,15 +61,8 @@ def test_nothing_is_said_to_be_compiled_where_numba_is_switched_off(monkeypatch)
         streameval.compile()
 
 
-def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def printed():
-        command = [sys.executable, "-c", FEW]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout.split()
-
-    first, again = printed(), printed()
+def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path, python):
+    first, again = (python(FEW, NUMBA_CACHE_DIR=tmp_path).out.split() for _ in range(2))
     number = first[-4]
     assert int(number) >= 2
     assert (first[:2], first[-3], first[-1]) == (["compiling", "harmonic.precision_sum"], number, "True")
@@ -78,23 +70,59 @@ def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path):
     assert again == [number, "0", first[-2], "False"]
 
 
-SHARED = """
-from streameval.kernels import ahead, shares
-light = "harmonic.precision_sum", "discounts.discounts", "paula.bracket"
-numbers = [i for i, (name, _) in enumerate(ahead.listed()) if name in light]
-shares.compile_shared(numbers, 2, print)
+def light():
+    names = "harmonic.precision_sum", "discounts.discounts", "paula.bracket"
+    return [i for i, (name, _) in enumerate(listed()) if name in names]
+
+
+WORKS = """
+import io
+from streameval.kernels import ahead
+for _ in range(2):
+    sys.stdin = io.StringIO({numbers!r})
+    ahead.work()
 """
 
 
-def test_processes_share_what_is_compiled(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def printed():
-        command = [sys.executable, "-c", SHARED]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
-
-    assert (printed(), printed()) == (["True"] * 3, ["False"] * 3)
+def test_a_process_compiles_what_it_is_asked_for(tmp_path, python):
+    done = python(WORKS.format(numbers="".join(f"{number}\n" for number in light())), NUMBA_CACHE_DIR=tmp_path)
+    assert done.out.split() == ["1"] * 3 + ["0"] * 3, done.err
     assert len(list(tmp_path.rglob("*.kernel"))) == 3
+
+
+# answers as one that compiles what is even, and notes what it was asked
+ANSWERS = """
+import os, sys
+for line in sys.stdin:
+    open(f"{folder}/{{os.getpid()}}-{{line.strip()}}", "x")
+    print(1 - int(line) % 2, flush=True)
+"""
+
+
+def test_processes_share_what_is_compiled(monkeypatch, tmp_path):
+    done, command = [], [sys.executable, "-c", ANSWERS.format(folder=tmp_path)]
+    monkeypatch.setattr(
+        shares, "_start", lambda: subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    )
+    shares.compile_shared(range(7), 2, done.append)
+    assert sorted(done) == [False] * 3 + [True] * 4
+    assert sorted(int(path.name.partition("-")[2]) for path in tmp_path.iterdir()) == list(range(7))
+
+
+@pytest.mark.slow
+def test_processes_share_what_is_compiled_and_what_is_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for compiled in (True, False):
+        done = []
+        shares.compile_shared(light(), 2, done.append)
+        assert done == [compiled] * 3
+    assert len(list(tmp_path.rglob("*.kernel"))) == 3
+
+
+def test_a_process_that_compiles_finds_what_is_there():
+    done = []
+    shares.compile_shared(light()[:1], 1, done.append)
+    assert done == [False]
 
 
 def test_a_process_that_is_ended_while_it_compiles_is_an_error(monkeypatch):

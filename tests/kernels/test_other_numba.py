@@ -1,9 +1,5 @@
 """A numba without the interfaces that it promises to nobody compiles the same kernels, more slowly."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from suite_cases import slow
 
@@ -28,15 +24,13 @@ print(streameval.compile().folder)
     ("module", "name"),
     [("caching", "CompileResultCacheImpl"), *slow(("runtime", "rtsys"))],
 )
-def test_without_an_interface_kernels_are_compiled_whole(tmp_path, module, name):
+def test_without_an_interface_kernels_are_compiled_whole(tmp_path, module, name, python):
     from streameval.kernels.draw import mix64
     from streameval.kernels.harmonic import harmonic_difference, precision_sum
 
-    code = ANSWERS.format(module=module, name=name)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    way, *answers, folder = done.stdout.split()
+    done = python(ANSWERS.format(module=module, name=name), NUMBA_CACHE_DIR=tmp_path)
+    assert done.status == 0, done.err
+    way, *answers, folder = done.out.split()
     expected = mix64.py_func.__globals__["np"].uint64(7), harmonic_difference(10.0, 5.0), precision_sum(1.0, 5.0, 2.0)
     assert way == "streameval.kernels.compile_whole"
     assert answers == [str(mix64(expected[0])), str(expected[1]), str(expected[2])]
