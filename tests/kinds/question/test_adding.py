@@ -64,20 +64,21 @@ def test_what_a_question_knew_is_known_to_one_that_is_asked_of_it_before_it_has_
     assert after.known.equals(plan.known)
 
 
-def test_a_late_answer_to_what_is_known_changes_nothing(curve, truth, people):
-    folder, _ = added(curve())
+def test_a_late_answer_to_what_is_known_changes_nothing(begun, truth, people):
+    folder, plan = added(begun("gate open", "c"))
+    assert plan.known.num_rows == 50
     tasks = streameval.select(folder).table
     before = streameval.evaluate(folder, labels=people(tasks))
-    ranks = Study("c").plan().ranks[:60]
-    streameval.evaluate("c", labels=pa.table({"rank": ranks, "label": 1 - truth[ranks - 1]}), vote="latest")
+    ranks = Study("c").plan().ranks
+    late = {"rank": ranks, "label": 1 - truth[ranks - 1], "time": ["2026-01-02"] * ranks.size}
+    assert streameval.evaluate("c", labels=pa.table(late), vote="latest").summary["outcome"] == "fail"
     after = streameval.evaluate(folder)
     for name in ("answers", "evidence", "metrics"):
         assert after.tables[name].equals(before.tables[name])
 
 
-def test_a_skipped_item_is_known_and_counts_as_what_is_worst(home, people):
-    streameval.plan("list.parquet", "c", score="score", seed=5, budget=60)
-    tasks = people(streameval.select("c").table)
+def test_a_skipped_item_is_known_and_counts_as_what_is_worst(begun, people):
+    tasks = people(streameval.select(begun("gate", "c")).table)
     label = tasks.column("label").to_pylist()
     label[0] = "skip"
     answers = tasks.set_column(1, "label", pa.array([str(one) for one in label]))
@@ -173,9 +174,8 @@ def test_a_study_without_labels_knows_nothing(home):
     assert earlier(plan) == [None]
 
 
-def test_labels_that_come_later_count_where_nothing_was_handed_out_and_it_is_said(home, people, capsys):
-    streameval.plan("list.parquet", "c", score="score", seed=5, budget=60)
-    planned = Study("c").plan().ranks
+def test_labels_that_come_later_count_where_nothing_was_handed_out_and_it_is_said(begun, people, capsys):
+    planned = Study(begun("gate", "c")).plan().ranks
     ask = ["plan", "--study", "c", "--for", GATE]
     tasks = people(streameval.select("c").table)
 
