@@ -4,7 +4,6 @@ Everywhere else `os.fsync` does nothing, for only a power failure would tell.
 """
 
 import os
-
 import sys
 from pathlib import Path
 
