@@ -22,6 +22,7 @@ from streameval.reporting import charts
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.text import identity
+from streameval.verbs import report
 
 N = 600
 TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "1e5", "中文"]
@@ -278,7 +279,8 @@ def test_results_replace_no_file_of_somebody_else(name, drawn, catalogue, study,
     """Pictures, which take long to draw, are here what would be drawn."""
     monkeypatch.chdir(tmp_path)
     if not drawn:
-        monkeypatch.setattr(charts, "picture", lambda chart, kind: json.dumps(chart).encode())
+        for place in (charts, report):
+            monkeypatch.setattr(place, "picture", lambda chart, kind: json.dumps(chart).encode())
     places = {"A": study("curve-evaluated"), "B": study("stored-evaluated"), "T": catalogue.lists / "stored.parquet"}
     words, file = [str(places.get(word, word)) for word in RESULTS[name]], tmp_path / "mine" / name
     file.parent.mkdir()

@@ -5,6 +5,7 @@ import io
 import types
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -65,11 +66,14 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="module")
-def home(one_ranking, tmp_path_factory):
-    folder, labels, truth = one_ranking
-    study = tmp_path_factory.mktemp("home") / "study"
-    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
-    return {"RANKING": str(folder), "LABELS": str(labels), "STUDY": str(study), "truth": truth}
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    ranking, labels, study = home / "ranking.parquet", home / "truth.parquet", home / "study"
+    truth = (np.random.default_rng(7).random(1_000) < np.linspace(1, 0, 1_000)).astype(np.int8)
+    pq.write_table(pa.table({"item": [f"item {one}" for one in range(1_000)], "label": truth}), ranking)
+    pq.write_table(pa.table({"rank": range(1, 1_001), "label": truth}), labels)
+    assert run(["plan", str(ranking), "--study", str(study), *SMALL]) == 0
+    return {"RANKING": str(ranking), "LABELS": str(labels), "STUDY": str(study), "truth": truth}
 
 
 def pieces(secret):
