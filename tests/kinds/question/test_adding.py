@@ -18,8 +18,14 @@ from streameval.study import Study
 GATE = "precision@1000 >= 0.6"
 
 
+@pytest.fixture(scope="module")
+def made_curve(made):
+    """Made before the tests that copy it."""
+    return made("curve")
+
+
 @pytest.fixture
-def curve(begun, people):
+def curve(made_curve, begun, people):
     """A curve's study of the list, all of whose tasks are answered; options of its plan are given."""
 
     def make(**options):
