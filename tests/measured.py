@@ -1,5 +1,6 @@
 """What the labels of a study of a curve come to, computed as `evaluate` does: for tests of numbers, not of files."""
 
+import streameval
 from streameval.kinds.curve import KIND
 from streameval.kinds.curve.evaluate import evaluated
 from streameval.stores import atomic
@@ -22,8 +23,17 @@ def curve_so_far(study):
 
 def with_tables(study, labels=(), **options):
     """A study with the tables and the summary of its evaluation, but no page and no database; its folder."""
-    found = measured(study, labels, **options)
+    return _written(study, measured(study, labels, **options))
+
+
+def exact_tables(source, folder, **options):
+    """Exact results likewise."""
+    return _written(folder, streameval.exact(source, **options))
+
+
+def _written(folder, found):
+    folder.mkdir(parents=True, exist_ok=True)
     tags = {"evaluation_id": found.evaluation_id}
-    tables = {study / f"{name}.parquet": atomic.parquet(table, tags) for name, table in found.tables.items()}
-    atomic.write_all({**tables, study / "evaluation.json": atomic.json_object(found.summary)})
-    return study
+    tables = {folder / f"{name}.parquet": atomic.parquet(table, tags) for name, table in found.tables.items()}
+    atomic.write_all({**tables, folder / "evaluation.json": atomic.json_object(found.summary)})
+    return folder

@@ -14,6 +14,7 @@ import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
+from suite_cases import LONG
 
 import streameval
 from streameval.errors import InputError
@@ -66,8 +67,8 @@ def test_charts_of_reports_and_comparisons_are_vega_lite(catalogue, tmp_path):
     assert list(alone) == list(both) == ["precision", "recall", "roc", "yield", "labels", "local"]
     for chart in alone.values():
         follows_schema(chart)
-    for chart in both.values():
-        check(chart)
+    for name, chart in both.items():
+        check(chart) if LONG or name in ("precision", "labels") else follows_schema(chart)
     check(comparison.figure(streameval.compare(*studies)))
 
 

@@ -264,7 +264,7 @@ def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
                          drawn="poisson", probability="p")  # fmt: skip
     options = streameval.RankingOptions(score="conf")
     labels = pa.table({"conf": np.linspace(1, 0, 100)[[3, 50]], "label": [1, 0]})
-    with pytest.raises(InputError, match="conf '0.9[0-9]*' is a float that is no exact whole number, in 2 rows"):
+    with pytest.raises(InputError, match=r"conf '0\.9[0-9]*' is a float that is no exact whole number, in 2 rows"):
         streameval.adopt(source, tmp_path / "b", labels, on="conf", drawn="uniform", sample_size=2, options=options)
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
-from measured import with_tables
+from measured import exact_tables, with_tables
 from suite_cases import LONG, examples, slow
 
 import streameval
@@ -158,8 +158,7 @@ def test_the_command_asks_at_a_score_and_cuts_there(floats, tmp_path, capsys):
 
 def exact_study(folder, truth):
     pq.write_table(pa.table({"good": truth}), folder / "list.parquet")
-    streameval.exact(str(folder / "list.parquet"), label="good", out=folder / "exact")
-    return folder / "exact"
+    return exact_tables(str(folder / "list.parquet"), folder / "exact", label="good")
 
 
 @pytest.mark.parametrize("operator", [">=", ">", "<=", "<"])

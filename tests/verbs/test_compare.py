@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from measured import with_tables
+from measured import exact_tables, with_tables
 from suite_cases import cases
 
 import streameval
@@ -112,8 +112,7 @@ def test_two_exact_results_are_not_told_to_be_labelled(items, tmp_path, capsys):
     tied = table.set_column(2, "noisy", pa.array(np.round(table.column("noisy").to_numpy(), 1)))
     pq.write_table(tied, tmp_path / "tied.parquet")
     for name in ("good", "noisy"):
-        streameval.exact(str(tmp_path / "tied.parquet"), label="label", out=tmp_path / name,
-                         options=streameval.RankingOptions(score=name))  # fmt: skip
+        exact_tables(str(tmp_path / "tied.parquet"), tmp_path / name, label="label", score=name)
     assert run(["compare", str(tmp_path / "good"), str(tmp_path / "noisy")]) == 0
     said = capsys.readouterr().out
     assert "exact" in said
@@ -165,8 +164,7 @@ def test_thresholds_that_agree_in_six_digits_are_two(tmp_path):
     truth = np.r_[np.ones(500, np.int8), np.zeros(n - 500, np.int8)]
     pq.write_table(pa.table({"a": score, "b": score[::-1].copy(), "label": truth}), tmp_path / "items.parquet")
     for name in "ab":
-        options = streameval.RankingOptions(score=name)
-        streameval.exact(str(tmp_path / "items.parquet"), label="label", out=tmp_path / name, options=options)
+        exact_tables(str(tmp_path / "items.parquet"), tmp_path / name, label="label", score=name)
     rows = check_thresholds(compare(tmp_path / "a", tmp_path / "b"), pq.read_table(tmp_path / "items.parquet"), "ab")
     assert len(rows) == 3
 
@@ -220,7 +218,7 @@ def test_a_difference_that_rounding_makes_is_none(tmp_path):
     table = pa.table({"id": np.arange(n), "label": truth})
     pq.write_table(table, tmp_path / "items.parquet")
     pq.write_table(table.append_column("more", table.column("id")), tmp_path / "others.parquet")
-    streameval.exact(str(tmp_path / "items.parquet"), label="label", out=tmp_path / "a")
+    exact_tables(str(tmp_path / "items.parquet"), tmp_path / "a", label="label")
     plan = streameval.plan(str(tmp_path / "others.parquet"), tmp_path / "b", method="loguniform", alpha=1e-6, seed=0)
     assert plan.ranks.size == n
     with_tables(tmp_path / "b", pa.table({"rank": plan.ranks, "label": truth}))
@@ -283,7 +281,7 @@ def test_what_differs_where_no_precision_at_a_rank_does(tmp_path, capsys):
     label = np.tile([1, 0, 1, 1, 0, 0], 50)
     for name, behind in (("a", []), ("b", [1] * 30)):
         labels = np.concatenate([label, behind]).astype(np.int8)
-        streameval.exact(pa.table({"label": labels}), label="label", out=tmp_path / name)
+        exact_tables(pa.table({"label": labels}), tmp_path / name, label="label")
     found = compare(tmp_path / "a", tmp_path / "b")
     assert found.curves.column("higher").null_count == found.curves.num_rows == 300
     said = verdict(found)
