@@ -13,6 +13,8 @@ import numpy as np
 from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 
+_NOTHING = 1e-300  # a smaller chance counts for none: numbers below 2.2e-308 take a hundred times as long
+
 
 @kernel
 def _mixture(won: FloatArray, lost: FloatArray, most: int, wins: int, losses: int) -> float:
@@ -92,5 +94,11 @@ def decided_at(
             chance[s + 1] += chance[s] * win
             chance[s] *= 1.0 - win
         high += 1
+        while low <= high and chance[low] < _NOTHING:
+            chance[low] = 0.0
+            low += 1
+        while high >= low and chance[high] < _NOTHING:
+            chance[high] = 0.0
+            high -= 1
         n += 1
     return passed, failed, chance[: last + 1]
