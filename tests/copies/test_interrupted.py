@@ -73,7 +73,10 @@ def test_a_text_goes_on_behind_its_complete_parts(stopped_after, source, tmp_pat
 
 
 def test_another_text_or_a_query_begins_again(source, tmp_path, monkeypatch):
+    save = write._Begun.save
+
     def stopping(begun, room):
+        save(begun, room)
         raise StoppedError
 
     with monkeypatch.context() as patch:

@@ -332,8 +332,8 @@ def test_rows_that_fail_on_the_way_are_one_line_and_leave_nothing(tmp_path):
 def test_rows_make_the_same_files_however_they_are_cut(tmp_path, monkeypatch):
     """Groups are closed by their rows, and by their bytes."""
     monkeypatch.setattr(write, "_STEP", 128)
-    monkeypatch.setattr(write, "_GROUP_ROWS", 4_096)
-    monkeypatch.setattr(write, "_GROUP_BYTES", 1 << 19)
+    monkeypatch.setattr(write, "_GROUP_ROWS", 2_048)
+    monkeypatch.setattr(write, "_GROUP_BYTES", 200_000)
     table = pa.table({"id": range(9_400), "text": [f"{i}" * (i % 50) for i in range(9_400)]})
     sizes = (31, 128, 9_400)
     prints = {
@@ -344,5 +344,7 @@ def test_rows_make_the_same_files_however_they_are_cut(tmp_path, monkeypatch):
     }
     (part,) = (tmp_path / "31" / "ranking").glob("part-*")
     groups = pq.read_metadata(part)
-    assert len({groups.row_group(i).num_rows for i in range(groups.num_row_groups)}) > 1
+    rows = [groups.row_group(i).num_rows for i in range(groups.num_row_groups)]
+    assert rows[0] == 2_048
+    assert 0 < rows[-2] < 2_048
     assert len(prints) == 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from bucket import Bucket
+from bucket import Bucket, Client
 from lake import Gate, client, forget, reach, refused, serve
 from suite_cases import cases, slow
 
@@ -312,6 +312,23 @@ def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
     lake.reset(twice(fault))
     forget()
     assert open_ranking("s3://lake/flaky", options).fetch(ranks, ["id", "conf"]).table.equals(expected)
+
+
+def test_a_body_that_comes_short_is_asked_for_again(big, monkeypatch):
+    """Whatever the client says of it."""
+    place, get, asked = Bucket(), Client.get, []
+    place.upload(big, "lake/short")
+    reach(place, monkeypatch)
+    ranking = open_ranking("s3://lake/short")
+
+    def short(*given):
+        asked.append(given)
+        return get(*given)[: None if len(asked) % 2 == 0 else -1]
+
+    monkeypatch.setattr(Client, "get", short)
+    assert ranking.fetch(np.array([1, 120_000]), ["id"]).table.column("id").to_pylist() == [0, 119_999]
+    assert len(asked) == 4
+    forget()
 
 
 @pytest.mark.parametrize("fault", cases(["503", "500", "drop", "cut"], "503"))

@@ -344,6 +344,19 @@ def whole(found):
     return all(hashlib.sha256(found[one["name"]]).hexdigest() == one["sha256"] for one in files)
 
 
+def test_what_arrives_short_is_no_set(here, study, monkeypatch):
+    """Parts of a cut that are copied short, and files of results that come short."""
+    put_whole = here.put
+    monkeypatch.setattr(here, "put", lambda key, body: put_whole(key, body[:-1] if "-00002" in key else body))
+    with pytest.raises(OutsideError, match=r"best/part-00002\.parquet: arrived incomplete"):
+        streameval.cut(study, 1_500).write("s3://lake/best")
+    assert here.objects() == {}
+    monkeypatch.setattr(here, "put", lambda key, body: put_whole(key, body[:-1] if "metrics" in key else body))
+    with pytest.raises(OutsideError, match=r"metrics\.parquet: arrived incomplete"):
+        publish(study, "s3://lake/shelf")
+    assert "manifest.json" not in here.objects("s3://lake/shelf")
+
+
 def test_a_disk_that_is_full_leaves_nothing_there(lake, study, monkeypatch):
     written = pq.ParquetWriter.write_table
     calls = []
