@@ -1,6 +1,7 @@
 """Looks: plans that grow after their labels were seen, and a claim that holds over all of them."""
 
 import json
+import shutil
 from math import comb
 
 import numpy as np
@@ -9,6 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from label_tables import judged
+from measured import with_tables
 from suite_cases import cases
 
 import streameval
@@ -25,7 +28,7 @@ LISTS = {
     "falling": lambda rng: rng.random(N) < np.linspace(0.95, 0.1, N),
     "rising tail": lambda rng: rng.random(N) < np.where(np.arange(N) < N // 2, 0.2, 0.9),
 }
-REPLICATES = [pytest.param(1_000, marks=pytest.mark.slow), 200]
+REPLICATES = [pytest.param(1_000, marks=pytest.mark.slow), 60]
 
 
 def labelled(plan, truth):
@@ -85,25 +88,35 @@ def test_one_look_is_as_before():
 
 
 def test_looks_cost_labels_and_each_look_narrows():
-    one, four = (create("loguniform", how).cost(2 * 10**9) for how in ({}, {"stages": 4, "growing": True}))
+    one, four = (create("loguniform", how).cost(10**5) for how in ({}, {"stages": 4, "growing": True}))
     assert one["labels"] < four["labels"] < 1.2 * one["labels"]
     widths = [look["half_width"] for look in four["stages"]]
     assert widths == sorted(widths, reverse=True)
 
 
+GROWING = {"method": "loguniform", "alpha": 0.4, "stages": 4, "growing": True, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def planned(one_ranking, tmp_path_factory):
+    """What `study` copies."""
+    folder = tmp_path_factory.mktemp("planned")
+    streameval.plan(str(one_ranking[0]), folder / "study", **GROWING)
+    streameval.select(folder / "study", export=folder / "first.csv")
+    return folder
+
+
 @pytest.fixture
-def study(ranking, tmp_path):
-    folder, labels, truth = ranking
-    path = tmp_path / "study"
-    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, stages=4, growing=True, seed=0)
-    streameval.select(path, export=tmp_path / "first.csv")
-    return path, labels, truth, tmp_path
+def study(planned, one_ranking, tmp_path):
+    shutil.copytree(planned, tmp_path, dirs_exist_ok=True)
+    _, labels, truth = one_ranking
+    return tmp_path / "study", labels, truth, tmp_path
 
 
 def test_a_study_grows_and_all_labels_count(study, capsys):
     path, labels, truth, folder = study
     first = streameval.Study(path).plan()
-    streameval.evaluate(path, labels=labels)
+    with_tables(path, labels)
     assert run(["grow", str(path), "--labels", "900", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert 0 < made["more"] <= 900
@@ -114,10 +127,10 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     with pytest.raises(StudyError, match="has grown since"):
         streameval.report(path)
     # the first plan's command given again is harmless
-    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, stages=4, growing=True, seed=0)
+    streameval.plan(first.location["source"], path, **GROWING)
     assert streameval.Study(path).plan().plan_id == grown.plan_id
     streameval.select(path, export=folder / "second.csv")
-    found = streameval.evaluate(path)
+    found = judged(path)
     assert found.summary["account"]["labelled"] == first.table.num_rows
     assert found.summary["account"]["missing"] == made["more"]
     # the same table of labels for the whole list says more to the grown plan, and nothing is counted twice
@@ -136,7 +149,7 @@ def test_tasks_of_the_smaller_plan_stay_good(study):
     tasks = csv.read_csv(folder / "first.csv")
     rank = np.array([int(name.split()[1]) for name in tasks.column("item").to_pylist()])
     done = tasks.drop(["label"]).append_column("label", pa.array(truth[rank - 1]))
-    found = streameval.evaluate(path, labels=done)
+    found = judged(path, done)
     known = found.label_table.filter(pc.is_valid(found.label_table.column("label")))
     assert known.num_rows == rank.size
     assert known.column("label").to_numpy().tolist() == truth[known.column("rank").to_numpy() - 1].tolist()
@@ -144,12 +157,13 @@ def test_tasks_of_the_smaller_plan_stay_good(study):
 
 def test_a_half_width_is_reached_by_forecast(study):
     path, labels, _, _ = study
-    reached = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
+    with_tables(path, labels)
+    reached = Study(path).evaluation().summary["half_width"]["alpha"]
     before = Study(path).plan()
     assert streameval.grow(path, half_width=1.1 * reached).plan_id == before.plan_id
     streameval.grow(path, half_width=0.9 * reached)
     streameval.select(path)
-    after = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
+    after = judged(path, labels).summary["half_width"]["alpha"]
     assert after < reached
     with pytest.raises(InputError, match="cannot be reached with the stages that are left"):
         streameval.grow(path, half_width=0.001)
@@ -169,8 +183,8 @@ def test_a_dry_run_says_what_growing_would_add_and_adds_nothing(study, capsys):
 
 def test_why_a_study_grew_by_fewer_labels_than_allowed_is_said(study, capsys):
     path = str(study[0])
-    assert run(["grow", path, "--labels", "600", "--dry-run"]) == 0
-    assert "Up to 600 more were allowed; stages are added whole.\n" in capsys.readouterr().out
+    assert run(["grow", path, "--labels", "300", "--dry-run"]) == 0
+    assert "Up to 300 more were allowed; stages are added whole.\n" in capsys.readouterr().out
     assert run(["grow", path, "--labels", "9999999"]) == 0
     assert (
         "Up to 9,999,999 more were allowed; stages are added whole, and this is the last.\n" in capsys.readouterr().out
@@ -179,7 +193,7 @@ def test_why_a_study_grew_by_fewer_labels_than_allowed_is_said(study, capsys):
     assert "all 4 stages of its plan are planned already" in capsys.readouterr().err
 
 
-def test_bad_input(study, ranking, tmp_path, capsys):
+def test_bad_input(study, one_ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
         (["--labels", "1"], "1 more labels do not reach the next stage"),
@@ -190,7 +204,7 @@ def test_bad_input(study, ranking, tmp_path, capsys):
         assert run(["grow", path, *arguments]) == 2
         assert says in capsys.readouterr().err
     single = str(tmp_path / "single")
-    plan = ["plan", str(ranking[0]), "--study", single, "--seed", "0"]
+    plan = ["plan", str(one_ranking[0]), "--study", single, "--seed", "0"]
     assert run([*plan, "--method", "paula", "--stages", "3", "--growing"]) == 2
     assert "method paula has no parameter --stages" in capsys.readouterr().err
     assert run(plan) == 0

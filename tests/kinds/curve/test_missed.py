@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
+from label_tables import judged
+from measured import with_tables
 from suite_cases import examples
 
 import streameval
@@ -19,17 +21,16 @@ from streameval.rows.options import RankingOptions
 from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.types import Labels
 
-N, REST = 2_000, 30_000
+N, REST = 1_000, 10_000
 
 
 def study(folder, name, truth, **options):
     pq.write_table(pa.table({name: np.arange(truth.size)}), folder / f"{name}.parquet")
     plan = streameval.plan(str(folder / f"{name}.parquet"), folder / name, seed=3, **options)
-    streameval.evaluate(folder / name, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
-    return folder / name
+    return with_tables(folder / name, pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
 
-ELUSION = {"method": "uniform", "first": REST, "interval": "hypergeometric", "budget": 1_500}
+ELUSION = {"method": "uniform", "first": REST, "interval": "hypergeometric", "budget": 600}
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +74,7 @@ def test_recall_with_misses_from_a_study_holds_and_is_said_everywhere(made, tmp_
     assert run(["check", str(main), f"recall@{N} >= .3"]) == 0
     with pytest.raises(StudyError, match="another study bounds its misses"):
         streameval.compare(main, folder / "returned")
-    assert run(["evaluate", str(main)]) == 0
-    assert streameval.Study(main).evaluation().curve.misses_upper is None
+    assert judged(main).curve.misses_upper is None
 
 
 def test_cut_asks_the_rest_as_evaluate_does(made, tmp_path, capsys):
@@ -83,7 +83,7 @@ def test_cut_asks_the_rest_as_evaluate_does(made, tmp_path, capsys):
     command = ["cut", str(main), "recall:0.25", "--json"]
     assert run([*command, "--misses-from", str(folder / "rest")]) == 0
     asked = json.loads(capsys.readouterr().out)
-    streameval.evaluate(main, misses_from=folder / "rest")
+    with_tables(main, misses_from=folder / "rest")
     assert run(command) == 0
     stored = json.loads(capsys.readouterr().out)
     assert {**asked, "asked": 0} == {**stored, "asked": 0}
@@ -94,8 +94,8 @@ def test_misses_that_are_counted_take_no_share(made, tmp_path):
     pq.write_table(pa.table({"good": rest}), tmp_path / "rest.parquet")
     streameval.exact(str(tmp_path / "rest.parquet"), label="good", out=tmp_path / "exact")
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
-    counted = streameval.evaluate(main, misses_from=tmp_path / "exact").curve
-    known = streameval.evaluate(main, misses=int(rest.sum())).curve
+    counted = judged(main, misses_from=tmp_path / "exact").curve
+    known = judged(main, misses=int(rest.sum())).curve
     assert (counted.misses, counted.misses_upper) == (rest.sum(), None)
     assert counted.recall_at(500) == known.recall_at(500)
 
@@ -104,12 +104,12 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
     folder, returned, _ = made
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
     pq.write_table(pa.table({"x": np.arange(9), "part": ["a"] * 5 + ["b"] * 4}), tmp_path / "x.parquet")
-    streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "unlabelled")
-    streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "sliced", by="part")
+    streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "unlabelled", seed=1)
+    streameval.plan(str(tmp_path / "x.parquet"), tmp_path / "sliced", by="part", seed=1)
     systematic = pa.table({"rank": np.arange(1, N, 20), "label": returned[::20]})
     pq.write_table(pa.table({"other": np.arange(N)}), tmp_path / "other.parquet")
     streameval.adopt(str(tmp_path / "other.parquet"), tmp_path / "adopted", systematic, drawn="unknown")
-    streameval.evaluate(tmp_path / "adopted")
+    with_tables(tmp_path / "adopted")
     for rest, said in (
         (main, "is a study of the ranking itself"),
         (tmp_path / "unlabelled", "no results yet"),
@@ -129,8 +129,8 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
 def test_recall_is_covered_with_both_samples(made):
     """At 80 %: draws of both samples whose bounds on recall fail at some cutoff."""
     folder, returned, rest = made
-    rng, missed, draws, confidence = np.random.default_rng(0), 0, examples(60, 150), 0.8
-    method = create("loguniform", {"budget": 300, "confidence": confidence})
+    rng, missed, draws, confidence = np.random.default_rng(0), 0, examples(30, 150), 0.8
+    method = create("loguniform", {"budget": 150, "confidence": confidence})
     other = rest_of(folder / "rest", streameval.Study(folder / "returned").plan())
     ranks = np.unique(np.geomspace(1, N, 60).astype(int))
     true = np.cumsum(returned)[ranks - 1] / (returned.sum() + rest.sum())
@@ -160,13 +160,13 @@ def with_labels(evaluation, labels):
 
 def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told(tmp_path, capsys):
     """By the keys that both selections hold; a rest of other items says one probability, of all together."""
-    for name, items in (("main", range(400)), ("inside", range(100, 700)), ("beyond", range(400, 900))):
+    for name, items in (("main", range(200)), ("inside", range(50, 350)), ("beyond", range(200, 450))):
         made = pa.table({"id": items, "conf": np.random.default_rng(1).random(len(items))})
         pq.write_table(made, tmp_path / f"{name}.parquet")
         how = RankingOptions(score="conf", key=("id",))
-        plan = streameval.plan(str(tmp_path / f"{name}.parquet"), tmp_path / name, budget=200, options=how)
+        plan = streameval.plan(str(tmp_path / f"{name}.parquet"), tmp_path / name, budget=100, options=how, seed=5)
         streameval.select(tmp_path / name)
-        streameval.evaluate(tmp_path / name, labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
+        with_tables(tmp_path / name, labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
     ids = [set(streameval.Study(tmp_path / name).selection(streameval.Study(tmp_path / name).plan())["id"].to_pylist())
            for name in ("main", "inside")]  # fmt: skip
     for command in (["evaluate"], ["cut", "recall:.1"]):

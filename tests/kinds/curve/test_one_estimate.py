@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from suite_cases import cases
+from measured import with_tables
+from suite_cases import cases, examples
 
 import streameval
 from streameval.cli import run
@@ -138,7 +139,7 @@ def test_two_studies_differ_by_their_estimates(study, tmp_path):
     options = streameval.RankingOptions(score="score")
     plan = streameval.plan(items, other, seed=9, budget=400, options=options)
     streameval.select(other)
-    streameval.evaluate(other, labels=pa.table({"rank": plan.ranks, "label": TRUTH[plan.ranks - 1]}))
+    with_tables(other, pa.table({"rank": plan.ranks, "label": TRUTH[plan.ranks - 1]}))
     known = [
         {(r["metric"], r["argument"]): r["estimate"] for r in Study(one).evaluation().metrics.to_pylist()}
         for one in (study, other)
@@ -154,7 +155,8 @@ def test_two_studies_differ_by_their_estimates(study, tmp_path):
 def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
     """Between .93 and .98 of estimates are within 1.96 of it; of few labels of either kind there is none."""
     method, y, inside = create("loguniform", {"budget": 600}), np.cumsum(TRUTH), {1_000: 0, N: 0}
-    for seed in range(300):
+    runs = examples(150, 300)
+    for seed in range(runs):
         plan = method.plan(N, seed)
         labels = Labels.of(plan, TRUTH[plan.ranks - 1])
         found = method.estimate(plan, labels)
@@ -162,7 +164,7 @@ def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
         for rank in inside:
             error = standard_error(pool, plan.ranks, rank)
             inside[rank] += bool(abs(found.at(rank) - y[rank - 1]) <= 1.96 * error)
-    assert all(0.91 <= count / 300 <= 0.99 for count in inside.values())
+    assert all(0.91 <= count / runs <= 0.99 for count in inside.values())
     assert np.isnan(standard_error(pool, plan.ranks, 20))
 
     plan = streameval.plan(pa.table({"id": np.arange(N)}), tmp_path, seed=1, budget=600)

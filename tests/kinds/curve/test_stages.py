@@ -1,6 +1,7 @@
 """Studies in stages, by the command line: batches while labelling goes on, a judge for a sample, an adaptive plan."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,32 +10,42 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from label_tables import judged, taken_in
+from measured import with_tables
 from suite_cases import cases
 
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds import kind_of
 from streameval.labelling.reading import read_votes
 from streameval.methods import method_of
 from streameval.study import Study
+from streameval.types import Labels
 
-N = 6_000
+N = 2_000
 RNG = np.random.default_rng(21)
 TRUTH = (RNG.random(N) < np.linspace(0.98, 0.6, N)).astype(np.int8)
-SAID = np.where(RNG.random(N) < 0.9, TRUTH, 1 - TRUTH) * 0.8 + 0.1
+SAID = np.where(RNG.random(N) < 0.95, TRUTH, 1 - TRUTH) * 0.8 + 0.1
 ITEMS = [f"item {r + 1}" for r in range(N)]
 
 
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    folder, half = tmp_path_factory.mktemp("lists"), np.where(np.arange(N) % 2, "a", "b")
+    pq.write_table(pa.table({"item": ITEMS, "said": SAID, "half": half, "truth": TRUTH}), folder / "list.parquet")
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), folder / "truth.parquet")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
+def files(lists, tmp_path, monkeypatch):
+    shutil.copytree(lists, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    half = np.where(np.arange(N) % 2, "a", "b")
-    pq.write_table(pa.table({"item": ITEMS, "said": SAID, "half": half, "truth": TRUTH}), "list.parquet")
-    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), "truth.parquet")
 
 
-def planned(*more, study="s"):
-    return run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "600", *more])
+def planned(*more, study="s", labels=150):
+    return run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", str(labels), *more])
 
 
 def answer(tasks, to, said, last=None):
@@ -64,6 +75,13 @@ def told(capsys, *arguments):
     return said
 
 
+def curve_after(study, done):
+    """The curve of a study once people have answered the first tasks of its file."""
+    plan, tasks = Study(Path(study)).plan(), csv.read_csv(f"{study}.csv").column("item").to_pylist()
+    answered = np.isin(plan.ranks, [int(item.split()[1]) for item in tasks[:done]])
+    return method_of(plan).curve(plan, Labels.of(plan, np.where(answered, TRUTH[plan.ranks - 1], -1)))
+
+
 def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert planned("--stages", "4") == 0
     assert planned(study="plain") == 0
@@ -79,21 +97,23 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert ends == np.cumsum(np.bincount(order)[1:]).tolist()
     widths, plain = [], []
     for i, done in enumerate(ends):
-        for study, into in (("s", widths), ("plain", plain))[: 2 if i < 2 else 1]:
-            answer(f"{study}.csv", "done.csv", TRUTH, done)
-            assert run(["evaluate", study, "--labels", "done.csv"]) == 0
-            into.append(curve(study).half_width().alpha)
-        assert held(curve())
+        for study, into in (("plain", plain), ("s", widths))[0 if i < 2 else 1 :]:
+            found = curve_after(study, done)
+            into.append(found.half_width().alpha)
+        assert held(found)
+    answer("s.csv", "done.csv", TRUTH, ends[2])
+    with_tables(Path("s"), "done.csv")
+    assert curve().half_width().alpha == widths[2]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] < 0.5 * plain[0]  # without batches, what nobody answered yet counts as unknown
     assert widths[1] < 0.6 * plain[1]
-    assert "and after each of 4 stages, whatever the list" in curve().findings[0]
-    assert run(["cut", "s", "precision:0.7", "--out", "best"]) == 0
+    assert "and after each of 4 stages, whatever the list" in found.findings[0]
+    assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 0
     assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
 
 
 def asked(*more):
-    assert planned("--judge-sample", "2500", "--judge-accuracy", "0.9", *more) == 0
+    assert planned("--judge-sample", "1000", "--judge-accuracy", "0.9", *more, labels=200) == 0
     assert run(["select", "s", "--export", "judge.csv"]) == 0
     answer("judge.csv", "said.csv", SAID)
 
@@ -140,9 +160,7 @@ def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
     assert run(["judge", "s", "said.parquet", "--label", "said", "--json"]) == 0
     counts = json.loads(capsys.readouterr().out.splitlines()[-1])["judge"]
     assert counts["no answer"] == -(-rank.size // 3)
-    assert run(["select", "s"]) == 0
-    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
-    assert held(curve())
+    assert held(judged("s", "truth.parquet").curve)
 
 
 def test_bad_input_of_a_judge_is_one_line(capsys):
@@ -154,7 +172,7 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert Path("again.csv").read_bytes() == Path("judge.csv").read_bytes()
     assert "its judge has to answer before anybody labels" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
-                         ("odd.csv", "odd.csv: column 'label' has 1.4 in row 1. Hint: a judge says")):  # fmt: skip
+                         ("odd.csv", "odd.csv: column 'label' has 1.4 in row 2. Hint: a judge says")):  # fmt: skip
         answer("judge.csv", "odd.csv", SAID + 0.5)
         assert says in told(capsys, "judge", "s", source)
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
@@ -169,15 +187,18 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert "no row is a label of a planned item" in told(capsys, "evaluate", "s", "--labels", "said.csv")
     assert planned(study="plain") == 0
     assert "has no sample for a judge" in told(capsys, "judge", "plain", "said.csv")
+
+
+def test_a_plan_with_a_judge_that_cannot_be_asked_is_one_line(capsys):
     for more, says in [
         (["--judge-accuracy", ".9"], "--judge-accuracy was given without a judge. Hint: name one with --judge"),
         (["--judge-accuracy", ".9", "--on", "item"], "judge-accuracy was given without a judge"),
         (["--judge-sample", "100"], "judge-sample is 100, below the"),
-        (["--judge-sample", "2500", "--judge", "said"], "a judge is either a column or asked about a sample"),
-        (["--judge-sample", "2500", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
-        (["--judge-sample", "2500", "--judge-classes", "1.5"], "judge-classes are 1.5"),
+        (["--judge-sample", "1000", "--judge", "said"], "a judge is either a column or asked about a sample"),
+        (["--judge-sample", "1000", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
+        (["--judge-sample", "1000", "--judge-classes", "1.5"], "judge-classes are 1.5"),
     ]:
-        line = told(capsys, "plan", "list.parquet", "--study", "x", "--budget", "600", *more)
+        line = told(capsys, "plan", "list.parquet", "--study", "x", "--budget", "200", *more)
         assert says in line
 
 
@@ -205,11 +226,10 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert "select s --remaining --export remaining.csv" in capsys.readouterr().out
     assert "1 of the" in told(capsys, "grow", "s", "--rest")
     answer("tasks.csv", "labels.csv", TRUTH)
-    assert run(["evaluate", "s", "--labels", "labels.csv"]) == 0
-    out = capsys.readouterr().out
-    assert curve().claim.coverage == "none"
-    assert "This is the first batch of an adaptive plan" in curve().findings[0]
-    assert "Next: `streameval grow s --rest` adds the second batch" in out
+    found = judged("s", "labels.csv")
+    assert found.curve.claim.coverage == "none"
+    assert "This is the first batch of an adaptive plan" in found.curve.findings[0]
+    assert kind_of("s").says(Path("s"), found)[0]["next"].startswith("`streameval grow s --rest` adds the second batch")
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()
@@ -218,26 +238,26 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert run(["grow", "s", "--rest"]) == 0
     assert Study(Path("s")).plan().plan_id == grown.plan_id
     assert run(["select", "s"]) == 0
-    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
-    assert (curve().claim.coverage, held(curve())) == ("simultaneous", True)
+    found = judged("s", "truth.parquet").curve
+    assert (found.claim.coverage, held(found)) == ("simultaneous", True)
     assert "has no second batch" in told(capsys, "grow", "fixed", "--rest")
 
 
-@pytest.mark.parametrize("judge", cases([["--judge", "said"], ["--judge-sample", "2500"]], ["--judge-sample", "2500"]))
+@pytest.mark.parametrize("judge", cases([["--judge", "said"], ["--judge-sample", "1000"]], ["--judge-sample", "1000"]))
 def test_an_adaptive_plan_with_a_judge(judge):
     assert planned("--adaptive", *judge, "--judge-accuracy", "0.9") == 0
     if "--judge-sample" in judge:
         assert run(["select", "s", "--export", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
         assert run(["judge", "s", "said.csv"]) == 0
-    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    taken_in("s", "truth.parquet")
     assert run(["grow", "s", "--rest"]) == 0
     assert run(["select", "s"]) == 0
-    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    found = judged("s", "truth.parquet").curve
     plan = Study(Path("s")).plan()
     assert plan.table.column("judge_class").to_pylist() == (SAID[plan.ranks - 1] > 0.5).astype(int).tolist()
-    assert curve().claim.coverage == "simultaneous"
-    assert held(curve())
+    assert found.claim.coverage == "simultaneous"
+    assert held(found)
 
 
 def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
@@ -273,62 +293,77 @@ BESIDE = {
                             "--adaptive": "no parameter"},
     ("--stages", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "adaptive does not go with --stages"},
 }  # fmt: skip
-VALUES = {"--judge": ["said"], "--judge-sample": ["2500"], "--stages": ["2"], "--adaptive": []}
+VALUES = {"--judge": ["said"], "--judge-sample": ["1000"], "--stages": ["2"], "--adaptive": []}
 
 
 @pytest.mark.parametrize("beside", BESIDE, ids=" ".join)
 def test_what_goes_with_what(beside, capsys):
     for flag, says in BESIDE[beside].items():
         study = f"x{flag}"
-        budget = ["--alpha", "0.3"] if "paula" in beside else ["--budget", "600"]
+        budget = ["--alpha", "0.3"] if "paula" in beside else ["--budget", "200"]
         status = run(["plan", "list.parquet", "--study", study, "--seed", "4", *budget, *beside, flag, *VALUES[flag]])
         said = capsys.readouterr().err
         assert status == (0 if says == 0 else 2), (beside, flag, said)
         assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
 
 
-@pytest.mark.parametrize(
-    "stage", cases([["--judge", "said"], ["--stages", "2"], ["--judge-sample", "2500"]], ["--judge-sample", "2500"])
-)
-def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
-    """Missing labels, errors of labels, several annotators, compare, cut, report, SQL."""
-    assert planned(*stage) == 0
-    if "--judge-sample" in stage:
-        assert run(["select", "s", "--export", "judge.csv"]) == 0
-        answer("judge.csv", "said.csv", SAID)
-        assert run(["judge", "s", "said.csv"]) == 0
-    assert run(["select", "s"]) == 0
-    ranks = Study(Path("s")).plan().ranks
-    label = pa.array(TRUTH[ranks - 1], mask=np.arange(ranks.size) % 40 == 39)
-    for who in ("ann", "bob"):
-        pq.write_table(pa.table({"rank": ranks, "label": label, "annotator": [who] * ranks.size}), f"{who}.parquet")
-    assert run(["evaluate", "s", "--labels", "ann.parquet", "bob.parquet"]) == 0
+STAGES = [["--judge", "said"], ["--stages", "2"], ["--judge-sample", "1000"]]
+
+
+@pytest.fixture(scope="module", params=cases(STAGES, ["--judge-sample", "1000"]), ids=" ".join)
+def staged(request, lists, tmp_path_factory):
+    """A study of each stage in a folder `s`, labelled by two people but for a part, and evaluated."""
+    folder = shutil.copytree(lists, tmp_path_factory.mktemp("staged"), dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert planned(*request.param) == 0
+        if "--judge-sample" in request.param:
+            assert run(["select", "s", "--export", "judge.csv"]) == 0
+            answer("judge.csv", "said.csv", SAID)
+            assert run(["judge", "s", "said.csv"]) == 0
+        assert run(["select", "s"]) == 0
+        ranks = Study(Path("s")).plan().ranks
+        label = pa.array(TRUTH[ranks - 1], mask=np.arange(ranks.size) % 40 == 39)
+        for who in ("ann", "bob"):
+            pq.write_table(pa.table({"rank": ranks, "label": label, "annotator": [who] * ranks.size}), f"{who}.parquet")
+        assert run(["evaluate", "s", "--labels", "ann.parquet", "bob.parquet"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(staged, tmp_path, monkeypatch):
+    monkeypatch.chdir(shutil.copytree(staged, tmp_path / "here"))
+
+
+def test_each_stage_goes_with_missing_labels_errors_of_labels_and_several_annotators(here):
+    plan = Study(Path("s")).plan()
     assert held(curve())
-    narrow = curve().half_width().alpha
-    assert run(["evaluate", "s", "--label-error", "0.02"]) == 0
-    assert curve().half_width().alpha > narrow
-    assert run(["evaluate", "s"]) == 0
+    assert judged("s", label_error=0.02).curve.half_width().alpha > curve().half_width().alpha
+    assert method_of(plan).name == "loguniform"
+    votes = pc.sum(Study(Path("s")).evaluation().label_table.column("votes")).as_py()
+    assert votes == 2 * (plan.ranks.size - plan.ranks.size // 40)
+    assert run(["labels", "s"]) == 0
+    assert run(["check", "s", "precision@1000 >= .5"]) == 0
+
+
+def test_each_stage_goes_with_the_rest_of_the_journey(here, capsys):
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 0
     assert run(["report", "s"]) == 0
     capsys.readouterr()
     assert run(["sql", "s", "SELECT count(*) AS n FROM plan", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": ranks.size}]
-    assert planned(study="t") == run(["select", "t"]) == run(["evaluate", "t", "--labels", "truth.parquet"]) == 0
+    count = Study(Path("s")).plan().ranks.size
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": count}]
+    assert planned(study="t") == 0
+    with_tables(Path("t"), "truth.parquet")
     assert run(["compare", "s", "t"]) == 0
-    assert run(["labels", "s"]) == 0
-    assert run(["check", "s", "precision@1000 >= .5"]) == 0
-    assert method_of(Study(Path("s")).plan()).name == "loguniform"
-    assert pc.sum(Study(Path("s")).evaluation().label_table.column("votes")).as_py() == 2 * (
-        ranks.size - ranks.size // 40
-    )
 
 
 @pytest.mark.parametrize(
-    "how", cases([["--adaptive"], ["--stages", "3"], ["--judge-sample", "2500"]], ["--adaptive"], ["--stages", "3"])
+    "how", cases([["--adaptive"], ["--stages", "3"], ["--judge-sample", "1000"]], ["--adaptive"], ["--stages", "3"])
 )
 def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
     assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "said",
-                "--budget", "600", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
+                "--budget", "200", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
     rows = json.loads(capsys.readouterr().out)["methods"]
     assert [row["replicates"] for row in rows] == [8, 8]
     assert rows[1]["half_width"] < rows[0]["half_width"] or "--adaptive" in how
@@ -338,9 +373,9 @@ def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
 def test_a_judge_for_a_plan_that_is_begun_is_refused(capsys):
     """A judge that comes after the labels might have seen them: there is none for old plans."""
     assert planned() == 0
-    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    taken_in("s", "truth.parquet")
     capsys.readouterr()
     assert "holds a different plan" in told(capsys, "plan", "list.parquet", "--study", "s", "--seed", "4",
-                                            "--budget", "600", "--judge", "said")  # fmt: skip
+                                            "--budget", "150", "--judge", "said")  # fmt: skip
     with pytest.raises(StudyError, match="has no sample for a judge"):
         streameval.judge("s", "truth.parquet")

@@ -55,7 +55,7 @@ def test_the_mean_of_two_phases_is_one_for_every_list_and_judge(ends, judged, ra
         assert np.abs(mean - 1).max() < 1e-12
 
 
-@settings(max_examples=examples(40, 80), deadline=None)
+@settings(max_examples=examples(15, 80), deadline=None)
 @given(n=st.integers(1, 8), seed=st.integers(0, 2**32), classes=st.integers(1, 2))
 def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed, classes):
     rng = np.random.default_rng(seed)
@@ -145,7 +145,7 @@ def test_each_rank_is_judged_labelled_and_early_by_itself_at_its_rates():
     design = with_judged(blocks(4, 2.0), 3.0)
     design = type(design)(np.array([1, 2, 4]), np.array([1.0, 0.5, 0.3]), np.array([1.0, 0.8, 0.6]))
     parts = [type(design)(design.ends, design.rate * share) for share in ([1, 0.5, 0.25], [1, 0.75, 0.5], [1, 1, 1])]
-    at, counts, seeds = np.array([0, 1, 2, 2]), {}, examples(6_000, 20_000)
+    at, counts, seeds = np.array([0, 1, 2, 2]), {}, examples(3_000, 20_000)
     for seed in range(seeds):
         rank, judged = draw(design, seed)
         state = np.zeros(4, int)
@@ -186,10 +186,8 @@ def truths():
             *slow(({"judge_sample": 2_000},), ({"adaptive": True},))]
 )  # fmt: skip
 def test_the_truth_is_held_at_every_rank(shape, how):
-    """30 draws by rank, judged by a binomial test at 1e-4; with batches, after each and half-way through the next."""
-    from math import comb
-
-    v, delta, runs_, missed = truths()[shape], 0.3, 30, 0
+    """Draws by rank, judged by a binomial test at 1e-4; with batches, after each and half-way through the next."""
+    v, delta, runs_, missed = truths()[shape], 0.3, examples(15, 30), 0
     y, method = np.concatenate([[0], np.cumsum(v)]), create("loguniform", {"budget": 500, "confidence": 0.7, **how})
     said = np.where(np.random.default_rng(3).random(v.size) < 0.9, v, 1 - v).astype(np.uint8)
     ends = method.rates(v.size)[0]
@@ -200,15 +198,14 @@ def test_the_truth_is_held_at_every_rank(shape, how):
         if "adaptive" in how:
             plan = method.continued(plan, Labels.of(plan, v[plan.ranks - 1]))
         label, wrong = v[plan.ranks - 1], False
-        batch = plan.table.column("batch").to_numpy() if "batches" in how else np.ones(label.size)
+        batch = plan.table.column("batch").to_numpy() if "stages" in how else np.ones(label.size)
         for reached in np.arange(1, batch.max() + 0.5, 0.5):
             half = np.random.default_rng(seed).random(label.size) < (reached % 1)
             there = (batch <= reached) | ((batch <= reached + 1) & half)
             envelope = method.curve(plan, Labels.of(plan, np.where(there, label, -1))).envelope
             wrong |= bool(np.any((envelope.lower > y[envelope.rank]) | (y[envelope.rank] > envelope.upper)))
         missed += wrong
-    tail = sum(comb(runs_, k) * delta**k * (1 - delta) ** (runs_ - k) for k in range(missed, runs_ + 1))
-    assert tail > 1e-4
+    assert binomial_tail(runs_, missed, delta) > 1e-4
 
 
 SAMPLED = "a sample of 15,000, 5 % of positives missing"
@@ -217,9 +214,10 @@ SAMPLED = "a sample of 15,000, 5 % of positives missing"
 @pytest.mark.parametrize("setting", cases(["a column", SAMPLED], SAMPLED))
 def test_no_pair_of_list_and_judge_misses_too_often(setting):
     """The benchmark's 14 pairs of lists and judges that are wrong in every way, at every rank of a shorter list."""
-    missed = adversarial(setting, 12, n_items=6_000, labels=250, delta=0.3)
-    draws, delta = 12 * len(PAIRS), 0.3
+    each = examples(4, 12)
+    missed = adversarial(setting, each, n_items=6_000, labels=250, delta=0.3)
+    draws, delta = each * len(PAIRS), 0.3
     assert len(missed) == 14
     assert binomial_tail(draws, sum(missed), delta) > 1e-4
-    assert all(binomial_tail(12, one, delta) > 1e-5 for one in missed)
+    assert all(binomial_tail(each, one, delta) > 1e-5 for one in missed)
     assert sum(missed) > 0  # else no miss could be seen
