@@ -4,12 +4,15 @@ import importlib
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from label_tables import taken_in
+from measured import with_tables
 
 import streameval
 from streameval.errors import InputError, StudyError
@@ -50,8 +53,8 @@ def home(tmp_path, monkeypatch):
 
 
 def write_list():
-    right = (np.random.default_rng(3).random(400) < 0.7).astype(np.int8)
-    pq.write_table(pa.table({"id": np.arange(400), "user": np.arange(400) // 8, "right": right}), "list.parquet")
+    right = (np.random.default_rng(3).random(200) < 0.7).astype(np.int8)
+    pq.write_table(pa.table({"id": np.arange(200), "user": np.arange(200) // 8, "right": right}), "list.parquet")
 
 
 @pytest.fixture
@@ -110,8 +113,8 @@ REFUSED = [
 def test_what_a_kind_does_not_do_is_one_sentence(toys, capsys):
     for name in ("toy", "other"):
         streameval.evaluate(name, labels=labels_of(name))
-    streameval.plan("list.parquet", "one", budget=40)
-    streameval.evaluate("one", labels=labels_of("one"))
+    streameval.plan("list.parquet", "one", budget=40, seed=5)
+    with_tables(Path("one"), labels_of("one"))
     for command, said in REFUSED:
         capsys.readouterr()
         assert run(command) == 2
@@ -119,47 +122,32 @@ def test_what_a_kind_does_not_do_is_one_sentence(toys, capsys):
         assert (said in message, message.count("\n")) == (True, 1)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder of every kind that there is, once."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("made")
-        patch.chdir(folder)
-        write_list()
-        make_every()
-    return folder
+EVERY = {"curve": "curve-evaluated", "labelled_list": "labelled-list", "rankings": "labelled-rankings",
+         "drawn_rankings": "drawn-rankings-evaluated", "question": "gate-decided",
+         "paired": "comparison-evaluated"}  # fmt: skip
 
 
 @pytest.fixture
-def every(made, tmp_path, monkeypatch):
-    """A copy of it, which a test may change."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+def every(catalogue, tmp_path, monkeypatch):
+    """Give a study of each kind by its name, a copy that a test may change."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def make_every():
-    streameval.plan("list.parquet", "curve", budget=40, seed=5)
-    streameval.plan("list.parquet", "drawn_rankings", per="user", rankings=20, at=3, seed=5)
-    streameval.plan("list.parquet", "question", questions="precision@10 >= 0.05", seed=5)
-    streameval.plan("list.parquet", "paired", score="id", against="list.parquet", key="id", at=10, seed=5)
-    for name in ("curve", "drawn_rankings", "question", "paired"):
-        streameval.evaluate(name, labels=labels_of(name))
-    streameval.exact("list.parquet", label="right", out="labelled_list")
-    streameval.exact("list.parquet", label="right", per="user", out="rankings")
+    return lambda kind: catalogue.copy(EVERY[kind], tmp_path / kind)
 
 
 MEASURES = {"curve": "precision@10", "labelled_list": "precision@10", "rankings": "map",
-            "drawn_rankings": "precision@3", "question": "precision@10", "paired": "gain@10"}  # fmt: skip
+            "drawn_rankings": "precision@5", "question": "precision@500", "paired": "gain@100"}  # fmt: skip
+
+
+def test_every_kind_is_tried():
+    assert {*MEASURES} == {*EVERY} == {*available()}
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, capsys, name):
-    assert {*MEASURES} == {*available()}
-    shutil.copytree(name, "other")
-    (every / "judge.csv").write_text("se_task,judge\n")
+    shutil.copytree(every(name), "other")
+    Path("judge.csv").write_text("se_task,judge\n")
     least = -10 if name == "paired" else 0
-    watched = [name, "gain@10 >= -10"] if name == "paired" else [f"2026-01-01={name}", "precision@10 >= 0.1"]
+    watched = [name, "gain@100 >= -10"] if name == "paired" else [f"2026-01-01={name}", f"{MEASURES[name]} >= 0.1"]
     commands = {
         "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= {least}"], "report": [name],
         "sql": [name, "FROM metrics"], "publish": [name, "there"], "compare": [name, "other"], "cut": [name, "10"],
@@ -168,7 +156,7 @@ def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, cap
     }  # fmt: skip
     read = [verb for kind in available().values() for verb in kind.answers]
     assert {*commands} == {*read}
-    kind = kind_of(every / name)
+    kind = kind_of(name)
     *most, last = kind.answers
     for verb, command in commands.items():
         capsys.readouterr()
@@ -187,69 +175,72 @@ def rewrite(path, **changes):
     atomic.write_all({path: atomic.json_object({name: one for name, one in known.items() if one is not None})})
 
 
-def test_files_say_their_kind_and_format(every):
-    for name in available():
-        for path in (every / name / "plan.json", every / name / "evaluation.json"):
-            if path.exists():
-                facts = read_json(path, "")
-                assert (facts["kind"], facts["format"]) == (name, 1)
-        assert kind_of(every / name).name == name
+@pytest.mark.parametrize("name", EVERY)
+def test_files_say_their_kind_and_format(catalogue, name):
+    study = catalogue.path(EVERY[name])
+    for path in (study / "plan.json", study / "evaluation.json"):
+        if path.exists():
+            facts = read_json(path, "")
+            assert (facts["kind"], facts["format"]) == (name, 1)
+    assert kind_of(study).name == name
 
 
-def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every):
-    for name in {*available()} - {"question", "paired"}:  # their plans have always named it
-        files = [path for one in ("plan.json", "evaluation.json") if (path := every / name / one).exists()]
-        before = streameval.sql(name, "FROM metrics")
-        if len(files) == 2:
-            rewrite(files[0], kind=None, format=None)
-        assert kind_of(every / name).name == name
+@pytest.mark.parametrize("name", sorted({*EVERY} - {"question", "paired"}))  # their plans have always named it
+def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every, name):
+    study = every(name)
+    files = [path for one in ("plan.json", "evaluation.json") if (path := study / one).exists()]
+    before = streameval.sql(name, "FROM metrics")
+    if len(files) == 2:
+        rewrite(files[0], kind=None, format=None)
+    assert kind_of(study).name == name
+    assert streameval.sql(name, "FROM metrics").equals(before)
+    rewrite(files[-1], format=2)
+    with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote format 2, and this version reads "
+                                         "format 1.*run evaluate again"):  # fmt: skip
+        streameval.sql(name, "FROM metrics")
+    rewrite(files[-1], kind=None, format=None)
+    assert kind_of(study).name == name
+    with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote it, in an earlier format"):
+        streameval.sql(name, "FROM metrics")
+    if len(files) == 2:
+        streameval.evaluate(name)  # as was said
         assert streameval.sql(name, "FROM metrics").equals(before)
-        rewrite(files[-1], format=2)
-        with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote format 2, and this version reads "
-                                             "format 1.*run evaluate again"):  # fmt: skip
-            streameval.sql(name, "FROM metrics")
-        rewrite(files[-1], kind=None, format=None)
-        assert kind_of(every / name).name == name
-        with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote it, in an earlier format"):
-            streameval.sql(name, "FROM metrics")
-        if len(files) == 2:
-            streameval.evaluate(name)  # as was said
-            assert streameval.sql(name, "FROM metrics").equals(before)
-            rewrite(files[0], format=2)
-            with pytest.raises(StudyError, match=r"plan.json: streameval .* wrote format 2"):
-                streameval.evaluate(name)
+        rewrite(files[0], format=2)
+        with pytest.raises(StudyError, match=r"plan.json: streameval .* wrote format 2"):
+            streameval.evaluate(name)
 
 
 def test_a_kind_that_there_is_not_is_refused(every):
-    rewrite(every / "curve" / "plan.json", kind="curv")
+    rewrite(every("curve") / "plan.json", kind="curv")
     with pytest.raises(StudyError, match=r"plan.json: there is no kind of study 'curv' \(did you mean|did you mean"):
         streameval.evaluate("curve")
 
 
 def test_labels_of_drawn_rankings_are_counted_by_ranking(home, capsys):
     streameval.plan("list.parquet", "st", per="user", rankings=20, at=3, seed=5)
-    streameval.evaluate("st", labels=labels_of("st").slice(0, 50))
+    taken_in("st", labels_of("st").slice(0, 50))
     found = streameval.labels("st")
     assert (found.account["labelled"], found.account["planned"], found.strata.num_rows) == (50, 60, 20)
     assert sum(found.strata.column("labelled").to_pylist()) == 50
-    assert set(map(int, found.strata.column("ranking").to_pylist())) <= set(range(50))
+    assert set(map(int, found.strata.column("ranking").to_pylist())) <= set(range(25))
     assert run(["labels", "st"]) == 0
     said = capsys.readouterr().out
     assert "50 of 60 planned items labelled" in said
     assert "half-width" not in said.lower()
 
 
-def test_what_exact_wrote_is_published(every):
+def test_what_exact_wrote_is_published(every, tmp_path):
     for name in ("labelled_list", "rankings"):
-        told = streameval.publish(name, every / f"{name}-there")
+        every(name)
+        told = streameval.publish(name, f"{name}-there")
         assert told.manifest["evaluation_id"] == streameval.sql(name, "FROM provenance").to_pylist()[0]["evaluation_id"]
-        assert {path.name for path in (every / f"{name}-there").iterdir()} == {
-            "manifest.json", *kind_of(every / name).files(None)}  # fmt: skip
+        assert {path.name for path in (tmp_path / f"{name}-there").iterdir()} == {
+            "manifest.json", *kind_of(name).files(None)}  # fmt: skip
     with pytest.raises(StudyError, match="nowhere is not a study"):
         streameval.publish("nowhere", "there")
 
 
 def test_options_of_no_kind_are_guessed(home):
-    streameval.plan("list.parquet", "one", budget=40)
+    streameval.plan("list.parquet", "one", budget=40, seed=5)
     with pytest.raises(InputError, match=r"evaluate has no option 'mises'.*misses"):
         streameval.evaluate("one", labels=labels_of("one"), mises=3)

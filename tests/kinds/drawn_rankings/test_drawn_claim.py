@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from unsaved import found_of
 
 import streameval
 from streameval import RankingOptions
@@ -35,7 +36,7 @@ def first_of(chosen):
 
 def test_exact_is_said_of_no_more_than_the_labels_decide(every):
     study, chosen, _ = every
-    found = streameval.evaluate(study, labels=first_of(chosen))
+    found = found_of(study, labels=first_of(chosen))
     assert found.summary["claim"]["coverage"] == "exact"
     assert found.metrics["lower"][0].as_py() == np.mean(first_of(chosen)["label"].to_numpy())
     said = sample_sentence(found)
@@ -45,7 +46,7 @@ def test_exact_is_said_of_no_more_than_the_labels_decide(every):
 
 def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact(every):
     study, chosen, positives = every
-    found = streameval.evaluate(study, labels=first_of(chosen), positives=positives, key="doc",
+    found = found_of(study, labels=first_of(chosen), positives=positives, key="doc",
                                          assume="complete")  # fmt: skip
     claim, said = found.summary["claim"], sample_sentence(found)
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
@@ -60,7 +61,7 @@ def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact
 
 def test_means_that_are_exact_on_a_condition_have_it_said(every):
     study, chosen, positives = every
-    found = streameval.evaluate(study, labels=chosen, positives=positives, key="doc", assume="complete")
+    found = found_of(study, labels=chosen, positives=positives, key="doc", assume="complete")
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", None)
     assert "that it and the labels have every positive" in claim["assumes"]
@@ -74,7 +75,7 @@ def test_means_that_are_exact_on_a_condition_have_it_said(every):
 def test_upper_bounds_state_what_they_take_of_the_table(every, item, right):
     study, chosen, positives = every
     table = positives if item else positives.select(["user"])
-    found = streameval.evaluate(study, labels=chosen, positives=table, key=item)
+    found = found_of(study, labels=chosen, positives=table, key=item)
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
     assert claim["assumes"].endswith(f"that the table of positives names only positives, {right}")
@@ -87,7 +88,7 @@ def test_exact_means_of_what_annotators_say_are_not_the_truth(every):
     answers = chosen.select(["rank", "label"])
     both = [(answers, "llm"), (answers.slice(0, 100), "person")]
     votes = pa.concat_tables([own.append_column("source", pa.array([by] * own.num_rows)) for own, by in both])
-    said = sample_sentence(streameval.evaluate(study, labels=votes))
+    said = sample_sentence(found_of(study, labels=votes))
     assert "they are exact" in said
     assert "This is no claim about the truth" in said
 
@@ -99,7 +100,7 @@ def judged(tmp_path, labels, says, seed, rankings, confidence):
     streameval.plan(table, tmp_path / "st", per="user", rankings=rankings, at=1, judge="says",
                              confidence=confidence, seed=seed)  # fmt: skip
     chosen = streameval.select(tmp_path / "st", ranking=table).table
-    return {positives is not None: streameval.evaluate(
+    return {positives is not None: found_of(
                 tmp_path / "st", labels=chosen, positives=positives, key=None if positives is None else "doc")
             for positives in (None, pa.table({"user": [0], "doc": [10**6]}))}  # fmt: skip
 

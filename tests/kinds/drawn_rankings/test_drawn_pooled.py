@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from suite_cases import examples
+from unsaved import found_by, found_of, told_of
 
 import streameval
 from streameval import InputError, RankingOptions
@@ -32,7 +34,7 @@ def by_definition(labels, beyond, k):
 @pytest.mark.parametrize("complete", [True, False])
 def test_ends_hold_whatever_the_missing_labels_and_unknown_positives_are(complete):
     rng, cuts = np.random.default_rng(4), (1, 3, 4)
-    for _ in range(60):
+    for _ in range(examples(25, 60)):
         labels, beyond = rng.integers(-1, 2, rng.integers(1, 6)), int(rng.integers(0, 4))
         ends = tuple(Positives(np.zeros(own.size, np.int64), own, 1)
                      for own in (np.flatnonzero(labels == 1) + 1, np.flatnonzero(labels != 0) + 1))  # fmt: skip
@@ -89,9 +91,9 @@ def studied(rankings, *more, blank=0):
 
 
 def bounds(*flags):
-    assert run(["evaluate", "st", "--labels", "done.csv", *flags]) == 0
-    rows = pq.read_table("st/metrics.parquet").to_pylist()
-    return {(row["metric"].removeprefix("mean_"), int(row["argument"])): row for row in rows}
+    found = found_by("st", "--labels", "done.csv", *flags)
+    rows = {(row["metric"].removeprefix("mean_"), int(row["argument"])): row for row in found.metrics.to_pylist()}
+    return rows, told_of("st", found)
 
 
 POOL = ("--positives", "qrels.parquet", "--key", "doc")
@@ -105,7 +107,7 @@ def exactly(name, k):
 
 def test_with_every_ranking_and_a_complete_table_the_means_are_those_of_exact(home, capsys):
     studied(300)
-    found = bounds(*POOL, "--assume", "complete")
+    found, _ = bounds(*POOL, "--assume", "complete")
     for name, k in itertools.product(METRICS, (2, 5)):
         row = found[name, k]
         assert row["coverage"] == "conditional"
@@ -114,13 +116,14 @@ def test_with_every_ranking_and_a_complete_table_the_means_are_those_of_exact(ho
 
 def test_the_journey_with_pooled_positives(home, capsys):
     studied(150, blank=20)
-    alone = bounds()
+    alone, _ = bounds()
     assert ("recall_at", 5) not in alone
-    capsys.readouterr()
-    upper = bounds(*POOL)
-    said = " ".join(capsys.readouterr().out.split())
+    upper, said = bounds(*POOL)
     assert "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless" in said
-    both = bounds(*POOL, "--assume", "complete")
+    capsys.readouterr()
+    assert run(["evaluate", "st", "--labels", "done.csv", *POOL, "--assume", "complete"]) == 0
+    rows = pq.read_table("st/metrics.parquet").to_pylist()
+    both = {(row["metric"].removeprefix("mean_"), int(row["argument"])): row for row in rows}
     said = " ".join(capsys.readouterr().out.split())
     assert "and those of recall, average precision and nDCG if the table of positives is right and complete. (" in said
     assert "Bounds on these three hold if it is right, and if it and the labels have every positive" in said
@@ -134,16 +137,16 @@ def test_the_journey_with_pooled_positives(home, capsys):
     for key, row in alone.items():  # the confidence is shared by more bounds
         assert both[key]["lower"] < upper[key]["lower"] < row["lower"]
     pq.write_table(pq.read_table("qrels.parquet").slice(0, 700), "some.parquet")
-    fewer = bounds("--positives", "some.parquet", "--key", "doc")
+    fewer, _ = bounds("--positives", "some.parquet", "--key", "doc")
     assert all(fewer[name, 5]["upper"] >= upper[name, 5]["upper"] for name in METRICS)
-    found = streameval.evaluate("st", positives=pq.read_table("qrels.parquet"), key="doc", assume="complete")
+    found = found_of("st", positives=pq.read_table("qrels.parquet"), key="doc", assume="complete")
     assert found.summary["pool"]["complete"]
     assert "every positive of the rankings that were drawn" in found.summary["claim"]["assumes"]
 
 
 def test_a_judge_narrows_bounds_on_ndcg_too(home):
     studied(100, "--judge", "truth")
-    found = bounds(*POOL, "--assume", "complete")
+    found, _ = bounds(*POOL, "--assume", "complete")
     for name, k in itertools.product(METRICS, (2, 5)):
         row = found[name, k]
         assert row["lower"] <= exactly(name, k) <= row["upper"]
@@ -152,13 +155,13 @@ def test_a_judge_narrows_bounds_on_ndcg_too(home):
 
 def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     studied(300)
-    beyond = streameval.evaluate("st", labels="done.csv", positives="qrels.parquet", key="doc")
+    beyond = found_of("st", labels="done.csv", positives="qrels.parquet", key="doc")
     rows = pq.read_table("runs.parquet").to_pylist()
     deeper = sum(row["truth"] for row in rows) + 60
     labelled = sum(one == 1 for one in csv.read_csv("done.csv").column("label").to_pylist())
     assert beyond.summary["pool"]["beyond"] == deeper - labelled
     assert beyond.summary["pool"]["rows"] == deeper + 60
-    plain = streameval.evaluate("st", positives=pq.read_table("never.parquet", columns=["query"]))
+    plain = found_of("st", positives=pq.read_table("never.parquet", columns=["query"]))
     assert plain.summary["pool"]["beyond"] == 60
 
 
@@ -171,9 +174,7 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     labels = pa.array(answers)
     csv.write_csv(tasks.drop_columns("label").append_column("label", labels), "done.csv")
     table, positive = pq.read_table("qrels.parquet"), sum(labels.to_pylist())
-    capsys.readouterr()
-    bounds(*POOL)
-    said = " ".join(capsys.readouterr().out.split())
+    _, said = bounds(*POOL)
     assert (
         f"Of {positive} items labelled positive the table names {positive}, and of those labelled negative 10," in said
     )
@@ -183,16 +184,13 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     assert "these bounds are wrong" not in said
     upper = pc.utf8_upper(table.column("doc"))
     pq.write_table(table.set_column(1, "doc", upper), "upper.parquet")
-    bounds("--positives", "upper.parquet", "--key", "doc")
-    said = " ".join(capsys.readouterr().out.split())
+    _, said = bounds("--positives", "upper.parquet", "--key", "doc")
     assert f"Of {positive} items labelled positive the table names 0, and of those labelled negative 0," in said
     assert "If list and table write 'doc' differently, items count twice, and these bounds are wrong." in said
     pq.write_table(table.select(["query", "label"]), "nameless.parquet")
-    bounds("--positives", "nameless.parquet")
-    assert "each once, and none that is an item to label" in " ".join(capsys.readouterr().out.split())
+    assert "each once, and none that is an item to label" in bounds("--positives", "nameless.parquet")[1]
     pq.write_table(table.slice(0, 0), "empty.parquet")
-    bounds("--positives", "empty.parquet", "--key", "doc")
-    assert "Rows of drawn rankings: 0." in capsys.readouterr().out
+    assert "Rows of drawn rankings: 0." in bounds("--positives", "empty.parquet", "--key", "doc")[1]
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +236,7 @@ def test_a_table_that_cannot_be_used_is_one_line(unusable, given, said, capsys, 
 
 
 def test_positives_are_of_many_rankings(home, capsys):
-    streameval.plan("runs.parquet", "one", budget=10)
+    streameval.plan("runs.parquet", "one", budget=10, seed=1)
     assert run(["evaluate", "one", *POOL]) == 2
     assert "a study of a curve does not go with --key, --positives" in capsys.readouterr().err
     with pytest.raises(InputError, match="assume"):
