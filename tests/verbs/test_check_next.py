@@ -54,7 +54,7 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
     while streameval.check(study, [asked]).outcome == "inconclusive":
         assert len(steps) < 4
         command = next_step(capsys, study, asked)
-        assert run(command) == 0
+        assert run([*command, *(["--seed", "1"] if command[0] == "plan" else [])]) == 0
         steps.append(command[0])
         study = command[1] if command[0] == "grow" else command[command.index("--study") + 1]
         assert run(["select", study]) == 0
