@@ -121,6 +121,7 @@ def test_processes_share_what_is_compiled_and_what_is_there(monkeypatch, tmp_pat
 
 def test_a_process_that_compiles_finds_what_is_there():
     done = []
+    ahead.compile_one(light()[0])
     shares.compile_shared(light()[:1], 1, done.append)
     assert done == [False]
 
