@@ -26,9 +26,8 @@ pytest_plugins = ["cpu_budget"]
 
 
 def pytest_collection_finish():
-    """What is collected lives as long as the run: the garbage collector need not look through it."""
+    """What is collected lives as long as the run: the garbage collector looks through it seldom."""
     gc.collect()
-    gc.freeze()
     gc.set_threshold(100_000, 20, 100)
 
 
