@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from unsaved import found_of
+from drawn_found import found_of
 
 import streameval
 from streameval import RankingOptions

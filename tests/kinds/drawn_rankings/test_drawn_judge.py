@@ -9,8 +9,8 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
+from drawn_found import found_by, found_of, told_of
 from suite_cases import examples
-from unsaved import found_by, found_of, told_of
 
 import streameval
 from streameval import InputError, RankingOptions

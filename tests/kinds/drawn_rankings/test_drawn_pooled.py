@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from drawn_found import found_by, found_of, told_of
 from suite_cases import examples
-from unsaved import found_by, found_of, told_of
 
 import streameval
 from streameval import InputError, RankingOptions

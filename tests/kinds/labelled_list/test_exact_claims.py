@@ -25,7 +25,7 @@ def short_of_memory(monkeypatch):
 
 def scored_items(tmp_path, score, stored="shuffled"):
     rng = np.random.default_rng(11)
-    n = 20_000
+    n = 3_000
     label = (rng.random(n) < 0.4).astype(np.int8)
     own = {"different": rng.normal(size=n) + label, "tied": np.round(4 * (rng.normal(size=n) + label))}[score]
     if stored == "sorted":

@@ -15,7 +15,7 @@ from sklearn.metrics import (
     ndcg_score,
     roc_auc_score,
 )
-from suite_cases import cases
+from suite_cases import cases, examples
 
 import streameval
 from streameval import InputError, RankingOptions
@@ -80,7 +80,7 @@ def test_metrics_are_those_of_every_order_of_tied_items_written_out(tmp_path):
     lists = [(rng.integers(0, rng.integers(1, 7), n := int(rng.integers(1, 6))).tolist(),
               rng.integers(0, rng.choice([1, 2, 4]), n).tolist(),
               rng.integers(1, 4, rng.integers(0, 3)).tolist() if rng.random() < 0.4 else [])
-             for _ in range(100)]  # fmt: skip
+             for _ in range(examples(40, 100))]  # fmt: skip
     table = pa.table({"q": [i for i, (scores, _, _) in enumerate(lists) for _ in scores],
                       "score": [s for scores, _, _ in lists for s in scores],
                       "label": [one for _, labels, _ in lists for one in labels]})  # fmt: skip
@@ -155,7 +155,7 @@ def test_equal_to_scikit_learn():
     assert spread > 5
 
 
-def runs(seed, n=4_000, rankings=60):
+def runs(seed, n=1_000, rankings=40):
     rng = np.random.default_rng(seed)
     q = np.sort(rng.integers(0, rankings, n)) - 5
     return pa.table({"q": q, "name": [f"user {one}" for one in q], "score": rng.integers(0, 30, n).astype(np.float32),
@@ -184,7 +184,7 @@ def test_rankings_longer_than_memory_are_parted_by_score(tied, monkeypatch):
     from streameval.queries import scattered
 
     rng = np.random.default_rng(3)
-    n = 3_000
+    n = 2_200
     table = pa.table({"q": np.where(rng.random(n) < 0.6, 7, rng.integers(0, 300, n)), "label": rng.integers(0, 3, n),
                       "score": rng.integers(0, tied, n) / 7})  # fmt: skip
     _, whole = many(table)

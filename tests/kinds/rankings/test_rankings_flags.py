@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from drawn_found import found_by
 
 from streameval.cli import run
 from streameval.cli.commands.evaluate import evaluate
@@ -54,6 +55,9 @@ EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 
+RUNS = ("--labels", "--dry-run", "--json", "--log", "--quiet", "--time-limit")  # flags that are no option of the verb
+
+
 def flags_of(command):
     """Every flag of a command, as it is typed."""
     found, hints = set(), get_type_hints(command)
@@ -73,7 +77,9 @@ def answered(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         write_list()
-        assert run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5"]) == 0
+        assert (
+            run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5", "--seed", "1"]) == 0
+        )
         assert run(["select", "study", "--export", "tasks.csv"]) == 0
     tasks = csv.read_csv(folder / "tasks.csv")
     done = tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks)))
@@ -81,11 +87,19 @@ def answered(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lists")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_list()
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
+def home(lists, tmp_path, monkeypatch):
     """The folder of a list of rankings."""
-    monkeypatch.chdir(tmp_path)
-    write_list()
+    monkeypatch.chdir(shutil.copytree(lists, tmp_path / "home"))
 
 
 def write_list():
@@ -121,7 +135,10 @@ def test_every_flag_of_plan(given, capsys):
 def test_every_flag_of_evaluate(given, answered, capsys):
     shutil.copytree(answered, ".", dirs_exist_ok=True)
     rest = [] if given.startswith("--labels") else ["--labels", "done.csv"]
-    judge(["evaluate", "study", *given.split(), *rest], given, EVALUATE[given], capsys)
+    if EVALUATE[given] == GOES and given.split()[0] not in RUNS:
+        assert found_by("study", *given.split(), *rest).metrics.num_rows
+    else:
+        judge(["evaluate", "study", *given.split(), *rest], given, EVALUATE[given], capsys)
 
 
 def judge(arguments, given, wanted, capsys):

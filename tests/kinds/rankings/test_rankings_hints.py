@@ -81,7 +81,20 @@ def evaluated():
     """Evaluate drawn rankings whose items are all positive; the page and the evaluation."""
 
     def evaluate(*flags):
-        plan = ["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5", "--at", "2"]
+        plan = [
+            "plan",
+            "runs.parquet",
+            "--study",
+            "study",
+            "--per",
+            "query",
+            "--rankings",
+            "5",
+            "--at",
+            "2",
+            "--seed",
+            "1",
+        ]
         assert run([*plan, *flags]) == 0
         assert run(["select", "study", "--export", "tasks.csv"]) == 0
         tasks = csv.read_csv("tasks.csv")

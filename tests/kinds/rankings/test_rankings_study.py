@@ -1,6 +1,7 @@
 """Results of many rankings in files: the command, SQL, the report, and two systems side by side."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +25,21 @@ def runs(seed=0, bias=0.0):
                      "label": (truth & (query % 9 > 0)).astype(int)}).take(rng.permutation(1_200))  # fmt: skip
 
 
-@pytest.fixture
-def two(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """Results of two systems on the same queries."""
+    folder = tmp_path_factory.mktemp("two")
     for name, bias in (("old", 0.0), ("new", 0.8)):
-        pq.write_table(runs(len(name), bias), tmp_path / f"{name}.parquet")
+        pq.write_table(runs(len(name), bias), folder / f"{name}.parquet")
         arguments = ["--per", "query", "--label", "label", "--score", "score", "--key", "doc", "--at", "1,5"]
-        assert run(["exact", str(tmp_path / f"{name}.parquet"), *arguments, "--out", str(tmp_path / name)]) == 0
-    return tmp_path
+        assert run(["exact", str(folder / f"{name}.parquet"), *arguments, "--out", str(folder / name)]) == 0
+    return folder
+
+
+@pytest.fixture
+def two(made, tmp_path):
+    """A copy of them, which a test may change."""
+    return shutil.copytree(made, tmp_path / "two")
 
 
 def test_the_command_writes_every_file_and_says_the_means(two, capsys):
@@ -122,24 +130,25 @@ def test_the_page_of_compared_rankings_has_every_difference_and_no_scripts(two, 
     assert "b: new" in (two / "both.svg").read_text()
 
 
-def test_what_does_not_go_together_is_one_line(two):
+def test_what_does_not_go_together_is_one_line(two, study):
     other = two / "queries.parquet"
     pq.write_table(pa.table({"query": ["x", "x"], "score": [1.0, 2], "label": [0, 1]}), other)
     options = {"label": "label", "options": RankingOptions("score")}
     streameval.exact(other, per="query", out=two / "alone", **options)
     streameval.exact(other, per="query", out=two / "exponential", gain="exponential", **options)
-    streameval.exact(other, out=two / "one", **options)
-    for names, said in ((("old", "alone"), "no ranking in common"), (("alone", "exponential"), "gain='linear'"),
-                        (("old", "one"), "like with like")):  # fmt: skip
+    one = study("labelled-list")
+    for names, said in (((two / "old", two / "alone"), "no ranking in common"),
+                        ((two / "alone", two / "exponential"), "gain='linear'"),
+                        ((two / "old", one), "like with like")):  # fmt: skip
         with pytest.raises(InputError, match=said):
-            streameval.compare(*(two / name for name in names))
+            streameval.compare(*names)
     for names in (("old", "nowhere"), ("nowhere", "old")):
         with pytest.raises(StudyError, match="nowhere"):
             streameval.compare(*(two / name for name in names))
     with pytest.raises(StudyError, match="holds results of rankings, which have no curve"):
         streameval.Study(two / "old").evaluation()
     with pytest.raises(StudyError, match="was not written by `exact --per`"):
-        streameval.exact(other, per="query", out=two / "one", **options)
+        streameval.exact(other, per="query", out=one, **options)
     with pytest.raises(StudyError, match="was not written by exact"):
         streameval.exact(other, out=two / "old", **options)
     assert run(["exact", str(other), "--label", "label", "--at", "3"]) == 2

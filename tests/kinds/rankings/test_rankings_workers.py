@@ -22,12 +22,12 @@ def runs(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
     monkeypatch.setattr(scattered, "_WORKER_ROWS", 150)
     rng = np.random.default_rng(3)
-    query = rng.integers(-3, 90, 2_000)
-    table = pa.table({"query": query, "name": [f"q{one}" for one in query], "doc": [f"d{i}" for i in range(2_000)],
-                      "score": rng.integers(0, 9, 2_000).astype(np.float32), "row": rng.permutation(2_000),
-                      "label": rng.integers(0, 3, 2_000) * (query % 3 > 0)})  # fmt: skip
+    query = rng.integers(-3, 90, 1_000)
+    table = pa.table({"query": query, "name": [f"q{one}" for one in query], "doc": [f"d{i}" for i in range(1_000)],
+                      "score": rng.integers(0, 9, 1_000).astype(np.float32), "row": rng.permutation(1_000),
+                      "label": rng.integers(0, 3, 1_000) * (query % 3 > 0)})  # fmt: skip
     for i in range(4):
-        pq.write_table(table.slice(500 * i, 500), tmp_path / f"part-{i}.parquet", row_group_size=90)
+        pq.write_table(table.slice(250 * i, 250), tmp_path / f"part-{i}.parquet", row_group_size=90)
     pq.write_table(pa.table({"query": [1, 500, 7], "doc": ["d0", "x", "y"], "label": [1, 1, 0]}), tmp_path / "qrels")
     return tmp_path
 
@@ -77,13 +77,13 @@ class Losing(Cluster):
 
 @pytest.mark.parametrize("shares", [5, 21])
 def test_rows_that_are_lost_or_come_twice_are_noticed(runs, shares):
-    with pytest.raises(OutsideError, match=r"2,000 rows were to be measured, and [0-9,]+ were"):
+    with pytest.raises(OutsideError, match=r"1,000 rows were to be measured, and [0-9,]+ were"):
         streameval.exact(str(runs / "part-*.parquet"), label="label", per="query", engine=Losing(0, shares))
 
 
 def test_what_a_worker_refuses_is_one_line(runs):
     table = pq.read_table(runs / "part-2.parquet")
-    pq.write_table(table.set_column(5, "label", pa.array([200] * 500)), runs / "part-2.parquet", row_group_size=90)
+    pq.write_table(table.set_column(5, "label", pa.array([200] * 250)), runs / "part-2.parquet", row_group_size=90)
     with pytest.raises(RuntimeError) as caught:
         streameval.exact(str(runs / "part-*.parquet"), label="label", per="query", engine=Cluster())
     error = worker.reported_error(str(caught.value))
