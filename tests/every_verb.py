@@ -167,9 +167,8 @@ compare rankings rankings-again
 EVERY = COMMANDS.split("\n")[1:-1]
 
 
-def write_lists():
-    """A list with everything that the commands name, a later version of it, and label tables."""
-    rng = np.random.default_rng(1)
+def write_list(rng):
+    """A list with everything that the commands name; what it holds."""
     share = np.linspace(0.8, 0.02, N)
     positive = (rng.random(N) < share).astype(np.int8)
     table = pa.table({
@@ -179,6 +178,13 @@ def write_lists():
         "part": np.arange(N) % 3, "llm": np.clip(positive + rng.normal(0, 0.4, N), 0, 1),
         "text": [f"item {i}" for i in range(N)]})  # fmt: skip
     pq.write_table(table, "list.parquet", row_group_size=N // 4, write_page_index=True, data_page_size=8_000)
+    return table, share, positive
+
+
+def write_lists():
+    """That list, a later version of it, and label tables."""
+    rng = np.random.default_rng(1)
+    table, share, positive = write_list(rng)
     noise = np.round(share + rng.normal(0, 0.01, N), 3)
     pq.write_table(table.set_column(4, "score", pa.array(noise)), "again.parquet", write_page_index=True)
     for country in range(2):
@@ -210,13 +216,13 @@ def commands_of(*words):
     return [line for line in EVERY if set(words) & set(shlex.split(line))]
 
 
-def run_commands(place, commands):
+def run_commands(place, commands, write=write_lists):
     """Run them in a new folder, as a person would."""
     before = os.getcwd()
     place.mkdir(parents=True)
     os.chdir(place)
     try:
-        write_lists()
+        write()
         for line in commands:
             status = run(shlex.split(line))
             if status not in (0, 1):  # 1: a condition is not met

@@ -15,7 +15,7 @@ import every_verb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from every_verb import EVERY, commands_of, run_commands
+from every_verb import EVERY, commands_of, run_commands, write_list
 
 import streameval
 from streameval.kernels import jit
@@ -123,7 +123,10 @@ def main():
     jit._most, jit._others = [-1e9], [np.inf]  # what is done by kernels on long lists is so on short ones
     every_verb.N = 2_000 if "few" in sys.argv else every_verb.N
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
-        run_commands(Path(place, "verbs"), FEW if "few" in sys.argv else EVERY)
+        if "few" in sys.argv:
+            run_commands(Path(place, "few"), FEW, lambda: write_list(np.random.default_rng(1)))
+        else:
+            run_commands(Path(place, "verbs"), EVERY)
         if len(sys.argv) == 1:
             ways_of_storing(Path(place, "short"))
             long_lists(Path(place, "long"))

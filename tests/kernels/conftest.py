@@ -7,8 +7,9 @@ import pytest
 if sys.platform != "win32":
     from attack.fixtures import counted, one_process
 
-# what every kernel needs is there, and nothing of ours: a test may still take some of numba away
+# what every kernel needs is there, and two verbs, but no kernel: a test may still take some of numba away
 READY = """
+import sys
 from streameval.process.probes import refuse_probes
 refuse_probes()
 import numba, numba.core.caching, numba.core.codegen, numba.core.event, numba.core.runtime
@@ -16,8 +17,16 @@ from numba.core.registry import cpu_target
 cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 numba.njit(lambda x: x + 1)(1)
+import streameval, streameval.cli
+streameval.plan, streameval.exact
+assert "streameval.kernels.compile" not in sys.modules
 """
-SET = "import os, sys\nos.environ.pop('NUMBA_CACHE_DIR', None)\nos.environ.update({})\n"
+SET = """
+import os, sys
+os.environ.pop("NUMBA_CACHE_DIR", None)
+os.environ.update({})
+sys.modules["numba.core.config"].reload_config()
+"""
 
 
 @pytest.fixture(scope="session")

@@ -253,7 +253,6 @@ def test_a_log_says_why_a_command_takes_long(monkeypatch, capsys):
 
 def test_kernels_can_be_run_as_plain_python(python):
     code = (
-        "import numba.core.config as config\nconfig.reload_config()\n"
         "from streameval.kernels.harmonic import harmonic_difference as one\n"
         "print(one(10.0, 5.0), type(one.compiled()))"
     )
