@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from binomial import binomial_tail
-from label_tables import judged
+from label_tables import judged, judged_by, told_of
 from measured import with_tables
 from suite_cases import examples
 
@@ -169,14 +169,15 @@ def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told
         with_tables(tmp_path / name, labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
     ids = [set(streameval.Study(tmp_path / name).selection(streameval.Study(tmp_path / name).plan())["id"].to_pylist())
            for name in ("main", "inside")]  # fmt: skip
-    for command in (["evaluate"], ["cut", "recall:.1"]):
-        asked = [command[0], str(tmp_path / "main"), *command[1:], "--misses-from"]
-        assert run([*asked, str(tmp_path / "inside")]) == 2
+    main, beyond = str(tmp_path / "main"), str(tmp_path / "beyond")
+    for command in (["evaluate", main], ["cut", main, "recall:.1"]):
+        assert run([*command, "--misses-from", str(tmp_path / "inside")]) == 2
         told = capsys.readouterr().err
         assert f"{len(ids[0] & ids[1]):,} of its labelled items are items of {tmp_path / 'main'} too, by id" in told
         assert told.count("\n") == 1
-        assert run([*asked, str(tmp_path / "beyond")]) == 0
-        told = capsys.readouterr().out
+    assert run(["cut", main, "recall:.1", "--misses-from", beyond]) == 0
+    of_cut = capsys.readouterr().out
+    for told in (of_cut, told_of(main, judged_by(["evaluate", main, "--misses-from", beyond]))):
         assert "0.975" not in told
         assert "probability 0.95" in told
-    assert "of either list: only that what was drawn of both" in told
+    assert "of either list: only that what was drawn of both" in of_cut

@@ -187,7 +187,7 @@ def truths():
 )  # fmt: skip
 def test_the_truth_is_held_at_every_rank(shape, how):
     """Draws by rank, judged by a binomial test at 1e-4; with batches, after each and half-way through the next."""
-    v, delta, runs_, missed = truths()[shape], 0.3, examples(15, 30), 0
+    v, delta, runs_, missed = truths()[shape], 0.3, examples(10, 30), 0
     y, method = np.concatenate([[0], np.cumsum(v)]), create("loguniform", {"budget": 500, "confidence": 0.7, **how})
     said = np.where(np.random.default_rng(3).random(v.size) < 0.9, v, 1 - v).astype(np.uint8)
     ends = method.rates(v.size)[0]

@@ -1,5 +1,7 @@
 """What is claimed of means over all rankings: exact, on a condition, or with a probability; and where bounds end."""
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,19 +17,23 @@ FIRST = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")
 COMPLETE = "recall, average precision and nDCG if the table of positives is right and complete."
 
 
-@pytest.fixture
-def every(tmp_path):
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
     """A study of all 60 rankings of 10 items, down to item 10 and, as plans of old, bounded at 1; items, positives."""
     table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
                       "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
-    plan, study = (
-        streameval.plan(table, tmp_path / "st", per="user", rankings=60, at=10, seed=1),
-        Study(tmp_path / "st"),
-    )
+    folder = tmp_path_factory.mktemp("planned") / "st"
+    plan, study = streameval.plan(table, folder, per="user", rankings=60, at=10, seed=1), Study(folder)
     with study.planning():
         study.save_plan(plan.with_notes(cutoffs=[1]))
-    chosen = streameval.select(tmp_path / "st", ranking=table).table
-    return tmp_path / "st", chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
+    chosen = streameval.select(folder, ranking=table).table
+    return folder, chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
+
+
+@pytest.fixture
+def every(planned, tmp_path):
+    """The same, as a copy."""
+    return shutil.copytree(planned[0], tmp_path / "st"), *planned[1:]
 
 
 def first_of(chosen):

@@ -1,6 +1,7 @@
 """Recall, average precision and nDCG of drawn rankings from a table of known positives: ends, means, refusals."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -100,9 +101,14 @@ POOL = ("--positives", "qrels.parquet", "--key", "doc")
 
 
 def exactly(name, k):
-    found = streameval.exact("runs.parquet", label="truth", per="query", at=[2, 5], key="doc", options=OPTIONS,
-                             positives="never.parquet")  # fmt: skip
-    return found.mean(name, k)
+    return means().mean(name, k)
+
+
+@cache
+def means():
+    """What is true of the list that every test has."""
+    return streameval.exact("runs.parquet", label="truth", per="query", at=[2, 5], key="doc", options=OPTIONS,
+                            positives="never.parquet")  # fmt: skip
 
 
 def test_with_every_ranking_and_a_complete_table_the_means_are_those_of_exact(home, capsys):
@@ -136,10 +142,20 @@ def test_the_journey_with_pooled_positives(home, capsys):
         assert truth <= upper[name, k]["upper"] <= both[name, k]["upper"] < 0.9
     for key, row in alone.items():  # the confidence is shared by more bounds
         assert both[key]["lower"] < upper[key]["lower"] < row["lower"]
+
+
+def test_fewer_positives_bound_less_from_above(home):
+    studied(60)
+    upper, _ = bounds(*POOL)
     pq.write_table(pq.read_table("qrels.parquet").slice(0, 700), "some.parquet")
     fewer, _ = bounds("--positives", "some.parquet", "--key", "doc")
     assert all(fewer[name, 5]["upper"] >= upper[name, 5]["upper"] for name in METRICS)
-    found = found_of("st", positives=pq.read_table("qrels.parquet"), key="doc", assume="complete")
+
+
+def test_a_complete_table_in_memory_is_said_to_be_complete(home):
+    studied(20)
+    table = pq.read_table("qrels.parquet")
+    found = found_of("st", labels="done.csv", positives=table, key="doc", assume="complete")
     assert found.summary["pool"]["complete"]
     assert "every positive of the rankings that were drawn" in found.summary["claim"]["assumes"]
 
