@@ -157,15 +157,18 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
         (
             "duckdb",
             "SELECT id, CASE WHEN id = '00000' THEN 'nan' ELSE conf END::FLOAT AS conf FROM preds",
-            "row 1 has no conf. Hint: every item needs a score, or put these last with --nan last",
+            "row 1 has no conf. Hint: every item needs a score, or put these last with nan='last'",
         ),
         ("sqlite", "SELECT * FROM unknown", "no such table: unknown"),
         ("sqlite", "SELECT * FROM preds WHERE id = 'none'", "no rows"),
     ],
 )
-def test_queries_that_give_no_list_are_one_line_and_leave_nothing(kind, query, says, tmp_path, capsys):
+def test_queries_that_give_no_list_are_one_line_and_leave_nothing(kind, query, says, tmp_path):
     source = f"{BASES[kind](tmp_path / 'db')}#{query}"
-    assert says in refused(capsys, "plan", source, "--score", "conf", "--study", tmp_path / "s")
+    with pytest.raises(InputError) as told:
+        streameval.plan(source, tmp_path / "s", score="conf", seed=1)
+    assert says in str(told.value)
+    assert "\n" not in str(told.value)
     assert not (tmp_path / "s").exists()
 
 

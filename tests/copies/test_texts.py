@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import shutil
 
 import numpy as np
@@ -16,7 +17,7 @@ import streameval
 from streameval.cli import run
 from streameval.copies import texts
 from streameval.copies import write as write_module
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.rows.options import RankingOptions
 from streameval.stores.local import LocalStore
 
@@ -118,12 +119,15 @@ def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
         ('[{"id": 1, "conf": 0.5}, {"id"', "object 2 is not JSON"),
     ],
 )  # fmt: skip
-def test_texts_that_cannot_be_ranked_are_one_line_and_leave_nothing(text, says, tmp_path, capsys):
+def test_texts_that_cannot_be_ranked_are_one_line_and_leave_nothing(text, says, tmp_path):
     path = tmp_path / "preds.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    message = refused(capsys, "plan", path, "--score", "conf", "--study", tmp_path / "s")
+    with pytest.raises(InputError) as told:
+        streameval.plan(path, tmp_path / "s", score="conf", seed=1)
+    message = str(told.value)
     assert says in message
     assert str(path) in message
+    assert "\n" not in message
     assert not (tmp_path / "s").exists()
 
 
@@ -137,18 +141,20 @@ def test_missing_scores_may_come_last(tmp_path):
 
 def test_the_same_plan_again_reads_nothing_and_another_list_is_refused_once_something_was_made(tmp_path, capsys):
     source, study = write(tmp_path / "p.csv"), tmp_path / "study"
-    command = ["plan", source, "--score", "conf", "--study", study, "--budget", "100", "--seed", "1"]
-    assert run([str(one) for one in command]) == 0
+    how = {"score": "conf", "budget": 100, "seed": 1}
+    command = ["plan", str(source), "--score", "conf", "--study", str(study), "--budget", "100", "--seed", "1"]
+    streameval.plan(source, study, **how)
     before = {path: path.stat().st_ino for path in (study / "ranking").iterdir()}
-    assert run([str(one) for one in command]) == 0
+    streameval.plan(source, study, **how)
     assert {path: path.stat().st_ino for path in (study / "ranking").iterdir()} == before
     write(source, ROWS[:500])  # nothing was made of the plan: the new list takes its place
     capsys.readouterr()
-    assert run([str(one) for one in command]) == 0
+    assert run(command) == 0
     assert "Replaces the earlier plan" in capsys.readouterr().out
     assert streameval.select(study).table.column("id").to_pylist() < [ROWS[500][0]]
     write(source, ROWS[:400])
-    assert "holds a plan of another list" in refused(capsys, *command)
+    with pytest.raises(StudyError, match="holds a plan of another list"):
+        streameval.plan(source, study, **how)
     assert pq.read_table(study / "ranking").num_rows == 500
 
 
@@ -176,25 +182,25 @@ def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_
     assert streameval.select(study).table.equals(chosen)
 
 
+PAIR = {"score": "conf", "key": "id", "seed": 5, "at": [50]}
+
+
 def test_of_two_lists_each_is_named_in_errors_and_brought_back(tmp_path, capsys):
     turned = [(*row[:2], 1 - row[2], *row[3:]) for row in ROWS[:200]]
     b, a, study = write(tmp_path / "b.csv", ROWS[:200]), write(tmp_path / "a.csv", turned), tmp_path / "study"
-    how = ["--score", "conf", "--key", "id", "--seed", "5", "--at", "50"]
-    command = ["plan", b, "--against", a, "--study", study, *how]
-    assert run([str(one) for one in command]) == 0
+    streameval.plan(b, study, against=a, **PAIR)
     chosen = streameval.select(study).table
     for name, source in (("against", a), ("ranking", b)):
         shutil.rmtree(study / name)
         assert f"{name}: this study's copy of {source} is gone" in refused(capsys, "select", study)
-    assert run([str(one) for one in command]) == 0
+    streameval.plan(b, study, against=a, **PAIR)
     assert streameval.select(study).table.equals(chosen)
 
 
-def test_what_is_wrong_in_the_other_list_is_told_of_it(tmp_path, capsys):
+def test_what_is_wrong_in_the_other_list_is_told_of_it(tmp_path):
     b, twice = write(tmp_path / "b.csv", ROWS[:200]), write(tmp_path / "twice.csv", [ROWS[0], *ROWS[:200]])
-    how = ["--score", "conf", "--key", "id", "--seed", "5", "--at", "200"]
-    said = refused(capsys, "plan", b, "--against", twice, "--study", tmp_path / "other", *how)
-    assert said.startswith(f"streameval: {twice}: ")
+    with pytest.raises(InputError, match=f"^{re.escape(str(twice))}: "):
+        streameval.plan(b, tmp_path / "other", against=twice, **{**PAIR, "at": [200]})
 
 
 def test_a_study_without_its_ranks_is_a_study_that_misses_them(tmp_path, capsys):
@@ -299,15 +305,15 @@ def test_a_dry_run_takes_the_copy_of_the_study_while_the_text_is_the_same(tmp_pa
         run(["plan", str(source), *plan, "--dry-run"])
 
 
-def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, capsys, monkeypatch):
+def test_a_file_of_the_list_may_not_change_while_it_is_read(tmp_path, monkeypatch):
     source, states = write(tmp_path / "p.csv"), iter([(1, 1), (2, 2)])
     monkeypatch.setattr(LocalStore, "state", lambda self, path: next(states))
-    message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
-    assert "p.csv: changed or removed while it was read" in message
+    with pytest.raises(InputError, match=r"p\.csv: changed or removed while it was read"):
+        streameval.plan(source, tmp_path / "s", score="conf", seed=1)
     assert not (tmp_path / "s" / "ranking").exists()
 
 
-def test_a_file_that_goes_away_while_it_is_read_is_named(tmp_path, capsys, monkeypatch):
+def test_a_file_that_goes_away_while_it_is_read_is_named(tmp_path, monkeypatch):
     source, whole = write(tmp_path / "p.csv"), texts.in_batches
 
     def removed_at_its_end(*given):
@@ -315,8 +321,8 @@ def test_a_file_that_goes_away_while_it_is_read_is_named(tmp_path, capsys, monke
         source.unlink()
 
     monkeypatch.setattr(texts, "in_batches", removed_at_its_end)
-    message = refused(capsys, "plan", source, "--study", tmp_path / "s", "--score", "conf")
-    assert "p.csv: changed or removed while it was read" in message
+    with pytest.raises(InputError, match=r"p\.csv: changed or removed while it was read"):
+        streameval.plan(source, tmp_path / "s", score="conf", seed=1)
     assert not (tmp_path / "s").exists()
 
 
@@ -347,11 +353,11 @@ def test_rows_of_a_text_that_is_read_in_parallel_come_in_its_order(name, tmp_pat
         assert np.array_equal(ids, np.arange(n))
 
 
-def test_whole_numbers_that_would_be_rounded_are_no_scores(tmp_path, capsys):
+def test_whole_numbers_that_would_be_rounded_are_no_scores(tmp_path):
     for name, scores in (("beyond", [(1 << 64) + i for i in range(9)]), ("mixed", [(1 << 60) + 1, 0.5])):
         path = write(tmp_path / f"{name}.csv", [(f"{i}a", score) for i, score in enumerate(scores)], ["id", "s"])
-        message = refused(capsys, "plan", path, "--score", "s", "--study", tmp_path / name)
-        assert "whole numbers that are rounded" in message
+        with pytest.raises(InputError, match="whole numbers that are rounded"):
+            streameval.plan(path, tmp_path / name, score="s", seed=1)
     fine = [(f"{i}a", score) for i, score in enumerate([1 << 53, 0.5, "1e3", -7])]
     path = write(tmp_path / "fine.csv", fine, ["id", "s"])
     assert (

@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from streameval.errors import InputError, StreamevalError
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 
-SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20", "--score", "conf"]
+SMALL = {"method": "paula", "seed": 0, "epsilon": 0.1, "window": 20, "score": "conf"}
 
 
 def items(first, n, day):
@@ -135,43 +136,37 @@ def test_a_fully_labelled_table_is_evaluated_exactly(kept):
     assert there.summary["ranking"]["snapshot"] == kept.first
 
 
-def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, capsys):
+def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path):
     study = tmp_path / "study"
-    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
-    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    for _ in range(2):
+        streameval.plan(made.name, study, **SMALL)
     streameval.select(study)
     second = made.write(items(3_000, 500, "2026-11-22"))
-    capsys.readouterr()
-    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 2
-    assert "items 3,000 then, 3,500 now" in capsys.readouterr().err
-    assert run(["plan", f"{made.name}@{made.first}", "--study", str(study), *SMALL]) == 0
+    with pytest.raises(StreamevalError, match="items 3,000 then, 3,500 now"):
+        streameval.plan(made.name, study, **SMALL)
+    streameval.plan(f"{made.name}@{made.first}", study, **SMALL)
     assert open_ranking(f"{made.name}@{second}", RankingOptions(score="conf")).n_items == 3_500
 
 
-def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path, capsys):
+def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path):
     made.first = made.write(items(2_500, 500, "2026-11-22"))  # ids that are there already
-    plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--seed", "0"]
-    assert run([*plan, "--on", "id"]) == 2
-    said = capsys.readouterr().err
-    assert "key 'id' does not tell items apart" in said
-    assert "' at 2" in said
-    assert run([*plan, "--on", "id,day"]) == 0
+    how = {"score": "conf", "seed": 0}
+    with pytest.raises(InputError, match=r"(?s)key 'id' does not tell items apart.*' at 2"):
+        streameval.plan(made.name, tmp_path / "x", on="id", **how)
+    streameval.plan(made.name, tmp_path / "x", on="id,day", **how)
 
 
 def test_where_prunes_partitions_and_restricts_the_ranking(kept, tmp_path, capsys):
     study = tmp_path / "study"
-    where = ["--where", "day = '2026-11-20'"]
-    assert run(["plan", kept.name, "--study", str(study), *SMALL, *where]) == 0
-    assert json.loads((study / "plan.json").read_text())["n_items"] == 2_000
-    assert run(["select", str(study)]) == 0
-    found = pq.read_table(study / "selection.parquet")
+    assert streameval.plan(kept.name, study, where="day = '2026-11-20'", **SMALL).n_items == 2_000
+    found = streameval.select(study).table
     only = items(0, 2_000, "2026-11-20")
     assert found.column("id").to_pylist() == best(only, ranks=found.column("rank").to_pylist())
     for bad in ("conf > 0.5", "day = 'never'", "dya = '2026-11-20'", "day = '2026-11-20' and conf > 0.5", "((", "day"):
         with pytest.raises(InputError) as told:
             open_ranking(kept.name, RankingOptions(score="conf", where=bad))
         assert "\n" not in str(told.value)
-    refused(capsys, "plan", kept.name, "--study", tmp_path / "x", *SMALL, "--where", "((")
+    refused(capsys, "plan", kept.name, "--study", tmp_path / "x", "--score", "conf", "--seed", "0", "--where", "((")
 
 
 CONDITIONS = [
@@ -251,21 +246,25 @@ def test_a_plan_reads_no_data_file(kept, monkeypatch):
 
 
 def test_what_cannot_be_read_says_why(kept, tmp_path, capsys, monkeypatch):
-    def plan(source, *flags):
-        return refused(capsys, "plan", source, "--study", tmp_path / "x", *flags, "--seed", "0")
+    def opened(source, **options):
+        with pytest.raises(InputError) as told:
+            streameval.plan(source, tmp_path / "x", seed=0, **options)
+        assert "\n" not in str(told.value)
+        return str(told.value)
 
-    assert "no order of its own" in plan(kept.name)
-    assert "did you mean 'conf'" in plan(kept.name, "--score", "cnf")
-    assert "@77" in plan(f"{kept.name}@77", "--score", "conf")
-    assert "nowhere" in plan(f"{kept.name}-nowhere", "--score", "conf")
+    assert "no order of its own" in refused(capsys, "plan", kept.name, "--study", tmp_path / "x", "--seed", "0")
+    assert "did you mean 'conf'" in opened(kept.name, score="cnf")
+    assert "@77" in opened(f"{kept.name}@77", score="conf")
+    assert "nowhere" in opened(f"{kept.name}-nowhere", score="conf")
     for library in ("deltalake", "pyiceberg.catalog"):
-        monkeypatch.setitem(__import__("sys").modules, library, None)
-    assert re.search(r"Hint: pip install '(deltalake|pyiceberg\[sql-sqlite\])>=", plan(kept.name, "--score", "conf"))
+        monkeypatch.setitem(sys.modules, library, None)
+    hint = r"Hint: pip install '(deltalake|pyiceberg\[sql-sqlite\])>="
+    assert re.search(hint, opened(kept.name, score="conf"))
 
 
 def test_files_that_vanished_are_named(made, tmp_path, capsys):
     study = tmp_path / "study"
-    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    streameval.plan(made.name, study, **SMALL)
     gone = next(path for path in tmp_path.rglob("*.parquet") if "2026-11-20" in str(path))
     gone.unlink()
     capsys.readouterr()
@@ -281,7 +280,7 @@ def test_an_expired_snapshot_is_said_to_be_gone(tmp_path, monkeypatch, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         first = table.write(items(0, 2_000, "2026-11-20"))
-        assert run(["plan", table.name, "--study", str(study), *SMALL]) == 0
+        streameval.plan(table.name, study, **SMALL)
         table.write(items(0, 10, "2026-11-20"), mode="overwrite")
         table.table.maintenance.expire_snapshots().by_id(first).commit()
     capsys.readouterr()

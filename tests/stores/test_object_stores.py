@@ -240,16 +240,19 @@ def test_a_store_that_denies_access_is_asked_once(lake, big, capsys, tmp_path):
         ("404", None),
     ],
 )
-def test_an_answer_that_will_not_change_is_taken_at_once(lake, one_ranking, capsys, tmp_path, method, fault, said):
+def test_an_answer_that_will_not_change_is_taken_at_once(lake, one_ranking, tmp_path, method, fault, said):
     lake.upload(one_ranking[0], "lake/answers")
 
     def answer(count, asked):
         return fault if asked.method == method and "part-2" in asked.path else None
 
     lake.reset(answer)
-    message = refused(capsys, 2, "plan", "s3://lake/answers", "--study", tmp_path / "s")
-    assert message.startswith("streameval: s3://lake/answers/part-2.parquet: ")
+    with pytest.raises(InputError) as told:
+        streameval.plan("s3://lake/answers", tmp_path / "s", seed=1)
+    message = str(told.value)
+    assert message.startswith("s3://lake/answers/part-2.parquet: ")
     assert said is None or said in message
+    assert "\n" not in message
     assert len([path for _, path, _ in lake.requests if "part-2" in path]) <= 2
     assert not (tmp_path / "s").exists()
 
@@ -260,8 +263,8 @@ def test_what_is_no_whole_list_is_one_line(lake, one_ranking, capsys, tmp_path):
     lake.make_folder("lake/odd/empty")
     for name, body in (("truncated", whole[:-100]), ("short", b"PA"), ("zero", b""), ("marks", b"PAR1" * 3)):
         lake.put(f"lake/odd/{name}/x.parquet", body)
-        message = refused(capsys, 2, "plan", f"s3://lake/odd/{name}", "--study", tmp_path / "s")
-        assert message.startswith(f"streameval: s3://lake/odd/{name}/x.parquet: ")
+        with pytest.raises(InputError, match=f"^s3://lake/odd/{name}/x.parquet: .*$"):
+            streameval.plan(f"s3://lake/odd/{name}", tmp_path / "s", seed=1)
     assert "no Parquet file in this folder" in refused(
         capsys, 2, "plan", "s3://lake/odd/empty", "--study", tmp_path / "s"
     )
