@@ -24,8 +24,11 @@ from streameval.rows.options import RankingOptions
 
 N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 sums are made in another way
 SCORES, LABELS = ("float32", "float64", "int64"), ("int8", "bool", "int64")
-FEW = commands_of("paula", "gate", "--window")
-FEW = [line for line in FEW if line.split()[0] in ("plan", "exact") and "independent" not in line]
+FEW = [
+    line
+    for line in commands_of("paula", "gate", "--window")
+    if line.startswith(("plan", "exact")) and not line.endswith(("independent", "--epsilon 0.1"))
+]
 BY_SCORE = RankingOptions(score="score")
 PLAIN = {"id": "DELTA_BINARY_PACKED", "query": "PLAIN", "score": "PLAIN", "label": "PLAIN", "text": "PLAIN"}
 STORED = [  # ways in which a list may be stored

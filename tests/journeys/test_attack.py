@@ -87,7 +87,7 @@ def case(make):
 
 def in_the_suite(i, j):
     """Of all pairs, one that selects, one that evaluates for each damage, and one that cuts for some."""
-    return j in (i % 5, 5 + i % 3) or (i % 7 == 0 and j == 8 + i // 7 % 2)
+    return j in (i % 5, 5 + i % 3) or (i % 13 == 0 and j == 8 + i % 2)
 
 
 def each_damage_with_each_operation():

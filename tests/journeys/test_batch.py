@@ -179,40 +179,46 @@ def test_a_manifest_names_what_was_read_and_written(planned, tmp_path, capsys):
     assert json.loads((planned / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
 
 
-@pytest.mark.parametrize("score", cases([[], ["--score", "conf"]], ["--score", "conf"]))
-def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, few_labels, tmp_path, capsys, score):
-    folder, labels = ranking[0], few_labels
-    study, out = str(tmp_path / "study"), tmp_path / "exact"
+def told_by(capsys, verb, *arguments):
+    """The event of a verb, which comes once."""
     capsys.readouterr()
-    told = {}
-    for verb, arguments in {
-        "plan": [str(folder), "--study", study, "--method", "uniform", "--budget", "50", "--seed", "0", *score],
-        "select": [study],
-        "evaluate": [study, "--labels", str(labels)],
-        "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
-        "publish": [str(out), str(tmp_path / "board")],
-        "cut": [study, "3000", "--out", str(tmp_path / "best")],
-    }.items():
-        assert run([verb, *arguments, "--log", "json"]) == 0
-        seen = events(capsys)
-        (told[verb],) = (event for event in seen if event["event"] == verb)
-        assert told[verb]["seconds"] >= 0
-        assert {"rows", "bytes"} <= set(told[verb])
-        if verb == "publish":
-            continue  # its manifest lies with what it copied
-        kept = out if verb == "exact" else Path(study)
-        assert json.loads((kept / "manifests" / f"{verb}.json").read_text())["verb"] == verb
-    assert told["plan"]["rows"] == told["plan"]["labels"]
-    assert told["select"]["rows"] >= told["select"]["items"]
-    assert told["select"]["bytes"] > 0
-    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (100, labels.stat().st_size)
-    assert told["exact"]["rows"] == 10_000
+    assert run([verb, *map(str, arguments), "--log", "json"]) == 0
+    (told,) = (event for event in events(capsys) if event["event"] == verb)
+    assert told["seconds"] >= 0
+    assert {"rows", "bytes"} <= set(told)
+    return told
+
+
+def manifest(folder, verb):
+    kept = json.loads((folder / "manifests" / f"{verb}.json").read_text())
+    assert kept["verb"] == verb
+    return kept
+
+
+@pytest.mark.parametrize("score", cases([[], ["--score", "conf"]], ["--score", "conf"]))
+def test_each_stage_of_a_study_tells_its_seconds_rows_and_bytes_once(ranking, few_labels, tmp_path, capsys, score):
+    study, budget = tmp_path / "study", ["--method", "uniform", "--budget", "50", "--seed", "0"]
+    told = told_by(capsys, "plan", ranking[0], "--study", study, *budget, *score)
+    assert told["rows"] == told["labels"]
+    told = told_by(capsys, "select", study)
+    assert told["rows"] >= told["items"]
+    assert told["bytes"] > 0
+    told = told_by(capsys, "evaluate", study, "--labels", few_labels)
+    assert (told["rows"], told["bytes"]) == (100, few_labels.stat().st_size)
+    told = told_by(capsys, "cut", study, "3000", "--out", tmp_path / "best")
     parts = [path.stat().st_size for path in (tmp_path / "best").glob("part-*")]
-    assert (told["cut"]["rows"], told["cut"]["bytes"]) == (3_000, sum(parts))
-    board = [path.stat().st_size for path in (tmp_path / "board").iterdir() if path.name != "manifest.json"]
-    assert told["publish"]["bytes"] == sum(board)
-    kept = json.loads((Path(study) / "manifests" / "select.json").read_text())["read"]
-    assert (kept["engine"], kept["server"]) == ("local", None)
+    assert (told["rows"], told["bytes"]) == (3_000, sum(parts))
+    read = {verb: manifest(study, verb).get("read") for verb in ("plan", "select", "evaluate", "cut")}
+    assert (read["select"]["engine"], read["select"]["server"]) == ("local", None)
+
+
+@pytest.mark.parametrize("score", cases([[], ["--score", "conf"]], ["--score", "conf"]))
+def test_exact_results_and_their_copy_tell_their_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
+    out, board = tmp_path / "exact", tmp_path / "board"
+    assert told_by(capsys, "exact", ranking[0], "--label", "label", *score, "--out", out)["rows"] == 10_000
+    manifest(out, "exact")
+    told = told_by(capsys, "publish", out, board)  # its manifest lies with what it copied
+    assert told["bytes"] == sum(path.stat().st_size for path in board.iterdir() if path.name != "manifest.json")
 
 
 @pytest.mark.parametrize(

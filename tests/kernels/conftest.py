@@ -7,7 +7,7 @@ import pytest
 if sys.platform != "win32":
     from attack.fixtures import counted, one_process
 
-# what every kernel needs is there, and two verbs, but no kernel: a test may still take some of numba away
+# what every kernel needs is there, and a verb, but no kernel: a test may still take some of numba away
 READY = """
 import sys
 from streameval.process.probes import refuse_probes
@@ -17,8 +17,8 @@ from numba.core.registry import cpu_target
 cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 numba.njit(lambda x: x + 1)(1)
-import streameval, streameval.cli
-streameval.plan, streameval.exact
+import streameval
+streameval.plan
 assert "streameval.kernels.compile" not in sys.modules
 """
 SET = """
