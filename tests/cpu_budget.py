@@ -19,6 +19,7 @@ REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
     "catalogue::*": (3.0, "a study that is made once for all tests of a run"),
     "tests::libraries_are_loaded": (3.0, "what numba, DuckDB and the others take to import"),
+    "tests/engines/test_spark.py::*[[]classic-*": (5.0, "one session of Spark itself, which answers for all of them"),
 }
 
 

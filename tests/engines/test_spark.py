@@ -1,5 +1,6 @@
 """Scans by Spark: tasks that travel as bytes, partials that come home as integers, and the local engine's ranks."""
 
+import gc
 import json
 import pickle
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import types
+import warnings
 from dataclasses import replace
 from functools import cache
 
@@ -373,7 +375,10 @@ def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path, monk
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     study = by_score(listed, tmp_path)
-    said = refusals.refused(capsys, "select", study, "--engine", "spark")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves the input of its launcher open
+        said = refusals.refused(capsys, "select", study, "--engine", "spark")
+        gc.collect()
     assert "nowhere/bin/java: No such file or directory" in said
 
 
