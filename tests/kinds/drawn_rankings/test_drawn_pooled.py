@@ -121,7 +121,7 @@ def test_with_every_ranking_and_a_complete_table_the_means_are_those_of_exact(ho
 
 
 def test_the_journey_with_pooled_positives(home, capsys):
-    studied(150, blank=20)
+    studied(120, blank=12)
     alone, _ = bounds()
     assert ("recall_at", 5) not in alone
     upper, said = bounds(*POOL)
@@ -183,7 +183,7 @@ def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
 
 def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     """Ten labels of items that the table has as positives are turned to 0."""
-    studied(100)
+    studied(60)
     tasks = csv.read_csv("done.csv")
     answers = tasks.column("label").to_numpy().copy()
     answers[np.flatnonzero(answers == 1)[:10]] = 0
