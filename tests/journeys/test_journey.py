@@ -149,12 +149,14 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     assert "schema" in plan(folder, "--file-order", "lexical")
 
 
-SAYS_NOTHING = {
+BAD = {
     "row 1 has label 'maybe'": "rank,label\n2,maybe\n",
     "row 1 has rank '0'": "rank,label\n0,1\n",
     "ranks of this list are 1..3,000": "rank,label\n3001,1\n",
     "belong to study abc": "se_study,rank,label\nabc,1,1\n",
     "no column 'label'": "rank,x\n1,1\n",
+}
+SAYS_NOTHING = {
     "no rows": "se_task,label\n",
     "matches nothing": "rank,label\n2999,1\n",
     "row 1 has se_task '99999'": "se_task,label\n99999,1\n",
@@ -162,14 +164,28 @@ SAYS_NOTHING = {
 }
 
 
-def test_bad_labels_are_refused_and_nothing_is_written(study, tmp_path, capsys):
+def refused_labels(study, tmp_path, texts):
     home, table = study("curve-selected"), tmp_path / "labels.csv"
     first, second = pq.read_table(home / "selection.parquet").column("se_task").to_pylist()[:2]
-    for why, text in SAYS_NOTHING.items():
+    for why, text in texts.items():
         table.write_text(text.format(first=first, second=second))
         with pytest.raises(StreamevalError, match=re.escape(why)) as refusal:
             streameval.evaluate(home, labels=table)
         assert refusal.value.exit_status == 2
+    assert not (home / "votes").exists()
+    assert not (home / "labels.parquet").exists()
+
+
+def test_bad_labels_are_refused_and_nothing_is_written(study, tmp_path):
+    refused_labels(study, tmp_path, BAD)
+
+
+def test_tables_that_say_nothing_are_refused_and_nothing_is_written(study, tmp_path):
+    refused_labels(study, tmp_path, SAYS_NOTHING)
+
+
+def test_a_strict_evaluation_and_one_of_no_file_are_refused(study, tmp_path, capsys):
+    home, table = study("curve-selected"), tmp_path / "labels.csv"
     table.write_text("rank,label\n1,1\n2,maybe\n")
     assert "1 unreadable" in refused(capsys, "evaluate", home, "--labels", table, "--strict")
     refused(capsys, "evaluate", home, "--labels", tmp_path / "absent.csv")
