@@ -18,6 +18,16 @@ SECONDS = 1.0  # of one test, and of one fixture that several tests share
 REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
     "catalogue::*": (3.0, "a study that is made once for all tests of a run"),
+    "tests/kernels::numba_process": (2.0, "imports numba, once for the tests of kernels"),
+    "tests/kernels/test_compile.py::test_no_verb_asks_for_a_kernel_that_is_not_listed*": (
+        2.0,
+        "runs commands of all verbs",
+    ),
+    "tests/serving/test_served.py::*": (2.0, "a server in a process of its own"),
+    "tests/serving/test_program.py::test_every_answer_is_on_the_disk*": (
+        2.0,
+        "kills a command in a process of its own",
+    ),
     "tests::libraries_are_loaded": (3.0, "what numba, DuckDB and the others take to import"),
     "tests/engines/test_spark.py::*[[]classic-*": (5.0, "one session of Spark itself, which answers for all of them"),
 }
@@ -30,7 +40,7 @@ def cpu_seconds():
 
 
 def slowness():
-    """How much slower than the reference this machine is; 1 where it is faster."""
+    """How much slower than the reference this machine is now, busy as it may be; 1 where it is faster."""
     began = time.process_time()
     total = 0
     for number in range(1_000_000):
@@ -38,17 +48,15 @@ def slowness():
     return max(1.0, (time.process_time() - began) * 10 / REFERENCE)
 
 
-def allowed(name, slower):
-    """CPU seconds that a test or fixture may take."""
-    reasons = (seconds for pattern, (seconds, _) in DEAR.items() if fnmatch.fnmatchcase(name, pattern))
-    return next(reasons, SECONDS) * slower
+def allowed(name):
+    """CPU seconds that a test or fixture may take on the reference."""
+    return next((seconds for pattern, (seconds, _) in DEAR.items() if fnmatch.fnmatchcase(name, pattern)), SECONDS)
 
 
 class Meter:
     """Measures each test of a worker, and adds up what all workers report."""
 
     def __init__(self):
-        self.slower = slowness()
         self.began = self.shared = 0.0  # of the test that runs: where it began, and what fixtures for several took
         self.made = {}
         self.tests, self.fixtures = Counter(), Counter()
@@ -83,8 +91,9 @@ class Meter:
             spent = {item.nodeid: cpu_seconds() - self.began - self.shared, **self.made}
             report.user_properties += [("cpu", spent[item.nodeid]), ("fixtures", dict(self.made))]
             self.made.clear()
-            over = [f"{name} took {cost:.2f} s of CPU time, more than {allowed(name, self.slower):.1f} s"
-                    for name, cost in spent.items() if cost > allowed(name, self.slower)]  # fmt: skip
+            over = [f"{name} took {cost:.2f} s of CPU time, more than {allowed(name):.1f} s"
+                    for name, cost in spent.items()
+                    if cost > allowed(name) and cost > allowed(name) * slowness()]  # fmt: skip
             if over and report.passed and not (LONG or item.get_closest_marker("slow")):
                 hint = "make it smaller, mark its full size `slow`, or give a reason in tests/cpu_budget.py"
                 report.outcome, report.longrepr = "failed", f"{'; '.join(over)}: {hint}"
