@@ -121,3 +121,12 @@ def test_of_two_answers_the_one_that_came_last_is_the_latest_though_the_clock_wa
     (last,) = again.add([replace(answer(1), id="last", time=NOW - timedelta(hours=3))])
     assert last.time > corrected.time
     again.close()
+
+
+def test_answers_are_synced_before_they_are_acknowledged(tmp_path, monkeypatch):
+    journal, synced = Journal(tmp_path, given=1), []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_ino, os.fstat(file).st_size)))
+    journal.add([answer(1), answer(2)])
+    there = (tmp_path / NAME).stat()
+    assert synced == [(there.st_ino, there.st_size)]
+    journal.close()
