@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 from suite_cases import LONG
 
-SECONDS = 3.0  # of one test, and of one fixture that several tests share
+SECONDS = 4.0  # of one test, and of one fixture that several tests share
 REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
     "tests/engines/test_spark.py::*[[]classic-*": (8.0, "one session of Spark itself, which answers for all of them"),
