@@ -1,17 +1,11 @@
 """What the labels of a study of a curve come to, computed as `evaluate` does: for tests of numbers, not of files."""
 
+from label_tables import judged
+
 import streameval
-from streameval.kinds.curve import KIND
-from streameval.kinds.curve.evaluate import evaluated
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.judging import curve_of, last_judging, tally_stored
-from streameval.study.take_in import sources_of
-
-
-def measured(study, labels=(), **options):
-    """Take labels in, and give the evaluation; no result is written."""
-    return evaluated(Study(study), sources_of(labels), KIND.asked("evaluate", options))[1]
 
 
 def curve_so_far(study):
@@ -23,7 +17,7 @@ def curve_so_far(study):
 
 def with_tables(study, labels=(), **options):
     """A study with the tables and the summary of its evaluation, but no page and no database; its folder."""
-    return _written(study, measured(study, labels, **options))
+    return _written(study, judged(study, labels, **options))
 
 
 def exact_tables(source, folder, **options):

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from measured import measured
+from label_tables import judged
 from small_studies import curve_of
 from suite_cases import examples
 
@@ -56,7 +56,7 @@ def test_a_fully_labelled_study_is_exact_and_counts_misses():
 def test_misses_go_through_the_journey(tmp_path):
     labels = pa.table({"rank": np.arange(1, 101), "label": np.arange(100) % 3 != 0})
     streameval.plan(pa.table({"id": np.arange(100)}), tmp_path, method="uniform", budget=100, seed=0)
-    none = measured(tmp_path, labels)
+    none = judged(tmp_path, labels)
     some = streameval.evaluate(tmp_path, labels=labels, misses=66)
     assert none.evaluation_id != some.evaluation_id
     last = streameval.Study(tmp_path).evaluation().curve.at([100]).to_pylist()[0]

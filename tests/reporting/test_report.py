@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measured import measured
+from label_tables import judged
 from suite_cases import cases
 
 import streameval
@@ -125,7 +125,7 @@ def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
     streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
-    found = measured(tmp_path / "s", pa.table({"rank": chosen, "label": labels[chosen - 1]}))
+    found = judged(tmp_path / "s", pa.table({"rank": chosen, "label": labels[chosen - 1]}))
     assert page_verdict(found).startswith("If its assumption holds, the first ")
     assert "contradict" not in page_verdict(found)
 
@@ -134,7 +134,7 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     one = pa.table({"x": [1]})
     streameval.plan(one, tmp_path / "s", method="uniform", budget=1, seed=0)
     streameval.select(tmp_path / "s", ranking=one)
-    found = measured(tmp_path / "s", pa.table({"rank": [1], "label": [1]}))
+    found = judged(tmp_path / "s", pa.table({"rank": [1], "label": [1]}))
     assert page_verdict(found).endswith("That took 1 label of 1 item.")
     said = "1 item, in the order in which they are stored. 1 label, method uniform."
     assert said in render("s", Study(tmp_path / "s").plan(), found)
@@ -176,7 +176,7 @@ def test_lists_without_positives_or_negatives_are_drawn(tmp_path):
         study = tmp_path / str(value)
         plan = streameval.plan(pa.table({"x": np.arange(500)}), study, method="uniform", budget=200, seed=0)
         labels = pa.table({"rank": plan.ranks, "label": np.full(plan.ranks.size, value, np.int8)})
-        found = measured(study, labels)
+        found = judged(study, labels)
         assert found.curve.proves
         assert "<h2>Precision by rank</h2>" in render("s", plan, found)
 
@@ -215,7 +215,7 @@ def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
 def test_what_needs_scripts_is_hidden_without_them_and_a_band_without_width_is_seen(tmp_path):
     items, study = pa.table({"x": np.arange(50)}), tmp_path / "study"
     plan = streameval.plan(items, study, budget=50, seed=0)
-    page = render("study", plan, measured(study, pa.table({"rank": plan.ranks, "label": [1] * 50})))
+    page = render("study", plan, judged(study, pa.table({"rank": plan.ranks, "label": [1] * 50})))
     assert "<noscript><style>section:has(.chart:empty), .picker {display: none}</style></noscript>" in page
     row = {"study": "s", "rank": 1, "lower": 1.0, "estimate": None, "upper": 1.0}
     areas = [charts.band_chart(rows, charts.Axis("rank", "rank", "log", (1, 2)), "p", 9)["layer"][0]["mark"]

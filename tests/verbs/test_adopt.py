@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from measured import curve_so_far, measured
+from label_tables import judged
+from measured import curve_so_far
 from sklearn.model_selection import KFold, train_test_split
 from suite_cases import examples
 
@@ -116,7 +117,7 @@ def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_p
     widths = []
     for name, labels in (("full", full), ("holes", holes)):
         streameval.adopt(str(folder), tmp_path / name, labels, drawn="uniform", sample_size=800)
-        found = measured(tmp_path / name)
+        found = judged(tmp_path / name)
         low, high = found.curve.envelope.at([N // 2, N])
         widths.append(high - low)
         assert inside(found.curve, truth)
@@ -167,7 +168,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     plan = streameval.Study(study).plan()
     assert set(uniform(3, 400)) <= set(plan.ranks.tolist())
     truth_of = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
-    second = measured(study, truth_of)
+    second = judged(study, truth_of)
     assert inside(second.curve, truth)
     assert "after each of 3 stages" in second.curve.findings[0]
     widths = [np.diff(curve.envelope.at([300]), axis=0)[0][0] for curve in (first, second.curve)]
@@ -253,7 +254,7 @@ def test_half_a_sample_is_no_random_part_of_it(listed, tmp_path):
     holes = [None if i > 400 else x for i, x in enumerate(labels.column("label").to_pylist())]
     streameval.adopt(str(folder), tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), drawn="uniform",
                      sample_size=800)  # fmt: skip
-    assert measured(tmp_path / "half").curve.basis == "none"
+    assert judged(tmp_path / "half").curve.basis == "none"
 
 
 def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
@@ -462,7 +463,7 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
         given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
         size = {"sample_size": rank.size} if drawn == "uniform" else {}
         streameval.adopt(str(folder), study, given, drawn=drawn, **size)
-        return measured(study).curve.estimated
+        return judged(study).curve.estimated
 
     top = estimated(rank, drawn)
     assert top.at(1000) == truth[:1000].sum()

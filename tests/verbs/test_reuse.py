@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measured import measured, with_tables
+from label_tables import judged
+from measured import with_tables
 from suite_cases import examples
 
 import streameval
@@ -110,7 +111,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
                         pq.read_table(first).column("id").to_pylist()])).sum()  # fmt: skip
     assert made["reused"] > 1.5 * by_chance
     assert made["to_label"] == made["labels"] - made["reused"]
-    found = measured(study)
+    found = judged(study)
     assert found.summary["account"]["labelled"] == made["reused"]
     y = np.cumsum(truth[order])
     low, high = found.curve.envelope.at(np.arange(1, N + 1))
@@ -124,7 +125,7 @@ def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_pat
     path, _, _ = versions
     reused = {"reuse": str(first), "on": "id", "labels_unseen_by_model": "no"}
     streameval.plan(str(path), tmp_path / "v2", **reused, score="v2", alpha=0.2, seed=0)
-    found = measured(tmp_path / "v2")
+    found = judged(tmp_path / "v2")
     assert found.curve.claim.coverage == "none"
     assert "has seen labels" in found.curve.findings[0]
 
@@ -203,7 +204,7 @@ def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, caps
     assert run([*arguments, "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]
-    found = measured(tmp_path / "v2").summary["account"]
+    found = judged(tmp_path / "v2").summary["account"]
     assert (found["labelled"], found["unknown"]) == (made["reused"], 0)
 
 
@@ -240,7 +241,7 @@ def test_a_dry_run_says_what_an_earlier_study_is_worth_and_plans_nothing(version
     assert f"{made['labels']:,} labels planned of which {made['reused']:,} are in." in stands.head
     assert stands.next == f"streameval select {tmp_path / 'v2'} --remaining --export tasks.csv"
     assert stands.leads_to == f"writes the {made['to_label']:,} tasks"
-    assert measured(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
+    assert judged(tmp_path / "v2").summary["account"]["labelled"] == made["reused"]
 
 
 def test_a_study_that_cannot_be_reused_is_refused(versions, studied, tmp_path, capsys):

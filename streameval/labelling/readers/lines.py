@@ -30,6 +30,7 @@ from streameval.labelling.readers import (
 from streameval.labelling.readers.delimited import rejected
 
 READS = "JSONL"
+_MOST_TEXT = 1 << 28  # characters in which a document that goes over lines is looked for
 _MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their content have none
 
 
@@ -119,7 +120,8 @@ def _rejected(connection: Connection, path: str) -> Rejected:
 def _refuse_documents(path: str, line: int) -> None:
     """Refuse a text in which an array or object begins on a line, and is not one object on one line."""
     with open_text(path) as stream:
-        text = "".join(islice(stream, line - 1, None))
+        next(islice(stream, line - 1, line - 1), None)
+        text = stream.read(_MOST_TEXT)
     try:
         document, _ = json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):

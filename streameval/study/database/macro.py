@@ -108,8 +108,8 @@ class Place:
 
         value, name = macro.asked or ("NULL", "nothing")
         head = f"se_asked AS {name}, " if macro.asked else ""
-        # The table macro calls the scalar, as DuckDB takes as long to read a text of theirs as to write a table. Where
-        # names are looked up in another study the scalar may be that one's: so the tables are compared here too.
+        # The table macro calls the scalar: a second copy of its text would take DuckDB as long to read as the first.
+        # After USE, the scalar that is found may be another study's, so the tables are compared before it is called.
         scalar = f"{self._called(macro.name)}({', '.join(f'({one})' for one in macro.parameters)})"
         rows = f"(SELECT {value}, {guarded(scalar)}) AS se_row(se_asked, se_answer)"
         table = f"TABLE SELECT {head}unnest(se_answer) FROM {rows} WHERE se_answer IS NOT NULL"
