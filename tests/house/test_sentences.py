@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from measured import measured
+from label_tables import judged
 
 import streameval
 from streameval.cli import run
@@ -107,15 +107,15 @@ def test_comments_of_bounds_say_what_weakens_them(study, method, rises, weakens)
 
 
 @pytest.mark.parametrize(
-    ("options", "judged", "made"),
+    ("options", "how", "made"),
     [({}, {}, True), ({}, {"label_error": 0.02}, False), (PAULA, {}, True), (PAULA, {"assume": "independent"}, False)],
 )  # fmt: skip
-def test_a_forecast_of_half_is_made_only_where_it_has_a_ground(study, options, judged, made):
+def test_a_forecast_of_half_is_made_only_where_it_has_a_ground(study, options, how, made):
     folder, labels = study(**options)
-    found = measured(folder, labels, **judged)
+    found = judged(folder, labels, **how)
     assert found.curve.proves
     assert (found.summary["half_width"]["labels_for_half"] is not None) == made
-    part = measured(study(**options)[0], labels.slice(0, labels.num_rows - 9), **judged)
+    part = judged(study(**options)[0], labels.slice(0, labels.num_rows - 9), **how)
     assert part.summary["half_width"]["labels_for_half"] is None
 
 

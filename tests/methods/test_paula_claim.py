@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from measured import measured
+from label_tables import judged
 from suite_cases import examples
 
 import streameval
@@ -135,7 +135,7 @@ def test_where_labels_rise_beyond_noise_the_first_evaluate_and_cut_name_what_wor
     assert run(shlex.split(way_out)[1:]) == 0
     new = Study(Path(f"{study}-loguniform"))
     assert new.plan().method == "loguniform"
-    assert measured(new.folder, tmp_path / "labels.parquet").curve.proves
+    assert judged(new.folder, tmp_path / "labels.parquet").curve.proves
 
 
 def test_the_way_out_keeps_how_labels_are_judged(tmp_path, capsys):

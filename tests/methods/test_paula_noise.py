@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measured import measured
+from label_tables import judged
 from suite_cases import cases, examples
 
 import streameval
@@ -185,10 +185,10 @@ def test_the_same_study_either_way(ranking, tmp_path):
     made = streameval.plan(str(folder), tmp_path / "b", assume="independent", confidence=0.9, method="paula", seed=0)
     assert plain.table.equals(made.table)
     assert "assume" not in plain.parameters
-    found = measured(tmp_path / "b", labels)
+    found = judged(tmp_path / "b", labels)
     assert found.summary["claim"]["confidence"] == 0.9
     assert "with probability 0.9" in render("b", made, found)
-    other = measured(tmp_path / "a", labels)
+    other = judged(tmp_path / "a", labels)
     names = ["rank", "independent_lower", "independent_upper"]
     beyond = other.curve_table.select(names).drop_null()
     assert beyond.num_rows > 10

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from measured import measured
+from label_tables import judged
 from suite_cases import examples, slow
 
 import streameval
@@ -139,7 +139,7 @@ def test_the_plan_records_what_was_drawn(ranking, tmp_path):
     assert len(held.flatten()) > made.table.num_rows - made.notes["g_ell"]
     assert streameval.plan(str(folder), study, method="stratified", alpha=0.3, seed=3).plan_id == made.plan_id
     streameval.select(study)
-    curve = measured(study, labels).curve
+    curve = judged(study, labels).curve
     low, high = curve.envelope.at(np.arange(1, truth.size + 1))
     assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from measured import measured
+from label_tables import judged
 from suite_cases import examples
 
 import streameval
@@ -166,7 +166,7 @@ def test_labels_that_the_model_has_seen_have_no_weight(files, tmp_path, unseen, 
     known = pa.table({"id": TABLE.column("id"), "label": TRUTH}).slice(0, 50)
     streameval.plan(str(files / "list.parquet"), tmp_path / "r", seed=5, budget=300, reuse=known, on="id",
                     labels_unseen_by_model=unseen)  # fmt: skip
-    labels = measured(tmp_path / "r", files / "truth.parquet").label_table
+    labels = judged(tmp_path / "r", files / "truth.parquet").label_table
     assert labels.column("weight").null_count == (labels.num_rows if nulls else 0)
     assert labels.column("draw_weight").null_count == (labels.num_rows if nulls else 0)
 
@@ -179,5 +179,5 @@ def test_an_exact_list_has_an_empty_table_of_labels_with_weights(catalogue):
 def test_python_has_the_column(files, tmp_path):
     streameval.plan(str(files / "list.parquet"), tmp_path, seed=5, budget=300)
     chosen = streameval.select(tmp_path).table
-    found = measured(tmp_path, files / "truth.parquet")
+    found = judged(tmp_path, files / "truth.parquet")
     assert found.label_table.column("draw_weight").equals(chosen.column("draw_weight"))
