@@ -30,7 +30,7 @@ EXIT_DEFECT = 1
 EXIT_INPUT = 2
 EXIT_OUTSIDE = 3
 EXIT_FAILS = 4  # `check`: the bounds prove that a condition is not met
-EXIT_INCONCLUSIVE = 5  # `check`: they prove neither
+EXIT_INCONCLUSIVE = 5  # `check`: they prove neither, or not yet: planned labels are missing
 EXIT_INTERRUPTED = 130
 
 _OUTSIDE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.EIO, errno.ETIMEDOUT}

@@ -45,8 +45,9 @@ def append_markdown(path: Path, title: str, rows: list[list[str]], sentence: str
 def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], sentence: str) -> None:
     """Write a test suite whose cases are the checks, in place of one that an earlier `check` wrote there.
 
-    A check that passes is a test that passes, one that fails a failure, and one that is inconclusive a test that was
-    skipped: it is neither. The attributes and their order are those that the schemas of Ant and of Jenkins ask for.
+    A check that passes is a test that passes, one that fails a failure, and one that is waiting or inconclusive a
+    test that was skipped: it is neither. The attributes and their order are those that the schemas of Ant and of
+    Jenkins ask for.
 
     Args:
         rows: `check`, `lower`, `upper`, `outcome` and `what may decide` of each; as for `append_markdown`.

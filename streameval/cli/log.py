@@ -25,7 +25,7 @@ class Log:
 
     Attributes:
         as_json: `--log json`.
-        quiet: `--quiet`: errors only.
+        quiet: `--quiet`: no notice on standard error; what is logged, is logged.
         study: Folder that the command is about, as it was given; None where there is none, or several.
     """
 
@@ -47,8 +47,8 @@ class Log:
         self.study = studies[0] if len(studies) == 1 else None
 
     def write(self, event: str, level: Level = "info", **facts: Any) -> None:
-        """Log one event, if this is a log of JSON and lets it through."""
-        if self.as_json and (level == "error" or not self.quiet):
+        """Log one event, if this is a log of JSON."""
+        if self.as_json:
             moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             head = {"time": moment, "level": level, "event": event}
             about = {} if self.study is None else {"study": self.study}

@@ -22,7 +22,7 @@ from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_shar
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
-Outcome = Literal["pass", "fail", "inconclusive"]
+Outcome = Literal["pass", "fail", "waiting", "inconclusive"]
 MEASURE = "METRIC[@CUTOFF], such as precision@10000, recall@precision:0.9, precision@score:0.7 or average_precision"
 CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "average_precision > 0.8"'
 CUT = "cut"

@@ -57,15 +57,17 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
     Args:
         subject: The name of the study, and what it estimates.
         why: Why those that it has cannot be used.
+
+    Raises:
+        StudyError: Its votes are damaged: then `evaluate` cannot make results either.
     """
-    planned = plan.table.num_rows
+    planned, labelled = plan.table.num_rows, folder.labelled
     comma = " " if subject.endswith("?") else ", "
     labels = f"{number_of(planned, 'label')} planned" if planned else "nothing to label"
     facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}{comma}{labels}"
     if why:
         again = shlex.join(["streameval", "evaluate", study])
         return Standing(study, "outdated", f"{head}.", why, (), again, "makes the results again", facts)
-    labelled = folder.labelled
     stage = "planned" if folder.selected(plan) is None else "selected"
     head = f"{head}{_labelled(labelled, planned)}."
     return Standing(study, stage, head, "", (), *first_command(folder, plan), {**facts, "labelled": labelled})

@@ -85,7 +85,7 @@ class DayHistory(History):
         return f"of the first {cutoff.value:,}" if isinstance(cutoff.value, int) else f"of the first {cutoff}"
 
     @property
-    def outcome(self) -> Outcome | None:
+    def proven(self) -> Outcome | None:
         """What is proven against the precision to keep, and by falls.
 
         "fail": the mean since the last change is proven to be below it, or so is a day that the call added, or the call

@@ -117,6 +117,8 @@ class History(Tabular, ABC):
             studies that the call was given.
         added: Days, or numbers of studies, that the call which returned the history added, or for which it had more
             labels.
+        waiting: The study at which the call ended because planned labels of it are missing, and how many; empty where
+            there is none.
     """
 
     schema: ClassVar[pa.Schema]
@@ -130,6 +132,7 @@ class History(Tabular, ABC):
     settings: Settings
     table: pa.Table
     added: tuple[Any, ...] = ()
+    waiting: str = ""
 
     @classmethod
     def begun(cls, settings: Settings) -> History:
@@ -149,7 +152,7 @@ class History(Tabular, ABC):
         ]
         rows = [{name: _plain(value) for name, value in row.items()} for row in self.table.select(kept).to_pylist()]
         return {"settings": self.settings.as_dict(), "outcome": self.outcome, "added": [*map(_plain, self.added)],
-                self.rows_are: rows}  # fmt: skip
+                "waiting": self.waiting, self.rows_are: rows}  # fmt: skip
 
     @staticmethod
     @abstractmethod
@@ -167,9 +170,17 @@ class History(Tabular, ABC):
         """The error that the bounds of all studies have together."""
 
     @property
-    @abstractmethod
     def outcome(self) -> Outcome | None:
-        """What is proven against the condition; None where there is none, and no fall.
+        """What is proven against the condition; "waiting" where the call ended at a study whose labels are not all in.
+
+        What is proven to fail, fails whatever else is awaited.
+        """
+        return "waiting" if self.waiting and self.proven != "fail" else self.proven
+
+    @property
+    @abstractmethod
+    def proven(self) -> Outcome | None:
+        """What the studies that the history has prove; None where there is no condition, and no fall.
 
         Of days, "fail": the mean since the last change is proven to be below the precision to keep, or so is a day that
         the call added, or the call named a fall; "pass": no such thing, and the mean is proven to be at least that. Of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,8 +35,8 @@ class Checked:
     Attributes:
         check: The condition.
         lower, upper: Bounds on the metric; NaN where it is undefined, or perhaps no item has the score of the cutoff.
-        outcome: "pass" where all that the bounds allow meets it, "fail" where nothing does; else "inconclusive", and so
-            it is wherever the bounds promise nothing.
+        outcome: "pass" where all that the bounds allow meets it, "fail" where nothing does; else "waiting" while
+            planned labels are missing, and "inconclusive" once they are all in, or where the bounds promise nothing.
         labels: About how many labels in all would decide it (a forecast); None where that cannot be said, or nothing
             needs deciding.
         decides: The same in words, or why it cannot be said; empty where nothing needs deciding, and where labels are
@@ -83,14 +83,14 @@ class Checks(Tabular):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides.
+        """The worst of all: one check that fails makes a gate fail, and else one that is not decided.
 
         Where nothing can be told, it is inconclusive.
         """
         if self.why:
             return "inconclusive"
         outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
-        worst: tuple[Outcome, ...] = ("fail", "inconclusive")
+        worst: tuple[Outcome, ...] = ("fail", "waiting", "inconclusive")
         return next((one for one in worst if one in outcomes), "pass")
 
     @property
@@ -128,7 +128,19 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     why = _why_not(kind, result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
     following = _next(folder, result, checks, why), _alone(folder, kind, result, checks, why)
-    return Checks(checks, kind.claim(result), kind.promised(result), why, *following)
+    said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
+    return Checks(said, kind.claim(result), kind.promised(result), why, *following)
+
+
+def _misses_labels(result: Any) -> bool:
+    """Tell whether items that were handed out have no answer yet."""
+    account = result.summary.get("account", {})
+    return bool(account.get("open", account.get("missing", 0)))
+
+
+def _waiting(checked: Checked) -> Checked:
+    """Call what the labels at hand leave open 'waiting': those that are missing may decide it."""
+    return replace(checked, outcome="waiting") if checked.outcome == "inconclusive" else checked
 
 
 def _why_not(kind: Kind, result: Any, about: str | None) -> str:

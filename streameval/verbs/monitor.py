@@ -57,17 +57,17 @@ def monitor(
             with need not be given again.
 
     Returns:
-        History: All of its studies. Of days, its `outcome` is "fail" where the mean since the last change is proven to
-            be below what is to be kept, or so is a day that this call added, or this call named a fall; else that of
-            the mean. Of comparisons it is that of the studies given in this call: "fail" where one fails, "pass" where
-            all pass.
+        History: All of its studies. The first new one of which planned labels are missing ends the call: it and those
+            behind it are not taken, `waiting` says which it is, and `outcome` is "waiting". Else, of days, `outcome` is
+            "fail" where the mean since the last change is proven to be below what is to be kept, or so is a day that
+            this call added, or this call named a fall; else that of the mean. Of comparisons it is that of the studies
+            given in this call: "fail" where one fails, "pass" where all pass. What fails, fails although others wait.
 
     Raises:
         InputError: No measure, or one that is not watched, no day, a day before the last one, a cutoff outside a list,
             or that a comparison was not planned for.
-        StudyError: A study whose bounds promise nothing, whose planned labels are not all there, that asks another
-            question or is of another kind; another study of a day, or labels of it that have changed; a study, or a
-            seed, that another one has.
+        StudyError: A study whose bounds promise nothing, that asks another question or is of another kind; another
+            study of a day, or labels of it that have changed; a study, or a seed, that another one has.
     """
     given = [_named(os.fspath(one)) for one in ([studies] if isinstance(studies, str | os.PathLike) else studies)]
     if not given:
@@ -137,6 +137,8 @@ def _with_studies(history: History, given: Sequence[tuple[date | None, str]], al
             _refuse_other_kind(history, folder)
             studies.append(history.taken(day, folder))
             history = _with_study(history, studies[-1], allow)
+            if history.waiting:
+                return history.told(before, studies[:-1])
         except StreamevalError as error:
             if error.what.startswith(folder):
                 raise
@@ -163,8 +165,8 @@ def _with_study(history: History, new: WatchedStudy, allow: tuple[str, ...]) -> 
     history = replace(history, settings=_asked(history, new, allow))
     if not more:
         return history
-    if old is None and _INCOMPLETE not in allow:
-        _refuse_missing(new)
+    if old is None and _INCOMPLETE not in allow and np.any(new.answers < 0):
+        return replace(history, waiting=_waits_for(new))
     new.refuse_without_probability()
     at = len(rows) if at is None else at
     entry = new.at(history.settings, float(share_of(history.delta, at + 1)))
@@ -188,13 +190,8 @@ def _refuse_again(history: History, new: WatchedStudy) -> None:
             )
 
 
-def _refuse_missing(new: WatchedStudy) -> None:
-    missing = int(np.sum(new.answers < 0))
-    if missing:
-        raise StudyError(
-            f"{new.folder}: planned labels are missing: {missing:,} of {new.answers.size:,}",
-            f"wait for them, or take it with what there is, and again when they are in: --allow={_INCOMPLETE}",
-        )
+def _waits_for(new: WatchedStudy) -> str:
+    return f"{new.folder}: planned labels are missing: {int(np.sum(new.answers < 0)):,} of {new.answers.size:,}"
 
 
 def _more_answers(history: History, old: Mapping[str, Any], new: WatchedStudy) -> bool:

@@ -44,6 +44,16 @@ def test_every_line_tells_its_time_level_and_study(catalogue, tmp_path, capsys):
     assert "study" not in logged(capsys, "compare", study, other)[-1]  # there are two
 
 
+def test_a_selection_logs_the_rows_that_it_read_and_each_step_once(catalogue, tmp_path, capsys):
+    items, study = catalogue.lists / "list.parquet", tmp_path / "study"
+    logged(capsys, "plan", items, "--study", study, "--score", "score", "--budget", "100", "--seed", "1")
+    events = logged(capsys, "select", study)
+    steps = [one["step"] for one in events if one["event"] == "step_begins"]
+    assert sorted(steps) == ["count", "items", "sample"]
+    (told,) = [one for one in events if one["event"] == "select"]
+    assert told["rows"] == told["rows_scanned"] == pq.read_metadata(items).num_rows
+
+
 @pytest.mark.parametrize(
     ("command", "kind", "status"),
     [
@@ -143,15 +153,15 @@ def test_quiet_prints_results_and_errors_and_no_more(study, catalogue, tmp_path,
     assert run(["check", study, "precision@0 >= 0.5", "--quiet"]) == 2
     assert re.fullmatch(r"streameval: .*\n", capsys.readouterr().err)
     assert run(["check", study, "precision@100 >= 0.5", "--quiet", "--log", "json"]) == 0
-    assert capsys.readouterr().err == ""
+    assert [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()] == ["check", "done"]
     assert run(["check", study, "precision@0 >= 0.5", "--quiet", "--log", "json"]) == 2
-    assert json.loads(capsys.readouterr().err)["level"] == "error"
+    assert [json.loads(line)["level"] for line in capsys.readouterr().err.splitlines()] == ["error"]
 
 
 def test_the_defaults_file_may_ask_for_a_log(catalogue, tmp_path, capsys, monkeypatch):
     study = catalogue.path("curve-evaluated")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\nlog = "json"\n')
+    (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\n')
     capsys.readouterr()
     assert run(["check", str(study), "precision@1000 >= 0.1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]

@@ -114,7 +114,8 @@ def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys)
     damaged = bytearray(votes.read_bytes())
     damaged[len(damaged) // 3] ^= 4
     votes.write_bytes(damaged)
-    for command in (["labels", study], ["evaluate", study], ["show", study, "precision@5"], ["sql", study, "SELECT 1"]):
+    shown = ["show", study], ["show", study, "precision@5"]
+    for command in (["labels", study], ["evaluate", study], *shown, ["sql", study, "SELECT 1"]):
         error = refused(capsys, *command)
         assert votes.name in error
         assert "give its label table again" in error

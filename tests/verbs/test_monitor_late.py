@@ -111,10 +111,10 @@ def test_a_month_of_nights_with_late_labels_a_missed_night_and_falls(calendar, w
             with_tables(folder, labels.slice(0, 60))
             before = out.read_bytes()
             status, said = watch(folder)
-            assert status == 2
-            assert f"planned labels are missing: {late.num_rows} of {labels.num_rows}" in said.err
-            assert "--allow incomplete" in said.err
-            assert said.err.count("\n") == 1
+            assert status == 5
+            assert f"planned labels are missing: {late.num_rows} of {labels.num_rows}. It is taken when" in said.out
+            assert "--allow=incomplete takes it now" in said.out
+            assert said.out.endswith("\nwaiting\n")
             assert out.read_bytes() == before
             status, said = watch(folder, "--allow", "incomplete")
             assert f"2026-01-{day:02} counts with 60 of {labels.num_rows} labels" in said.out

@@ -21,7 +21,9 @@ def check(
     out: Path | None = None,
     output: Output = Output(),
 ) -> int:
-    """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it cannot be told.
+    """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it is not decided.
+
+    What is not decided is `waiting` while planned labels are missing, and `inconclusive` once they are all in.
 
     Example: streameval check my-study "precision@10000 >= 0.9" "recall@precision:0.95 >= 0.5"
     Example: streameval check my-results "map >= 0.3" "ndcg@10 >= 0.4"
@@ -35,7 +37,7 @@ def check(
         about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
             several sources, nothing can be told.
         out: File to add the outcome to, as Markdown: the summary page of a CI job, say. A name that ends in .xml gets
-            JUnit's XML, for what shows tests; inconclusive is skipped there.
+            JUnit's XML, for what shows tests; what is not decided is skipped there.
     """
     from streameval.cli import gate_files
     from streameval.verbs.check import check as verb
@@ -62,7 +64,7 @@ def check(
     following = [f"{word}: {one}." for word, one in (("Next", checks.next), ("Or", checks.alone)) if one]
     table = columns(shown[0], shown[1:]) if cells else []
     output.say(result, [*table, sentence, *following, "", outcome])
-    return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
+    return {"pass": EXIT_DONE, "fail": EXIT_FAILS}.get(outcome, EXIT_INCONCLUSIVE)
 
 
 def _cells(checked: Checked) -> list[str]:

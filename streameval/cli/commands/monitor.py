@@ -24,7 +24,8 @@ def monitor(
 ) -> int:
     """Watch the precision of successive days, or challengers one after another: all bounds hold together.
 
-    Exit status 4: the mean precision since the last change is proven to be below the one to keep, or a day that this
+    Exit status 5: the first new study of which planned labels are missing ends the call (`waiting`): it is taken when
+    they are in. 4: the mean precision since the last change is proven to be below the one to keep, or a day that this
     call added is, or this call named a fall on any day. Else 0; but 5 where a precision is to be kept, and it is not
     proven that the mean is at least that. With nothing to add, the status is that of the mean. Of comparisons of two
     rankings it is 4 where a study of this call is proven not to meet the condition, 0 where all are proven to, else 5.
@@ -52,17 +53,23 @@ def monitor(
     measure = next((one for one in studies[-1:] if _MEASURE.fullmatch(one) and not Path(one).exists()), None)
     folders = studies if measure is None else studies[:-1]
     record = verb(folders, measure, confidence=confidence, allow=allow or (), out=out)
-    shown, notes = named(record.settings.kind).history_says(record, _SHOWN)
-    lines = [*columns(shown.head, shown.rows), "", *notes]
-    if out is not None:
+    lines, notes = list[str](), list[str]()
+    if record.table.num_rows:
+        shown, notes = named(record.settings.kind).history_says(record, _SHOWN)
+        lines = [*columns(shown.head, shown.rows), ""]
+    if record.waiting:
+        notes = [*notes, f"{record.waiting}. It is taken when they are in, and what comes behind it; "
+                 "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
+    lines += notes
+    if out is not None and record.table.num_rows:
         count = number_of(record.table.num_rows, record.rows_are.removesuffix("s"))
         lines.append(f"{out} and {out.with_suffix('.html')}: {count}")
     facts = record.facts
     rows = facts[record.rows_are]
-    told = facts.get("given", [*facts["added"], rows[-1][record.key]])
+    told = facts.get("given", [*facts["added"], *(row[record.key] for row in rows[-1:])])
     for row in rows:
         if row[record.key] in told:
             bad = row[record.key] in facts.get("falls", ()) or "fail" in (row["outcome"], row.get("run_outcome"))
             output.outcome("monitor", not bad, **row)
     output.say({**facts, "said": notes}, [*lines, *(["", record.outcome] if record.outcome else [])])
-    return {"fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}.get(str(record.outcome), EXIT_DONE)
+    return {None: EXIT_DONE, "pass": EXIT_DONE, "fail": EXIT_FAILS}.get(record.outcome, EXIT_INCONCLUSIVE)

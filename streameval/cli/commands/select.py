@@ -75,7 +75,7 @@ def select(
             asked = tasks.given()
             made = verb(study, columns=columns, export=export, engine=engine.create(), progress=bar, **asked)
         facts = _facts(made)
-        rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
+        rows, size = max(facts["rows_read"], facts["rows_scanned"]), facts["bytes_read"]
         told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
         for fallback in made.fetched.fallbacks:
             output.event("fallback", **asdict(fallback))

@@ -192,7 +192,7 @@ class ComparisonHistory(History):
         return 1 - self.settings.confidence
 
     @property
-    def outcome(self) -> Outcome | None:
+    def proven(self) -> Outcome | None:
         """What is proven of the studies that were given.
 
         "fail": of one of them, that it does not meet the condition. "pass": of all, that they do. Else "inconclusive";
