@@ -90,7 +90,7 @@ def _add_few_runs(positives: FloatArray, negatives: FloatArray, total: FloatArra
         each[at] += (first[at] + i) / (first[at] + i + negatives[at])
     for run in np.flatnonzero((negatives != 0) & (count > _FEW) & (start < _SERIES)):  # four at most
         each[run] = precision_sum(first[run], positives[run + 1], negatives[run])
-    at, series = np.flatnonzero((negatives != 0) & (count > _FEW) & (start >= _SERIES)), cast(Any, _series)
+    at, series = np.flatnonzero((negatives != 0) & (count > _FEW) & (start >= _SERIES)), cast(Any, _series.plain())
     difference = log1p(count[at] / (start[at] + 1.0)) + series(start[at], count[at])
     each[at] = count[at] - negatives[at] * difference
     np.cumsum(each, out=total[1:])

@@ -19,7 +19,7 @@ from streameval.curve.plug_in import PlugIn
 from streameval.kernels.harmonic import harmonic_difference
 from streameval.typing import Int64Array
 
-_harmonic = harmonic_difference.py_func  # a few calls in all, for which nothing is compiled
+_harmonic = harmonic_difference.plain()  # a few calls in all, for which nothing is compiled
 
 
 @dataclass(frozen=True)
