@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.expressions import LabelWords
-from streameval.labelling.key_forms import ambiguous, ambiguous_rank, key_of
+from streameval.labelling.key_forms import ambiguous, ambiguous_rank, is_number, key_of
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
@@ -34,6 +35,8 @@ class SourceColumns:
     time: str | None
     source: str | None
     choice: str | None
+    status: str | None
+    study: str | None
     ours: bool
     types: dict[str, str]
     words: LabelWords
@@ -41,6 +44,32 @@ class SourceColumns:
     def kind(self, name: str) -> str:
         """SQL type of a column."""
         return self.types[name]
+
+    @property
+    def label_kind(self) -> str:
+        """SQL type of `label_value`: what is neither number nor boolean is text there."""
+        kind = self.kind(self.label)
+        return kind if self.choice is None and (is_number(kind) or kind == "BOOLEAN") else "VARCHAR"
+
+    @property
+    def label_value(self) -> str:
+        """SQL of the label of a row of the source; of a list of one, its element."""
+        label = sql.single(given(self.label), self.kind(self.label))
+        return label if self.choice is None else sql.chosen(given(self.label), given(self.choice))
+
+    @property
+    def work_status(self) -> str:
+        """SQL of what became of the work of a row (`streameval.labelling.expressions.status_of`)."""
+        return "NULL" if self.status is None else sql.status_of(given(self.status))
+
+    def answer(self, label: str, status: str) -> tuple[str, str]:
+        """SQL of a label as a number, and of its state; of work that does not count, null and what became of it.
+
+        Args:
+            label, status: `label_value` and `work_status`, or columns that hold them.
+        """
+        value, state = self.words.value_of(label, self.label_kind)
+        return f"CASE WHEN ({status}) IS NULL THEN {value} END", f"coalesce({status}, {state})"
 
     def keys_as(self, kinds: Sequence[str]) -> list[str]:
         """SQL of its keys, in the form of the items' own columns of these SQL types."""
@@ -77,9 +106,13 @@ def find(
     types = {row[0]: row[1] for row in described if row[0] != ROW}
     search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
     tool = tool_of(opened.columns)
-    names = {"label": ("label",), "annotator": ("annotator",), "time": ("time",), **(tool.COLUMNS if tool else {})}
+    own = {"label": ("label",), "annotator": ("annotator",), "time": ("time",)}
+    names = {**own, **(tool.columns(opened.columns) if tool else {})}
+    prefix = str(vars(tool).get("PREFIX", "")) if tool else ""
+    search = replace(search, prefix=prefix)
     keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
-    role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(keys[0].lower(), "key")
+    first = keys[0].removeprefix(prefix).lower()
+    role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
     label = names["label"] if asked.label == "label" else (asked.label,)
     return SourceColumns(
         keys=keys,
@@ -89,7 +122,9 @@ def find(
         time=search.perhaps("time", asked.time, names["time"]),
         source=search.perhaps("source", asked.source, ("source",)),
         choice=search.perhaps("choice", None, names.get("choice", ())),
-        ours=asked.study == "this" and ("se_study" in types or "se_task" in types),
+        status=search.perhaps("status", None, names.get("status", ())),
+        study=next((name for name in ("se_study", f"{prefix}se_study") if name in types), None),
+        ours=asked.study == "this" and any({name, f"{prefix}{name}"} & {*types} for name in ("se_study", "se_task")),
         types=types,
         words=LabelWords(asked.positive, asked.negative),
     )
@@ -112,20 +147,22 @@ def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, 
 class _ColumnSearch:
     opened: Opened
     by_alias: dict[str, str]
+    prefix: str = ""
 
     def keys(self, on: str | Sequence[str] | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
-        there = {name.lower() for name in self.opened.columns}
+        there = {name.removeprefix(self.prefix).lower() for name in self.opened.columns}
         if on is None and not there.intersection(RANK_COLUMNS) and (names := shared()):
             raise InputError(
                 f"{self.opened.name}: the label table has no column 'rank'",
                 f"the items have '{names[0]}' too: --on={names[0]} says which item a row is about",
             )
         if on in (None, "rank"):
-            return (self.one("on", "rank", RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]),)
+            ranks = RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]
+            return (self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks))),)
         name = str(on)
         whole = {name.lower() for name in self.opened.columns}
         parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]
-        return tuple(self.one("on", part, (part,)) for part in parts)
+        return tuple(self.one("on", part, (part, f"{self.prefix}{part}")) for part in parts)
 
     def perhaps(self, option: str, asked: str | None, candidates: Sequence[str]) -> str | None:
         if asked is not None:

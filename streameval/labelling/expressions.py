@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streameval.labelling.duckdb_session import literal
 from streameval.labelling.key_forms import is_integer, is_number, whole_text
 from streameval.labelling.options import is_finite
-from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
+from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, REJECTED, SKIPPED, UNFINISHED
 
 _SECONDS = 1e11  # Unix times beyond this are milliseconds
 
@@ -40,11 +40,13 @@ class LabelWords:
         value, state = value_of(column, kind)
         if not self:
             return value, state
-        yes, no = (_is_among(column, words) for words in (self.positive, self.negative))
+        yes, no = (is_among(column, words) for words in (self.positive, self.negative))
         rest, other = ("'answer'", "0") if self.rest_is_negative(kind) else ("'unreadable'", "NULL")
         return (
-            f"CASE WHEN {yes} THEN 1 WHEN {no} THEN 0 WHEN ({state}) = 'unreadable' THEN {other} ELSE {value} END",
-            f"CASE WHEN {yes} OR {no} THEN 'answer' WHEN ({state}) = 'unreadable' THEN {rest} ELSE {state} END",
+            f"CASE WHEN {yes} AND {no} THEN NULL WHEN {yes} THEN 1 WHEN {no} THEN 0 "
+            f"WHEN ({state}) = 'unreadable' THEN {other} ELSE {value} END",
+            f"CASE WHEN {yes} AND {no} THEN 'unreadable' WHEN {yes} OR {no} THEN 'answer' "
+            f"WHEN ({state}) = 'unreadable' THEN {rest} ELSE {state} END",
         )
 
     def rest_is_negative(self, kind: str) -> bool:
@@ -53,15 +55,50 @@ class LabelWords:
 
     def rest(self, column: str, kind: str) -> str:
         """Where that is so: whether a label is such a word."""
-        return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {_is_among(column, self.positive)}"
+        return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {is_among(column, self.positive)}"
+
+    def unnamed(self, column: str, kind: str) -> str:
+        """Whether a label is a word that is neither named nor understood anyway."""
+        named = is_among(column, (*self.positive, *self.negative))
+        return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {named}"
 
 
-def _is_among(column: str, words: Sequence[str]) -> str:
-    """Whether a label is one of some words; a number is, however it is written."""
-    text = f"lower(trim({column}::VARCHAR))"
+def is_among(column: str, words: Sequence[str]) -> str:
+    """Give SQL of whether a label is one of some words; a number is, however it is written, and a list that has one."""
+    if not words:
+        return "false"
+    text, named = f"lower(trim({column}::VARCHAR))", ", ".join(map(literal, words))
     numbers = [str(float(word)) for word in words if is_finite(word)]
     same = f" OR TRY_CAST({text} AS DOUBLE) IN ({', '.join(numbers)})" if numbers else ""
-    return f"coalesce({text} IN ({', '.join(map(literal, words))}){same}, false)" if words else "false"
+    among = f"CASE WHEN {is_list(column)} THEN list_has_any(from_json({text}, '[\"VARCHAR\"]'), [{named}]) END"
+    return f"(coalesce({text} IN ({named}){same}, false) OR coalesce({among}, false))"
+
+
+def is_list(column: str) -> str:
+    """Give SQL of whether a label is a JSON list."""
+    text = f"{column}::VARCHAR"
+    return f"({_may_be_json(text)} AND json_valid({text}) AND json_type({text}) = 'ARRAY')"
+
+
+def _may_be_json(text: str) -> str:
+    return f"left(ltrim({text}), 1) IN ('[', '{{')"
+
+
+def single(column: str, kind: str) -> str:
+    """Give SQL of a label without the list around it: the element of a list of one, null of an empty list or object.
+
+    Lists, structures and texts of JSON become text; a list of several elements is one of JSON.
+    """
+    if is_number(kind) or kind == "BOOLEAN":
+        return column
+    nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
+    text = f"to_json({column})::VARCHAR" if nested else f"{column}::VARCHAR"
+    return (
+        f"CASE WHEN NOT coalesce({_may_be_json(text)} AND json_valid({text}), false) THEN {text} "
+        f"WHEN json_type({text}) = 'ARRAY' AND json_array_length({text}) = 1 THEN json_extract_string({text}, '$[0]') "
+        f"WHEN json_type({text}) = 'ARRAY' AND json_array_length({text}) = 0 THEN NULL "
+        f"WHEN json_type({text}) = 'OBJECT' AND len(json_keys({text})) = 0 THEN NULL ELSE {text} END"
+    )
 
 
 def value_of(column: str, kind: str) -> tuple[str, str]:
@@ -112,8 +149,15 @@ def text_of(column: str) -> str:
 
 def chosen(answer: str, choice: str) -> str:
     """Prodigy's choice interface: the choice of a submitted task; a rejected one is no vote on the item."""
-    single = f"CASE json_array_length({choice}) WHEN 1 THEN json_extract_string({choice}, '$[0]') ELSE {choice} END"
-    listed = f"(json_valid({choice}) AND json_type({choice}) = 'ARRAY')"
+    listed = f"coalesce({is_list(choice)}, false)"
+    one = single(choice, "VARCHAR")
+    return f"CASE WHEN NOT {listed} THEN {answer} WHEN {answer} = 'accept' THEN {one} ELSE 'skip' END"
+
+
+def status_of(column: str) -> str:
+    """What a tool says of a piece of work as a state: rejected, skip or blank; null of one that counts."""
+    text = f"lower(trim({column}::VARCHAR))"
     return (
-        f"CASE WHEN NOT coalesce({listed}, false) THEN {answer} WHEN {answer} = 'accept' THEN {single} ELSE 'skip' END"
+        f"CASE WHEN {text} IN {REJECTED} THEN 'rejected' WHEN {text} IN {SKIPPED} THEN 'skip' "
+        f"WHEN {text} IN {UNFINISHED} THEN 'blank' END"
     )

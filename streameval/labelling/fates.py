@@ -14,6 +14,7 @@ contradictory  the same annotator said both, and no time tells which is later; o
 outranked      a source of higher precedence has a vote on the item
 repeat         the second answer to a repeated task, for agreement only
 control        an answer to a control item
+rejected       who asked did not take the work: no vote, whatever it says
 skipped, blank, unreadable, unknown
 """
 
@@ -76,7 +77,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
 _ROWS = """
 SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours THEN '' END
        || coalesce(chr(31) || coalesce(source, CASE WHEN place IS NOT NULL THEN origin END), '') AS voter, place,
-       CASE WHEN state IN ('blank', 'unreadable', 'unknown') THEN state
+       CASE WHEN state IN ('rejected', 'blank', 'unreadable', 'unknown') THEN state
             WHEN NOT {binary} THEN 'unreadable'
             WHEN kind IS NOT NULL THEN kind
             WHEN rank IS NULL THEN 'unknown'

@@ -82,7 +82,7 @@ def _joined(
     connection: Connection, columns: SourceColumns, keys: ItemKeys, n_items: int, name: str
 ) -> Iterator[pa.RecordBatch]:
     """Position and label of every row that has one."""
-    value, state = sql.value_of(given(columns.label), columns.kind(columns.label))
+    value, state = columns.answer(columns.label_value, columns.work_status)
     if columns.role == "key":
         join, unclear = _by_keys(connection, columns, keys, name)
         rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"

@@ -28,7 +28,7 @@ def labelled_keys(source: Any, columns: LabelColumns, types: pa.Schema) -> pa.Ta
     """
     with copied(source) as place, connected() as connection, one_line_errors(name_of(source)):
         found = find(connection, open_source(connection, place), columns, lambda _: ())
-        _, state = found.words.value_of(given(found.label), found.kind(found.label))
+        _, state = found.answer(found.label_value, found.work_status)
         keys = [f"TRY_CAST({given(theirs)} AS {_SQL[field.type]}) AS key{i}"
                 for i, (theirs, field) in enumerate(zip(found.keys, types, strict=True))]  # fmt: skip
         whole = " AND ".join(f"key{i} IS NOT NULL" for i in range(len(keys)))

@@ -70,10 +70,6 @@ class _VoteReading:
     plan: Plan
     columns: SourceColumns
 
-    @property
-    def _label_kind(self) -> str:
-        return "VARCHAR" if self.columns.choice else self.columns.kind(self.columns.label)
-
     def columns_read(self) -> dict[str, str | None]:
         """Names by option, as they stand in the source."""
         f = self.columns
@@ -91,6 +87,8 @@ class _VoteReading:
         if items.selection is not None and (self.columns.ours or self.columns.role == "rank"):
             refuse_other_items(self.connection, items.selection, self.columns, join.on, self.opened.name)
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
+        self._refuse_several()
+        self._refuse_words_of_no_row()
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
@@ -117,10 +115,11 @@ class _VoteReading:
         return table.set_column(at, SCHEMA.field("line"), pa.array(line, mask=line < 0))
 
     def _check_study(self) -> None:
-        if not self.columns.ours or "se_study" not in self.columns.types:
+        if not self.columns.ours or self.columns.study is None:
             return
+        study = given(self.columns.study)
         rows = self.connection.execute(
-            "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 1000"
+            f"SELECT DISTINCT {study}::VARCHAR FROM se_given WHERE {study} IS NOT NULL LIMIT 1000"
         ).fetchall()
         foreign = sorted(study for (study,) in rows if study not in self.plan.study_ids)
         if foreign:
@@ -149,17 +148,66 @@ class _VoteReading:
 
     def _hits(self, join: str) -> str:
         f = self.columns
-        label = given(f.label) if f.choice is None else sql.chosen(given(f.label), given(f.choice))
         return (
-            f"SELECT se_known.rank AS rank, se_known.task AS task, {label} AS label, "
+            f"SELECT se_known.rank AS rank, se_known.task AS task, {f.label_value} AS label, "
+            f"{f.work_status} AS status, "
             f"{_perhaps(f.annotator)} AS annotator, {_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, "
             f"{ROW} AS row "
             f"FROM se_given JOIN se_known ON {join}"
         )
 
+    def _refuse_several(self) -> None:
+        """Refuse a label of several choices where it is not said which of them counts."""
+        if self.columns.words or self.columns.label_kind != "VARCHAR":
+            return
+        nested = "left(label, 1) IN ('[', '{') AND json_valid(label)"
+        for row, label in self.connection.execute(
+            f"SELECT row, label FROM se_hits WHERE {nested} AND status IS NULL ORDER BY row LIMIT 1"
+        ).fetchall():
+            raise InputError(
+                f"{self.opened.name}: row {row:,} has several labels in one: {label[:60]}",
+                "--positive WORD says which choice counts: a row with it is positive, one without it negative; or "
+                "name the column of the one that is meant with --label COL",
+            )
+
+    def _refuse_words_of_no_row(self) -> None:
+        """Refuse words that were named and do not occur, where others do that nobody named: they are misspelt.
+
+        Where other words are negative, each of the words has to occur; where negative ones are named, so that others
+        are unreadable, one of each option. Where every word that occurs is named or understood anyway, nothing is
+        misread: a file of the first answers may have no positive one.
+        """
+        words, kind = self.columns.words, self.columns.label_kind
+        strange = f"{words.unnamed('label', kind)} AND status IS NULL"
+        if not words or not self.connection.execute(f"SELECT 1 FROM se_hits WHERE {strange} LIMIT 1").fetchall():
+            return
+        each = [(word,) for word in words.positive] if words.rest_is_negative(kind) else [words.positive]
+        for option, named in (*(("--positive", one) for one in each), ("--negative", words.negative)):
+            if named and not any(map(self._occurs, named)):
+                raise InputError(
+                    f"{self.opened.name}: {option} {','.join(named)}: no label is {' or '.join(map(repr, named))}; "
+                    f"there are {self._words()}",
+                    "check the spelling; where a word is still to come, --positive and --negative say what the words "
+                    "mean that are there",
+                )
+
+    def _words(self) -> str:
+        """What the labels are, the most frequent first, with their rows."""
+        there = self.connection.execute(
+            "SELECT left(label::VARCHAR, 40), count(*) FROM se_hits WHERE label IS NOT NULL AND status IS NULL "
+            "GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 6"
+        ).fetchall()
+        return ", ".join(f"'{label}' ({rows:,})" for label, rows in there)
+
+    def _occurs(self, word: str) -> bool:
+        """Tell whether a word is a label, of a planned item or of any."""
+        rows = "se_hits", f"(SELECT {self.columns.label_value} AS label FROM se_given)"
+        same = sql.is_among("label", (word,))
+        return any(self.connection.execute(f"SELECT 1 FROM {one} WHERE {same} LIMIT 1").fetchall() for one in rows)
+
     def _parsed(self) -> pa.Table:
         f = self.columns
-        value, state = f.words.value_of("label", self._label_kind)
+        value, state = f.answer("label", "status")
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
         late = "false"
         if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
@@ -175,11 +223,12 @@ class _VoteReading:
 
     def _rest(self) -> dict[str, int]:
         """Words that are negative because nobody named them, with their rows; the most frequent first."""
-        words, kind = self.columns.words, self._label_kind
+        words, kind = self.columns.words, self.columns.label_kind
         if not words.rest_is_negative(kind):
             return {}
         counted = self.connection.execute(
             f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.rest('label', kind)} "
+            "AND status IS NULL "
             f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LISTED}"
         ).fetchall()
         return dict(counted)

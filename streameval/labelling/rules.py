@@ -120,7 +120,7 @@ def vote_rule(text: Any) -> VoteRule:
 
 
 def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
-    """Refuse votes that a rule without threshold cannot tell apart.
+    """Refuse votes that a rule without threshold cannot tell apart, and a threshold that no answer reaches.
 
     The labels of a source are grades if they have several values other than 0 and 1, or one such value in more than
     one row and more than 2 % of all, or no 0 and no 1. Else that value is a typing error, and its rows are unreadable
@@ -128,27 +128,48 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
 
     Args:
         rows: Columns `value`, `given` (number of the source), `origin`, `row`.
-        rule: A rule; with a threshold nothing is refused.
 
     Raises:
-        InputError: A source has grades.
+        InputError: A source has grades, or every answer is below the threshold.
     """
     if rule.threshold is not None:
+        _refuse_unreached(rows.column("value"), rule)
         return
     value = rows.column("value")
     odd = pc.fill_null(_is_odd(value, rule), False)
     for number in pc.unique(rows.column("given").filter(odd)):
         mask = pc.equal(rows.column("given"), number)
         strange = rows.filter(pc.and_(mask, odd))
-        answers = len(value.filter(mask).drop_null())
+        answers = value.filter(mask).drop_null()
         kinds = pc.count_distinct(strange.column("value")).as_py()
-        if kinds > 1 or strange.num_rows == answers or 1 < strange.num_rows > _TYPING_ERRORS * answers:
+        if kinds > 1 or strange.num_rows == len(answers) or 1 < strange.num_rows > _TYPING_ERRORS * len(answers):
             first = strange.slice(0, 1).to_pylist()[0]
             raise InputError(
                 f"{first['origin']} row {first['row']:,}: label {first['value']:g} is neither 0 nor 1, as in "
-                f"{number_of(strange.num_rows, 'row')} of {answers:,}, and vote rule '{rule}' takes no grades",
-                "say which grades are positive, such as --vote 'mean>=3'",
+                f"{number_of(strange.num_rows, 'row')} of {len(answers):,}, and vote rule '{rule}' takes no grades",
+                f"say which are positive, such as {_of_grades(answers)}",
             )
+
+
+def _of_grades(answers: pa.ChunkedArray) -> str:
+    """Give the option that tells grades apart which occur: of two, which of them is which."""
+    least, *more = sorted(pc.unique(answers).to_pylist())
+    if len(more) == 1:
+        return f"--positive {more[0]:g} --negative {least:g}"
+    return f"--vote 'mean>={(more or [least])[len(more) // 2]:g}'"
+
+
+def _refuse_unreached(answers: pa.ChunkedArray, rule: VoteRule) -> None:
+    """Refuse a threshold above every answer: the grades are of another scale, or were meant to be numbers of 0 to 1."""
+    least, most = pc.min_max(answers).as_py().values()
+    if most is not None and rule.threshold is not None and most < rule.threshold:
+        occur = f"all are {most:g}" if least == most else f"they go from {least:g} to {most:g}"
+        raise InputError(
+            f"vote rule '{rule}': none of {number_of(len(answers.drop_null()), 'answer')} reaches {rule.threshold:g}, "
+            f"{occur}",
+            "name a grade that occurs; where all of them are negative on your scale, --positive and --negative say "
+            "which grades are which",
+        )
 
 
 def _is_odd(value: pa.ChunkedArray, rule: VoteRule) -> pa.ChunkedArray:

@@ -18,7 +18,8 @@ from streameval.labelling.rules import VoteCounts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
 
-_FATES = ("again", "superseded", "outranked", "repeat", "control", "skipped", "blank", "unreadable", "unknown")
+_FATES = ("again", "superseded", "outranked", "repeat", "control", "rejected", "skipped", "blank", "unreadable",
+          "unknown")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def tally(
     counts = _counts(plan, rows, chosen)
     label = chosen.decide(counts)
     strangers = trouble_between_strangers(rows)
-    silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
+    silent = pc.is_in(
+        rows.column("fate"), value_set=pa.array(["rejected", "blank", "unreadable", "unknown", "control"])
+    )
     answered = isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
     fates = {pair["values"]: pair["counts"] for pair in pc.value_counts(rows.column("fate")).to_pylist()}
     account = {

@@ -29,6 +29,8 @@ SCHEMA = pa.schema(
 POSITIVE = ("1", "true", "t", "yes", "y", "positive", "pos", "accept")
 NEGATIVE = ("0", "false", "f", "no", "n", "negative", "neg", "reject")
 SKIPPED = ("skip", "skipped", "ignore")
+REJECTED = ("rejected", "discarded")
+UNFINISHED = ("draft", "pending", "active", "expired")
 BLANK = ("", "nan", "null", "none", "na", "n/a")
 
 
@@ -40,7 +42,8 @@ class Votes:
         source: Its name, for messages.
         identity: Hash of its content and of the columns that were read: the same votes given again are the same.
         table: Columns of `SCHEMA`: every row about a planned rank or one of our tasks, and the first of those that
-            nothing is known of. `state`: "answer"; "skip" (a person would not say); "blank" (not answered yet);
+            nothing is known of. `state`: "answer"; "skip" (a person would not say); "rejected" (who asked does not
+            take the work); "blank" (not answered yet);
             "unreadable" (`said` holds it); "unknown" (its rank or key is none of this study).
         rows: Rows of the source.
         unplanned: Rows about items that exist, or may exist, but are not planned.

@@ -19,9 +19,10 @@ _CELLS = {  # of rows that are put aside, as DuckDB names it
 
 
 def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
-    """Say what could not be read, which words were taken as negative, and what was not planned."""
-    sources = summary["sources"]
-    return [*_unreadable(issues, summary["account"]["unreadable"]), *_words(sources), *_unplanned(sources)]
+    """Say what could not be read, which words were taken as negative, what was not planned, and what was rejected."""
+    sources, account = summary["sources"], summary["account"]
+    unreadable = _unreadable(issues, account["unreadable"])
+    return [*unreadable, *_words(sources), *_unplanned(sources), *_rejected(account.get("rejected", 0))]
 
 
 def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
@@ -55,3 +56,9 @@ def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for source in sources:
         if rows := source["unplanned"]:
             yield f"{number_of(rows, 'row')} of {source['source']} {fate[rows == 1]}."
+
+
+def _rejected(rows: int) -> Iterator[str]:
+    """Work that its tool says was rejected or discarded."""
+    if rows:
+        yield f"{number_of(rows, 'row')} of work that was rejected or discarded: no {'vote' if rows == 1 else 'votes'}."

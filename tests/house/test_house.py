@@ -119,7 +119,7 @@ def test_the_name_of_a_class_or_type_means_one_thing():
 
 
 def test_files_stay_small():
-    assert [path for path in FILES if len(path.read_text().splitlines()) > 320] == []
+    assert [path for path in FILES if len(path.read_text().splitlines()) > 500] == []  # a whole subject
 
 
 def test_help_imports_nothing_heavy_and_that_of_a_verb_no_more():

@@ -1,8 +1,12 @@
 """Label tools: one file here per tool, found by name, that says how its exports name things.
 
-A tool is a module with `COLUMNS`, the names that its exports give to label, annotator and time, best first;
-`recognises(names)`, whether a table with these columns is its export; and `flatten(record)`, which turns a nested
-object into rows, or returns None where it is not this tool's.
+A tool is a module with
+
+- `recognises(names)`: whether a table with these columns is its export;
+- `columns(names)`: what that table calls label, annotator and time, best first; perhaps `status`, what became of the
+  work (`streameval.labelling.votes` has the words), and `choice`;
+- `flatten(record)`: a nested object as rows, or None where it is not this tool's; only of tools that nest;
+- `PREFIX`: what stands before the names of the items' own columns; only of tools that put something there.
 """
 
 from __future__ import annotations
@@ -27,7 +31,20 @@ def tool_of(names: Collection[str]) -> ModuleType | None:
 def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of one object of an export; an object that no tool knows is a row."""
     for tool in available():
-        rows: list[dict[str, Any]] | None = tool.flatten(record)
+        rows: list[dict[str, Any]] | None = tool.flatten(record) if "flatten" in vars(tool) else None
         if rows is not None:
             return rows
     return [dict(record)]
+
+
+def answers(of: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of what a person answered to each question of a tool, by its name.
+
+    The question `label` is ours. Where there is none by this name, `choice` is the answer to the only one, or, of
+    several, all of them in one: then no label can be read from it, and `--label` has to name the one that is meant.
+    """
+    given = {question: answer for question, answer in of.items() if answer is not None}
+    if "label" in given:
+        return given
+    only = next(iter(given.values()), None) if len(given) < 2 else given
+    return {**given, "choice": only}

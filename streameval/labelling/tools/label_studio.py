@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-COLUMNS = {"label": ("label", "choice", "choices"), "annotator": ("annotator",), "time": ("updated_at", "created_at")}
+from streameval.labelling.tools import answers
+
+_LABEL = ("label", "choice", "choices")
+_CONTROLS = ("choices", "rating", "number")
 
 
 def recognises(names: Collection[str]) -> bool:
@@ -17,26 +20,43 @@ def recognises(names: Collection[str]) -> bool:
     return {"annotation_id", "annotator"} <= set(names) and bool({"lead_time", "updated_at", "created_at"} & set(names))
 
 
+def columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Name the columns of its exports; `annotation_status` is of `flatten`."""
+    return {"label": _LABEL, "annotator": ("annotator",), "time": ("updated_at", "created_at"),
+            "status": ("annotation_status",)}  # fmt: skip
+
+
 def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """One row per annotation: the task's data, `label`, `annotator`, `updated_at`; a task without any is one row."""
+    """One row per annotation: the task's data, what was answered to each control, `annotator`, `updated_at`.
+
+    A task without an annotation is one row.
+    """
     data, annotations = record.get("data"), record.get("annotations")
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         return None
-    fields = {"annotation_id": None, "annotator": None, "updated_at": None, "lead_time": None, "label": None}
-    task = {name: value for name, value in data.items() if name not in fields}
+    names = ("annotation_id", "annotator", "updated_at", "lead_time", "annotation_status", *_LABEL[:2])
+    task = {name: value for name, value in data.items() if name not in names}
+    fields = dict.fromkeys((*names[:5], "choice"))
     rows = [task | fields | _annotation(one) for one in annotations if isinstance(one, Mapping)]
     return rows or [task | fields]
 
 
 def _annotation(annotation: Mapping[str, Any]) -> dict[str, Any]:
-    skipped = bool(annotation.get("was_cancelled"))
     return {
+        **answers(_chosen(annotation.get("result"))),
         "annotation_id": annotation.get("id"),
         "annotator": _person(annotation.get("completed_by")),
         "updated_at": annotation.get("updated_at") or annotation.get("created_at"),
         "lead_time": annotation.get("lead_time"),
-        "label": "skip" if skipped else _choice(annotation.get("result")),
+        "annotation_status": _status(annotation),
     }
+
+
+def _status(annotation: Mapping[str, Any]) -> str | None:
+    """What became of an annotation: a person skipped it, or a reviewer rejected it."""
+    if annotation.get("was_cancelled"):
+        return "skip"
+    return "rejected" if annotation.get("last_action") == "rejected" else None
 
 
 def _person(who: Any) -> str | None:
@@ -46,13 +66,15 @@ def _person(who: Any) -> str | None:
     return None if who is None else str(who)
 
 
-def _choice(result: Any) -> Any:
-    """What was chosen: a word, a rating or a number; several are shown together, and no label can be read from them."""
-    choices: list[Any] = []
+def _chosen(result: Any) -> dict[str, Any]:
+    """What was chosen at each control: a word, a rating or a number, or a list of several."""
+    chosen: dict[str, list[Any]] = {}
     for entry in result if isinstance(result, list) else []:
         value = entry.get("value") if isinstance(entry, Mapping) else None
         if isinstance(value, Mapping):
-            chosen = next((value[key] for key in ("choices", "rating", "number") if key in value), None)
-            choices += chosen if isinstance(chosen, list) else [chosen]
-    choices = [value for value in choices if value is not None]
-    return choices[0] if len(choices) == 1 else (" + ".join(map(str, choices)) or None)
+            answer = next((value[control] for control in _CONTROLS if control in value), None)
+            given = answer if isinstance(answer, list) else [answer]
+            chosen.setdefault(str(entry.get("from_name") or "label"), []).extend(
+                one for one in given if one is not None
+            )
+    return {name: (given[0] if len(given) == 1 else given) for name, given in chosen.items() if given}

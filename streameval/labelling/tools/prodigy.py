@@ -6,15 +6,7 @@ is the label. An export of ours is annotated in the plain interface, where accep
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
-
-COLUMNS = {
-    "label": ("answer",),
-    "annotator": ("_annotator_id", "annotator", "_session_id"),
-    "time": ("_timestamp",),
-    "choice": ("accept",),
-}
+from collections.abc import Collection
 
 
 def recognises(names: Collection[str]) -> bool:
@@ -22,6 +14,7 @@ def recognises(names: Collection[str]) -> bool:
     return "answer" in names and bool({"_input_hash", "_task_hash", "_annotator_id", "_session_id"} & set(names))
 
 
-def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Prodigy exports lines, never an array of nested tasks."""
-    return None
+def columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Name the columns of its exports."""
+    return {"label": ("answer",), "annotator": ("_annotator_id", "annotator", "_session_id"), "time": ("_timestamp",),
+            "choice": ("accept",)}  # fmt: skip

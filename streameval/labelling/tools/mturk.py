@@ -1,0 +1,23 @@
+"""Mechanical Turk's batch results: CSV with `Input.X` of the item, `Answer.X`, the worker, and whether it was approved.
+
+A form of crowd elements has one column `Answer.taskAnswers` of JSON: the guide says how DuckDB takes a label out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+PREFIX = "Input."
+_ANSWER = "Answer."
+
+
+def recognises(names: Collection[str]) -> bool:
+    """Whether a table has the columns that are in every batch."""
+    return {"HITId", "AssignmentId", "WorkerId"} <= set(names)
+
+
+def columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Name the columns of a batch: the label is `Answer.label`, or the only answer that there is."""
+    answers = [name for name in names if name.startswith(_ANSWER)]
+    label = answers if len(answers) == 1 else [f"{_ANSWER}label"]
+    return {"label": tuple(label), "annotator": ("WorkerId",), "time": ("SubmitTime",), "status": ("AssignmentStatus",)}
