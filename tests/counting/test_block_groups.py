@@ -64,7 +64,7 @@ def test_groups_are_read_alike_from_bits_and_from_numbers(seed, n, share, begin,
     assert sums[0] == sums[1]
     sizes = zip(np.diff(starts).tolist(), np.diff(founds).tolist(), strict=True)
     tied = [(s, f, n, p) for s, f, (n, p) in zip(starts[:-1], founds[:-1], sizes, strict=True) if n > 1 and p]
-    each = [group_sums.group_sums(1e6 + s, float(f), float(n), float(p)) for s, f, n, p in tied]
+    each = [group_sums.group_sums.plain()(1e6 + s, float(f), float(n), float(p)) for s, f, n, p in tied]
     expected = [0.0] * 6
     for group in each:  # one after another
         expected = [a + b for a, b in zip(expected, group, strict=True)]

@@ -52,8 +52,8 @@ def test_the_gain_agrees_with_its_naive_twin(width, drawn, share):
         found = int(rng.binomial(drawn, share))
         low = found - min(found, int(rng.integers(0, 2)))
         exact = width <= EXACT_MOST and mu * width < 300
-        table = pmf_table(width, drawn) if exact else np.zeros((1, 1))
-        own = stratum_gain(table, exact, mu, width, drawn, float(found), 0.4, low, width - drawn + found)
+        table = pmf_table.plain()(width, drawn) if exact else np.zeros((1, 1))
+        own = stratum_gain.plain()(table, exact, mu, width, drawn, float(found), 0.4, low, width - drawn + found)
         assert own == pytest.approx(gain(width, drawn, (low, found), 0.4, mu), rel=1e-9, abs=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_a_plan_of_a_trillion_items_is_small():
 
 def test_gains_that_underflow_are_never_too_large():
     """A design that no plan makes: every term of the penalty is below what a float can hold."""
-    found = stratum_gain(pmf_table(128, 85), True, 2.0, 128, 85, 85.0, 0.5, 85, 128)
+    found = stratum_gain.plain()(pmf_table.plain()(128, 85), True, 2.0, 128, 85, 85.0, 0.5, 85, 128)
     assert np.isneginf(found) or np.isfinite(found)
 
 

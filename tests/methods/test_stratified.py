@@ -54,7 +54,7 @@ def test_slots_agree_with_their_naive_twin():
         numbers = iter(draws(np.uint64(int(mix64(np.uint64(9))) ^ (slot + 1)), 100))
         held = None
         for k, end in enumerate(points.tolist()):
-            drawn = next(v for bits in numbers if (v := int(below(bits, np.uint64(end)))) < end)
+            drawn = next(v for bits in numbers if (v := int(below.plain()(bits, np.uint64(end)))) < end)
             if held is None or drawn >= points[k - 1]:
                 twin += [(held, k - 1)] * (held is not None)
                 held = drawn + 1

@@ -365,14 +365,14 @@ BITS = np.packbits(LABELS.astype(np.uint8), bitorder="little").tobytes()
 
 
 def kernel_says(body, encoding, *, optional=0, width=0, entries=2):
-    """What `chunk_bits` makes of one page: its labels, or None."""
+    """What `chunk_bits` makes of one page, as plain Python: its labels, or None."""
     told = np.zeros(plain.N_TOLD, np.int64)
     told[[plain.OPTIONAL, plain.WIDTH, plain.ENTRIES, plain.SECOND]] = optional, width, entries, 1
     page = np.zeros((1, headers.N_HEADER + 2), np.int64)
     page[0, [headers.PAGE_COMPRESSED, headers.PAGE_VALUES]] = len(body), N
     page[0, [headers.ENCODING, headers.LEVELS, headers.REPETITIONS]] = encoding, plain.RLE, plain.RLE
     words = np.zeros(N // 64 + 2, np.uint64)
-    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, np.empty(0, np.uint8), 0, words)
+    done = plain.chunk_bits.plain()(np.frombuffer(body, np.uint8), page, told, np.empty(0, np.uint8), 0, words)
     return None if done < 0 else bits_of(words)
 
 

@@ -96,7 +96,7 @@ def test_keys_are_in_the_order_of_the_numbers(kind):
     dtype = np.dtype(kind.to_pandas_dtype())
     told = numbers._numbers({4: {"f": 4}.get(dtype.kind, 1), 8: {"f": 5}.get(dtype.kind, 2)}[dtype.itemsize], kind, 0)
     ordered = np.sort(values(kind))
-    raw, room = ordered.view(np.uint8), np.full((N, 2), [-(2**63), 2**63 - 1])
+    raw, room = np.frombuffer(ordered.tobytes(), np.uint8), np.full((N, 2), [-(2**63), 2**63 - 1])
     at, size = np.arange(N) * dtype.itemsize, np.full(N, dtype.itemsize)
     stated = np.stack([np.zeros(N, np.int64), at, size, at, size], axis=1)
     narrow_ends(raw, told.told, stated, room)
