@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from small_studies import make_day
+from small_studies import SHARES, make_night, night_folder, night_list
 
 import streameval
 
@@ -23,7 +23,7 @@ COUNTRIES = ["de", "fr", "at"]
 
 
 def _lists(folder):
-    """Write the lists that studies are of: `list.parquet` by score, `stored` best first, `both`, `runs`, `rest`."""
+    """Write the lists that studies are of: `list.parquet` by score, `stored` best first, `both`, `runs`, `rest`, `list-0` and so on of nights."""
     rng = np.random.default_rng(8)
     worth = rng.normal(size=N)
     right = (rng.random(N) < 1 / (1 + np.exp(-1 - 2 * worth))).astype(np.int8)
@@ -42,6 +42,8 @@ def _lists(folder):
     pq.write_table(pa.table(runs), folder / "runs.parquet")
     rest = (rng.random(N) < 0.02).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(N), "right": rest}), folder / "rest.parquet")
+    for day in range(len(SHARES)):
+        pq.write_table(night_list(day)[0], folder / f"list-{day}.parquet")
 
 
 class Row(NamedTuple):
@@ -95,9 +97,19 @@ def _compare(folder, lists):
     streameval.plan(both, folder, seed=7, **pair)
 
 
-def _days(folder, lists):
-    """Five nights, the last two bad, and a watch over them in `watch.parquet`."""
-    made = [make_day(folder, day, 0.95 if day < 3 else 0.2)[0] for day in range(5)]
+def _nights(first, last):
+    """Studies of nights, each in a folder below that of the row."""
+
+    def step(folder, lists):
+        for day in range(first, last):
+            make_night(folder, day, lists / f"list-{day}.parquet")
+
+    return step
+
+
+def _watch(folder, lists):
+    """A watch over all nights, in `watch.parquet`."""
+    made = [night_folder(folder, day) for day in range(len(SHARES))]
     streameval.monitor(made, "precision@score:0.5 >= 0.7", out=folder / "watch.parquet")
 
 
@@ -131,7 +143,10 @@ ROWS = {
     "grown-evaluated": Row("grown-planned", _label()),
     "adopted": Row(None, _adopt),
     "adopted-evaluated": Row("adopted", lambda folder, lists: streameval.evaluate(folder)),
-    "days": Row(None, _days),
+    "night": Row(None, _nights(0, 1)),
+    "three-nights": Row("night", _nights(1, 3)),
+    "nights": Row("three-nights", _nights(3, 5)),
+    "nights-watched": Row("nights", _watch),
     "gate-planned": Row(None, _ask("precision@500 >= 0.8")),
     "gate-decided": Row("gate-planned", _rounds),
     "gate-open": Row(None, _ask("precision@1000 >= 0.9")),

@@ -13,7 +13,7 @@ import pytest
 from catalogue import Catalogue
 from hypothesis import settings
 from places import SHARED
-from small_studies import make_day
+from small_studies import SHARES, night_folder, night_list
 
 import streameval
 
@@ -155,8 +155,12 @@ def write_ranking(tmp_path):
     return folder, labels, truth
 
 
-@pytest.fixture(scope="module")
-def days(tmp_path_factory):
-    """Five nights, the last two bad: their folder, and (study, items above 0.5, their precision) of each."""
-    root = tmp_path_factory.mktemp("days")
-    return root, [make_day(root, day, 0.95 if day < 3 else 0.2) for day in range(5)]
+@pytest.fixture(scope="session")
+def days(catalogue):
+    """Five nights, the last two bad: (study, items above 0.5, their precision) of each, which tests leave as it is."""
+    root, made = catalogue.path("nights"), []
+    for day in range(len(SHARES)):
+        table, truth = night_list(day)
+        above = table.column("conf").to_numpy() >= 0.5
+        made.append((night_folder(root, day), int(above.sum()), float(truth[above].mean())))
+    return made

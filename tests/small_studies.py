@@ -4,7 +4,6 @@ from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from measured import with_tables
 
 import streameval
@@ -12,7 +11,8 @@ from streameval.methods import create
 from streameval.rows.options import RankingOptions
 from streameval.types import Labels
 
-START = date(2026, 1, 1)  # of the first of the nights
+START = date(2026, 1, 1)  # of the first of the nights, of which the last two are bad
+SHARES = (0.95, 0.95, 0.95, 0.2, 0.2)  # of positives, by night
 NIGHT = 600  # items of a night's list
 SMALL = {  # parameters that ask for few labels, by method
     "paula": {"epsilon": 0.1, "window": 20},
@@ -43,16 +43,20 @@ def curve_of(truth, misses, method="loguniform", seed=0, **parameters):
     return made.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).with_misses(misses)
 
 
-def make_day(root, day, share, **judged):
-    """A study of a list of its own, by score, every item of which is labelled as `share` says; its tables alone."""
+def night_list(day):
+    """The list of a night, and the label of each of its items."""
     rng = np.random.default_rng(day)
-    folder = root / str(START + timedelta(days=day))
-    conf, truth = np.round(rng.random(NIGHT), 2), (rng.random(NIGHT) < share).astype(np.int8)
-    pq.write_table(pa.table({"id": np.arange(NIGHT), "conf": conf}), root / f"list-{day}.parquet")
-    streameval.plan(
-        str(root / f"list-{day}.parquet"), folder, budget=200, seed=day, options=RankingOptions(score="conf")
-    )
+    conf, truth = np.round(rng.random(NIGHT), 2), (rng.random(NIGHT) < SHARES[day]).astype(np.int8)
+    return pa.table({"id": np.arange(NIGHT), "conf": conf}), truth
+
+
+def night_folder(root, day):
+    return root / str(START + timedelta(days=day))
+
+
+def make_night(root, day, path):
+    """A study of the list of a night, which is stored at `path`, by score; its tables alone."""
+    folder, (_, truth) = night_folder(root, day), night_list(day)
+    streameval.plan(str(path), folder, budget=200, seed=day, options=RankingOptions(score="conf"))
     chosen = streameval.select(folder).table
-    labels = pa.table({"rank": chosen.column("rank"), "label": truth[chosen.column("id").to_numpy()]})
-    with_tables(folder, labels, **judged)
-    return folder, int(np.sum(conf >= 0.5)), float(truth[conf >= 0.5].mean())
+    with_tables(folder, pa.table({"rank": chosen.column("rank"), "label": truth[chosen.column("id").to_numpy()]}))

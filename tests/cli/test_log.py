@@ -112,7 +112,7 @@ def test_the_log_of_a_cut_tells_its_rank(study, tmp_path, capsys):
 
 
 def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
-    made = [folder for folder, _, _ in days[1][1:]]
+    made = [folder for folder, _, _ in days[1:]]
     out = tmp_path / "history.parquet"
     asked = ["precision@score:0.5 >= 0.7", "--out", out]
     kinds = []

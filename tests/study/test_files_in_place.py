@@ -37,7 +37,7 @@ def test_results_in_the_place_of_votes_are_refused_by_every_verb_that_counts(stu
 
 
 def test_a_history_may_be_renamed(catalogue, tmp_path):
-    shutil.copy(catalogue.path("days") / "watch.parquet", tmp_path / "watch-2026.parquet")
+    shutil.copy(catalogue.path("nights-watched") / "watch.parquet", tmp_path / "watch-2026.parquet")
     assert read_table(tmp_path / "watch-2026.parquet", "restore it").table.num_rows
 
 

@@ -88,37 +88,45 @@ def test_a_change_is_named_once_and_the_next_run_begins_with_it():
     assert [kind for _, kind in named(year(blocks, precision, rng).days)] == ["fall", "rise"]
 
 
-def test_a_nightly_job_appends_and_may_be_run_again(days, tmp_path, capsys):
-    _, made = days
+def test_a_nightly_job_appends_and_may_be_run_again(days, catalogue, tmp_path, capsys):
     out = tmp_path / "kept" / "history.parquet"
     asked = ["precision@score:0.5 >= 0.7", "--out", str(out)]
-    for night, (folder, _, _) in enumerate(made):
+    for night, (folder, _, _) in enumerate(days):
         assert run(["monitor", str(folder), *(asked if not night else asked[-2:])]) == (4 if night > 2 else 0)
     before = out.read_bytes()
     capsys.readouterr()
-    assert run(["monitor", *(str(folder) for folder, _, _ in made), *asked, "--json"]) == 4
+    assert run(["monitor", *(str(folder) for folder, _, _ in days), *asked, "--json"]) == 4
     assert out.read_bytes() == before
     said = json.loads(capsys.readouterr().out)
-    for row, (_, count, true) in zip(said["days"], made, strict=True):
-        assert row["rank"] == count
-        assert row["precision_lower"] <= true <= row["precision_upper"]
     assert [row["change"] for row in said["days"]] == [None, None, None, "fall", None]
-    assert [row["outcome"] for row in said["days"]][3:] == ["fail", "fail"]
     assert any("Established on 2026-01-04: mean precision at score 0.5 fell" in one for one in said["said"])
     page = out.with_suffix(".html").read_text()
     assert "<svg" in page
     assert "<script" not in page
-    once = streameval.monitor([folder for folder, _, _ in made], "precision@score:0.5 >= .7")
-    assert once.table.drop_columns(["study"]).equals(pq.read_table(out).drop_columns(["study"]))
+    at_once = pq.read_table(catalogue.path("nights-watched") / "watch.parquet")
+    assert at_once.drop_columns(["study"]).equals(pq.read_table(out).drop_columns(["study"]))
+
+
+def test_a_history_has_a_row_for_each_night_and_names_the_fall(days, catalogue):
+    out = catalogue.path("nights-watched") / "watch.parquet"
+    rows = pq.read_table(out).to_pylist()
+    for row, (_, count, true) in zip(rows, days, strict=True):
+        assert row["rank"] == count
+        assert row["precision_lower"] <= true <= row["precision_upper"]
+    assert [row["outcome"] for row in rows][3:] == ["fail", "fail"]
     with duckdb.connect() as db:
         fell = db.execute(f"SELECT day, run_upper < before_lower FROM '{out}' WHERE change = 'fall'").fetchall()
     assert fell == [(START + timedelta(days=3), True)]
 
 
+def test_nights_of_the_catalogue_find_their_lists(days, tmp_path):
+    folder = shutil.copytree(days[0][0], tmp_path / "night")
+    assert streameval.select(folder, columns=["conf"]).table.num_rows > 0
+
+
 def test_of_a_night_only_labels_and_their_envelope_are_read(days, tmp_path):
     """Scores at its cutoffs too, where it is by score; a night whose other tables are gone counts all the same."""
-    _, made = days
-    folder = shutil.copytree(made[0][0], tmp_path / "2026-01-01")
+    folder = shutil.copytree(days[0][0], tmp_path / "2026-01-01")
     expected = streameval.monitor(folder, "precision@score:0.5").rows
     for name in ("metrics", "issues"):
         (folder / f"{name}.parquet").unlink()
@@ -129,31 +137,28 @@ def test_of_a_night_only_labels_and_their_envelope_are_read(days, tmp_path):
 
 
 def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
-    _, made = days
-    history = streameval.monitor([folder for folder, _, _ in made[:3]], "precision@score:.5", confidence=0.9)
-    for number, (row, (folder, _, _)) in enumerate(zip(history.rows, made[:3], strict=True), 1):
+    history = streameval.monitor([folder for folder, _, _ in days[:3]], "precision@score:.5", confidence=0.9)
+    for number, (row, (folder, _, _)) in enumerate(zip(history.rows, days[:3], strict=True), 1):
         plan, evaluation = streameval.Study(folder).plan(), streameval.Study(folder).evaluation()
         method = create("loguniform", {**plan.parameters, "confidence": 1 - 0.05 / (number * (number + 1))})
         assert row["precision_lower"] == method.curve(plan, evaluation.labels).precision_at(row["rank"]).lower
 
 
-def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(days, tmp_path):
-    root, made = days
-    folder = shutil.copytree(made[1][0], tmp_path / "2026-02-01")
+def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(days, catalogue, tmp_path):
+    folder = shutil.copytree(days[1][0], tmp_path / "2026-02-01")
     with_tables(folder, label_error=0.02)
-    history = streameval.monitor([made[0][0], folder], "precision@score:0.5", allow=["label_error"])
+    history = streameval.monitor([days[0][0], folder], "precision@score:0.5", allow=["label_error"])
     assert history.rows[1]["positives"] is None
     assert history.rows[0]["positives"] is not None
     assert history.rows[1]["run_lower"] < history.rows[0]["run_lower"]
     uniform = tmp_path / "2026-02-02"
-    plan = streameval.plan(str(root / "list-0.parquet"), uniform, method="uniform", first=300, budget=NIGHT, seed=0)
+    plan = streameval.plan(str(catalogue.lists / "list-0.parquet"), uniform, method="uniform", first=300, budget=NIGHT, seed=0)
     with_tables(uniform, labels=pa.table({"rank": plan.ranks, "label": np.ones(300, int)}))
     assert streameval.monitor(uniform, "precision@300").rows[0]["precision_lower"] == 1.0
 
 
-def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
-    root, made = days
-    first, second = made[0][0], made[1][0]
+def test_what_does_not_belong_in_a_history_is_one_line(days, catalogue, tmp_path, capsys):
+    first, second = days[0][0], days[1][0]
     out = tmp_path / "history.parquet"
     assert run(["monitor", str(second), "precision@score:0.5", "--out", str(out)]) == 0
     other, judged, nameless = tmp_path / "2026-01-02", tmp_path / "2026-03-01", tmp_path / "study"
@@ -161,7 +166,7 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, tmp_path, capsys):
         shutil.copytree(first, copy)
     with_tables(judged, vote="any")
     never = tmp_path / "2026-03-02"
-    streameval.plan(str(root / "list-0.parquet"), never, budget=200, seed=0)
+    streameval.plan(str(catalogue.lists / "list-0.parquet"), never, budget=200, seed=0)
     pq.write_table(pa.table({"day": [1]}), tmp_path / "mine.parquet")
     capsys.readouterr()
     for arguments, said in (
