@@ -1,5 +1,7 @@
 """What the labels of a study of a curve come to, computed as `evaluate` does: for tests of numbers, not of files."""
 
+from pathlib import Path
+
 from label_tables import judged
 
 import streameval
@@ -17,15 +19,17 @@ def curve_so_far(study):
 
 def with_tables(study, labels=(), **options):
     """A study with the tables and the summary of its evaluation, but no page and no database; its folder."""
-    return _written(study, judged(study, labels, **options))
+    return write_tables(study, judged(study, labels, **options))
 
 
 def exact_tables(source, folder, **options):
     """Exact results likewise."""
-    return _written(folder, streameval.exact(source, **options))
+    return write_tables(folder, streameval.exact(source, **options))
 
 
-def _written(folder, found):
+def write_tables(folder, found):
+    """Write the tables and the summary of what was found; their folder."""
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tags = {"evaluation_id": found.evaluation_id}
     tables = {folder / f"{name}.parquet": atomic.parquet(table, tags) for name, table in found.tables.items()}

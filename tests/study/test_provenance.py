@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from label_tables import judged_by
+from label_tables import judged_by, taken_in_by
+from measured import write_tables
 from suite_cases import cases
 
 import streameval
@@ -45,31 +46,36 @@ def truth_of(rows, name="item"):
 
 
 def do(*arguments):
-    """Run a command; of `evaluate`, what it finds, without the files of its results."""
-    words = [str(one) for one in arguments]
-    if words[0] == "evaluate":
-        return judged_by(words)
-    assert run(words) == 0, words
-    return None
+    """Run a command; of `evaluate`, take its labels in: nobody asks what they come to."""
+    if arguments[0] == "evaluate":
+        taken_in_by([str(one) for one in arguments])
+    else:
+        assert run([str(one) for one in arguments]) == 0, arguments
 
 
-def do_whole(*arguments):
-    """Run a command with all that it writes; of `evaluate`, what it found."""
-    assert run([str(one) for one in arguments]) == 0, arguments
-    return Study(arguments[1]).evaluation() if arguments[0] == "evaluate" else None
+def do_with_tables(*arguments):
+    """The same, but for the tables that `evaluate` writes: growing may go by them."""
+    if arguments[0] == "evaluate":
+        write_tables(arguments[1], found_by(*arguments))
+    else:
+        do(*arguments)
+
+
+def found_by(*arguments):
+    """What a command `evaluate` finds, without the files of its results."""
+    return judged_by([str(one) for one in arguments])
 
 
 def begin(*options):
-    """Plan the ranking in `study`, and select."""
+    """Plan the ranking in `study`."""
     do("plan", "ranking.parquet", "--study", "study", *SEED, *options)
-    do("select", "study")
 
 
-def tasks(name, study="study"):
-    """Tasks that are open, with their answers, as a file of ours."""
-    do("select", study, "--remaining", "--export", name, "--columns", "item")
-    rows = csv.read_csv(name)
-    csv.write_csv(rows.set_column(rows.column_names.index("label"), "label", pa.array(truth_of(rows))), name)
+def tasks(name, *answered, study="study"):
+    """Answers by task, but for those of earlier files."""
+    rows, done = selection(study), [one for file in answered for one in csv.read_csv(file).column("se_task")]
+    rows = rows.filter(pa.array([one not in done for one in rows.column("se_task")]))
+    csv.write_csv(pa.table({"se_task": rows.column("se_task"), "label": truth_of(rows)}), name)
     return name
 
 
@@ -81,6 +87,7 @@ def keyed(name, rows, **columns):
 
 
 def selection(study="study"):
+    do("select", study)
     return pq.read_table(f"{study}/selection.parquet")
 
 
@@ -101,22 +108,35 @@ def made_again(expected, tmp_path, monkeypatch, do=do):
 
 
 def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, monkeypatch):
-    begin("--budget", "600", "--score", "conf", "--confidence", "0.9")
+    begin("--budget", "300", "--score", "conf", "--confidence", "0.9")
     rows = selection()
     who = pa.array(["ann", "bob"] * (rows.num_rows // 2) + ["ann"] * (rows.num_rows % 2))
-    keyed("first night.csv", rows.slice(0, 300), person=who.slice(0, 300))
-    keyed("second.csv", rows.slice(300), person=who.slice(300))
-    wrong = pa.array([1 - one for one in truth_of(rows.slice(0, 40))])
-    late = {"label": wrong, "when": pa.array(["2026-11-16T10:00:00"] * 40), "by": who.slice(0, 40)}
-    csv.write_csv(pa.table({"rank": rows.column("rank").slice(0, 40), **late}), "late.csv")
+    keyed("first night.csv", rows.slice(0, 150), person=who.slice(0, 150))
+    keyed("second.csv", rows.slice(150), person=who.slice(150))
     options = ("--on", "item", "--label", "verdict", "--annotator", "person")
     do("evaluate", "study", "--labels", "first night.csv", "second.csv", *options)
-    do("evaluate", "study", "--labels", "late.csv", "--annotator", "by", "--time", "when")
-    found = do("evaluate", "study", "--vote", "latest", "--misses", "7", "--label-error", "0.01")
+    found = found_by("evaluate", "study", "--misses", "7", "--label-error", "0.01")
+    said = made_again(found, tmp_path, monkeypatch)
+    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate"]
+    files = f"'{home}/first night.csv' '{home}/second.csv' --on item --label verdict --annotator person"
+    assert said[2].endswith(f"{files} --misses 7 --label-error 0.01")
+
+
+def test_answers_that_came_later_come_again_after_those_before(home, tmp_path, monkeypatch):
+    begin("--budget", "300")
+    rows = selection()
+    keyed("first.csv", rows, person=pa.array(["ann"] * rows.num_rows))
+    wrong = pa.array([1 - one for one in truth_of(rows.slice(0, 40))])
+    late = {"label": wrong, "when": pa.array(["2026-11-16T10:00:00"] * 40), "by": pa.array(["ann"] * 40)}
+    csv.write_csv(pa.table({"rank": rows.column("rank").slice(0, 40), **late}), "late.csv")
+    do("evaluate", "study", "--labels", "first.csv", "--on", "item", "--label", "verdict", "--annotator", "person")
+    found = found_by(
+        "evaluate", "study", "--labels", "late.csv", "--annotator", "by", "--time", "when", "--vote", "latest"
+    )
     said = made_again(found, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "evaluate"]
-    assert f"'{home}/first night.csv' '{home}/second.csv' --on item --label verdict --annotator person" in said[2]
-    assert said[3].endswith("--annotator by --time when --misses 7 --vote latest --label-error 0.01")
+    assert said[2].endswith(f"'{home}/first.csv' --on item --label verdict --annotator person --vote latest")
+    assert said[3].endswith("--annotator by --time when --vote latest")
 
 
 def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, monkeypatch):
@@ -131,7 +151,7 @@ def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, monkey
     do("evaluate", "study", "--labels", "mistake.csv", "more.csv", "--vote", "mean>=2")
     do("labels", "study", "--forget", "mistake.csv")
     do("labels", "study", "--forget", "llm")
-    found = do("evaluate", "study", "--vote", "mean>=2", "--prefer", "human,more")
+    found = found_by("evaluate", "study", "--vote", "mean>=2", "--prefer", "human,more")
     said = made_again(found, tmp_path, monkeypatch)
     assert "mistake.csv" not in "\n".join(said)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "labels", "evaluate"]
@@ -153,7 +173,7 @@ def test_exports_of_label_tools_and_queries(home, tmp_path, monkeypatch):
         database.register("given", pa.table({"rank": rows.column("rank").slice(200), "label": good[200:]}))
         database.execute("CREATE TABLE answers AS SELECT * FROM given")
     query = f"duckdb:{home}/labels.duckdb#SELECT rank, label FROM answers"
-    found = do("evaluate", "study", "--labels", "prodigy.jsonl", "studio.json", query)
+    found = found_by("evaluate", "study", "--labels", "prodigy.jsonl", "studio.json", query)
     assert found.summary["account"]["labelled"] == rows.num_rows
     made_again(found, tmp_path, monkeypatch)
 
@@ -173,19 +193,25 @@ PLANS = {
 def test_plan_flags_come_again(name, home, tmp_path, monkeypatch):
     options = PLANS[name]
     begin(*options, *([] if "--method" in options else ["--budget", "500"]))
-    found = do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    found = found_by("evaluate", "study", "--labels", tasks("tasks.csv"))
     made_again(found, tmp_path, monkeypatch)
 
 
 def test_a_study_that_grew_with_its_labels(home, tmp_path, monkeypatch):
-    """Run again with all that commands write: growing goes by the half-width that was reached."""
     begin("--stages", "6", "--growing", "--budget", "200")
     do("evaluate", "study", "--labels", tasks("one.csv"))
     do("grow", "study", "--labels", "120")
-    do_whole("evaluate", "study", "--labels", tasks("two.csv"))
+    found = found_by("evaluate", "study", "--labels", tasks("two.csv", "one.csv"))
+    said = made_again(found, tmp_path, monkeypatch)
+    assert "--labels 120" in said[-3]
+
+
+def test_a_study_that_grew_by_the_half_width_that_was_reached(home, tmp_path, monkeypatch):
+    begin("--stages", "6", "--growing", "--budget", "200")
+    do_with_tables("evaluate", "study", "--labels", tasks("one.csv"))
     do("grow", "study", "--half-width", "0.2")
-    found = do("evaluate", "study", "--labels", tasks("three.csv"))
-    said = made_again(found, tmp_path, monkeypatch, do=do_whole)
+    found = found_by("evaluate", "study", "--labels", tasks("two.csv", "one.csv"))
+    said = made_again(found, tmp_path, monkeypatch, do=do_with_tables)
     assert "--half-width 0.2" in said[-3]
 
 
@@ -193,7 +219,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkey
     begin("--adaptive", "--budget", "400")
     do("evaluate", "study", "--labels", tasks("one.csv"))
     do("grow", "study", "--rest")
-    found = do("evaluate", "study", "--labels", tasks("two.csv"))
+    found = found_by("evaluate", "study", "--labels", tasks("two.csv", "one.csv"))
     said = made_again(found, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]
 
@@ -205,7 +231,7 @@ def test_a_judge_that_was_asked(home, tmp_path, monkeypatch):
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
     do("judge", "study", "answers.csv", "--label", "says")
-    found = do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    found = found_by("evaluate", "study", "--labels", tasks("tasks.csv"))
     said = made_again(found, tmp_path, monkeypatch)
     assert f"judge STUDY '{home}/answers.csv' --label says" in said[2]
 
@@ -216,7 +242,7 @@ def test_labels_that_were_reused(home, tmp_path, monkeypatch):
     begin(
         "--reuse", "v1.csv", "--on", "item", "--label", "verdict", "--labels-unseen-by-model", "yes", "--budget", "400"
     )
-    found = do("evaluate", "study", "--labels", tasks("rest.csv"))
+    found = found_by("evaluate", "study", "--labels", tasks("rest.csv"))
     said = made_again(found, tmp_path, monkeypatch)
     assert f"--reuse '{home}/v1.csv' --on item --label verdict --labels-unseen-by-model yes" in said[0]
 
@@ -235,7 +261,7 @@ def test_labels_that_were_adopted(design, home, tmp_path, monkeypatch):
              "poisson": ["--probability", "p", "--least-probability", "0.1"]}[design]  # fmt: skip
     do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
        "--drawn", design, *given, "--confidence", "0.9", *SEED)  # fmt: skip
-    found = do("evaluate", "study")
+    found = found_by("evaluate", "study")
     said = made_again(found, tmp_path, monkeypatch)
     assert said[0].startswith("streameval adopt ")
 
@@ -244,12 +270,11 @@ def test_misses_that_another_study_bounds(home, tmp_path, monkeypatch):
     rest = pa.table({"other": range(2_000)})
     pq.write_table(rest, "rest.parquet")
     do("plan", "rest.parquet", "--study", "rest", "--budget", "300", "--seed", "1")
-    do("select", "rest")
     rows = selection("rest")
     csv.write_csv(pa.table({"rank": rows.column("rank"), "label": [0] * rows.num_rows}), "rest.csv")
-    do_whole("evaluate", "rest", "--labels", "rest.csv")
+    do_with_tables("evaluate", "rest", "--labels", "rest.csv")
     begin("--budget", "500")
-    found = do("evaluate", "study", "--labels", tasks("tasks.csv"), "--misses-from", "rest")
+    found = found_by("evaluate", "study", "--labels", tasks("tasks.csv"), "--misses-from", "rest")
     said = made_again(found, tmp_path, monkeypatch)
     assert f"--misses-from '{home}/rest'" in said[-1]
 
