@@ -26,13 +26,13 @@ MACROS = (  # of SQL, for a study of one ranking
 )  # fmt: skip
 
 
-def study_of(ranking, folder, method="loguniform", **options):
+def study_of(ranking, folder, method="loguniform", evaluate=streameval.evaluate, **options):
     """A study of `ranking` (its list, its labels, its truth), evaluated."""
     source, labels, _ = ranking
     options = {"options": streameval.RankingOptions(score="conf"), "seed": 0} | options
     streameval.plan(str(source), folder, method=method, **SMALL.get(method, {"budget": 900}), **options)
     streameval.select(folder)
-    streameval.evaluate(folder, labels=labels)
+    evaluate(folder, labels=labels)
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from label_tables import judged, stored, told_of
+from label_tables import judged, stored, taken_in, told_of
 from suite_cases import cases, examples, slow
 
 import streameval
@@ -153,7 +153,7 @@ def test_answers_given_twice_are_said_with_what_drops_them(people, capsys, first
     shutil.copytree(study, alone)
     right = judged(alone, given(folder, answers, kept))
     assert "count twice" not in told_of(alone, right)
-    judged(study, given(folder, answers, first, "1"))
+    taken_in(study, *given(folder, answers, first, "1"))
     twice = judged(study, given(folder, answers, then, "2"))
     told = told_of(study, twice)
     files = {first: "1", then: "2"}
@@ -207,12 +207,11 @@ def test_a_checked_machine_is_not_taken_for_the_checker(people, declared):
     assert not found.summary["given_twice"]
 
 
-def test_people_without_names_are_told_how_to_get_their_majority(people, capsys):
+def test_people_without_names_are_told_how_to_get_their_majority(people):
     folder, answers = people
     study = str(folder / "study")
-    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, "plain"))]) == 0
-    told = capsys.readouterr().out
-    account = Study(folder / "study").summary()["account"]
+    found = judged(study, given(folder, answers, "plain"))
+    told, account = told_of(study, found), found.summary["account"]
     said = {task: set() for table in answers.values() for task in table.column("se_task").to_pylist()}
     for table in answers.values():
         for task, label in zip(*(table.column(name).to_pylist() for name in ("se_task", "label")), strict=True):

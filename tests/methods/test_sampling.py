@@ -30,7 +30,9 @@ def test_tails_agree_with_counting(data, items):
     k = data.draw(st.integers(-1, drawn + 1))
     exact = probabilities(drawn, positive, items)
     assert at_least.plain()(k, drawn, positive, items) == pytest.approx(sum(exact[max(k, 0) :]), abs=1e-12)
-    assert at_most.plain()(k, drawn, positive, items) == pytest.approx(sum(exact[: k + 1]) if k >= 0 else 0.0, abs=1e-12)
+    assert at_most.plain()(k, drawn, positive, items) == pytest.approx(
+        sum(exact[: k + 1]) if k >= 0 else 0.0, abs=1e-12
+    )
 
 
 @settings(max_examples=examples(15, 60), deadline=None)

@@ -42,21 +42,22 @@ def night(folder, share, seed):
     return folder
 
 
-def two_nights(folder):
-    return {name: night(folder / name, share, seed) for name, share, seed in (("n6", 1.0, 6), ("n7", 0.5, 7))}
+@pytest.fixture(scope="module")
+def good_night(tmp_path_factory):
+    return night(tmp_path_factory.mktemp("nights") / "n6", 1.0, 6)
 
 
 @pytest.fixture(scope="module")
-def nights(tmp_path_factory):
-    return two_nights(tmp_path_factory.mktemp("nights"))
+def nights(good_night):
+    return {"n6": good_night, "n7": night(good_night.parent / "n7", 0.5, 7)}
 
 
 def some(number):
-    """Every second question in one of its forms; in scripts/long all, and also in the first."""
+    """Every third question in one of its forms; in scripts/long all, and also in the first."""
     return [
         (name, form)
         for at, name in enumerate(VALUES)
-        if LONG or (at + number) % 2 == 0
+        if LONG or (at + number) % 3 == 0
         for form in {FORMS[(at + number // 2) % len(FORMS)]} | ({FORMS[0]} if LONG else set())
     ]
 
@@ -139,6 +140,16 @@ def test_without_a_study_in_use_its_macros_say_what_is_missing(both):
             both.execute(f"SELECT n6.{name}({values})")
 
 
+@pytest.fixture(scope="module")
+def registered(nights, tmp_path_factory):
+    """A connection of somebody's own database, in which both studies are registered; tests change what is in use."""
+    with duckdb.connect(str(tmp_path_factory.mktemp("registered") / "warehouse.duckdb")) as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 500 AS k UNION ALL SELECT 550")
+        for name, study in nights.items():
+            streameval.register(connection, study, name)
+        yield connection
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -147,27 +158,23 @@ def test_without_a_study_in_use_its_macros_say_what_is_missing(both):
     ],
     ids=["some", "all"],
 )
-def test_registered_studies_answer_side_by_side(given, nights, tmp_path):
-    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
-        connection.execute("CREATE TABLE mine AS SELECT 500 AS k UNION ALL SELECT 550")
-        for name, study in nights.items():
-            streameval.register(connection, study, name)
-        for using, asked in given:
-            connection.execute(using)
-            assert all(answer_alike(connection, f"{name}_", asked, study) for name, study in nights.items())
-            check_with_tables(connection, nights)
+def test_registered_studies_answer_side_by_side(given, nights, registered):
+    for using, asked in given:
+        registered.execute(using)
+        assert all(answer_alike(registered, f"{name}_", asked, study) for name, study in nights.items())
 
 
-def check_with_tables(connection, nights):
-    """Macros of registered studies beside a table of somebody else's."""
+@pytest.mark.parametrize("using", cases(["USE warehouse", "USE n6", "USE n7"], "USE n7"))
+def test_macros_of_registered_studies_are_asked_beside_tables_of_somebody_else(using, nights, registered):
+    registered.execute(using)
     curves = {name: Study(study).evaluation().curve for name, study in nights.items()}
-    rows = connection.execute("""SELECT k, n6_precision_at(k).lower, n7_precision_at(k).lower
+    rows = registered.execute("""SELECT k, n6_precision_at(k).lower, n7_precision_at(k).lower
                                  FROM warehouse.mine ORDER BY k""").fetchall()  # fmt: skip
     assert rows == [(k, *(curve.precision_at(k).lower for curve in curves.values())) for k in (500, 550)]
     averages = "SELECT n6.weighted_mean(label, weight).known FROM n6.labels"
-    assert connection.execute(averages).fetchall() == [(1.0,)]
+    assert registered.execute(averages).fetchall() == [(1.0,)]
     with pytest.raises(duckdb.InvalidInputException, match="k is 3000000: a rank is a whole number from 1 to 600"):
-        connection.execute("SELECT n7_precision_at(3000000)")
+        registered.execute("SELECT n7_precision_at(3000000)")
 
 
 def test_registering_leaves_everything_as_it_was(nights, tmp_path):
@@ -186,14 +193,29 @@ def test_registering_leaves_everything_as_it_was(nights, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in nights["n6"].rglob("*")} == before
 
 
-def test_registering_again_takes_the_results_as_they_are(catalogue, tmp_path):
-    study = catalogue.copy("curve-evaluated", tmp_path / "study")
+def test_what_is_in_use_may_be_registered_again_where_its_results_are_the_same(good_night):
+    with duckdb.connect() as connection:
+        streameval.register(connection, good_night, "n6")
+        connection.execute("USE n6")
+        streameval.register(connection, good_night, "n6")
+        assert answer_alike(connection, "n6_", [("recall_at", FORMS[0])], good_night)
+
+
+def test_macros_are_of_one_cursor_and_tables_of_all(good_night):
+    with duckdb.connect() as connection:
+        streameval.register(connection, good_night, "n6")
+        cursor = connection.cursor()
+        streameval.register(cursor, good_night, "n6")
+        assert answer_alike(cursor, "n6_", [("recall_at", FORMS[0])], good_night)
+
+
+def test_registering_again_takes_the_results_as_they_are(study):
+    study = study("curve-evaluated")
     asked = "SELECT n6_recall_at(500).lower"
     with duckdb.connect() as connection:
         streameval.register(connection, study, "n6")
         first = connection.execute(asked).fetchall()
         connection.execute("USE n6")
-        streameval.register(connection, study, "n6")
         streameval.evaluate(study, label_error=0.05)
         assert connection.execute(asked).fetchall() == first
         with pytest.raises(streameval.InputError, match="Cannot detach database"):  # DuckDB says to USE another first
@@ -203,9 +225,6 @@ def test_registering_again_takes_the_results_as_they_are(catalogue, tmp_path):
         assert (
             connection.execute(asked).fetchall() == [(Study(study).evaluation().curve.recall_at(500).lower,)] != first
         )
-        cursor = connection.cursor()  # macros are of one connection, the tables of all
-        streameval.register(cursor, study, "n6")
-        assert cursor.execute(asked).fetchall() == connection.execute(asked).fetchall()
 
 
 @pytest.fixture(scope="module")
@@ -289,11 +308,21 @@ def test_the_command_prints_what_does_the_same(nights, tmp_path, capsys):
             connection.execute(statements)
         for name, folder in nights.items():
             assert answer_alike(connection, f"{name}_", some(1), folder)
-    streameval.evaluate(study, label_error=0.05)
+
+
+def test_macros_of_other_results_say_that_they_are_out_of_date(study, capsys):
+    folder = study("curve-evaluated")
+    assert run(["sql", str(folder), "--macros", "n6"]) == 0
+    printed = capsys.readouterr().out
+    streameval.evaluate(folder, label_error=0.05)
     with duckdb.connect() as connection:
-        connection.execute(printed[0])
+        connection.execute(printed)
         with pytest.raises(duckdb.Error, match=r"^[^\n]*n6 has other results than when its macros .*--macros n6"):
             connection.execute("SELECT n6_precision_at(500)")
+
+
+def test_macros_go_with_no_query_and_no_file(nights, tmp_path, capsys):
+    study = shutil.copytree(nights["n6"], tmp_path / "study")
     assert run(["sql", str(study), "--macros", "n6", "--json"]) == 0
     assert '"ATTACH IF NOT EXISTS' in capsys.readouterr().out
     for wrong, said in ((["SELECT 1"], "asks nothing"), (["--out", "-"], "asks nothing")):

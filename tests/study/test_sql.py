@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured import with_tables
+from refusals import refused
 from small_studies import MACROS, study_of
 from suite_cases import LONG, cases, examples, slow
 
@@ -32,7 +34,8 @@ TARGETS = ("0.01", "0.07", "0.3", "0.5", "0.77", "0.9", "0.95", "0.999", "1")
 @pytest.fixture(scope="module")
 def studies(one_ranking, tmp_path_factory):
     """A study by its method, made once: tests leave it as it is, or change a copy."""
-    made = cache(lambda method: study_of(one_ranking, tmp_path_factory.mktemp("studies") / "study", method))
+    root = tmp_path_factory.mktemp("studies")
+    made = cache(lambda method: study_of(one_ranking, root / method, method, with_tables))
     made("loguniform")
     return made
 
@@ -278,16 +281,16 @@ def test_tables_and_columns_say_what_they_are(method, studies, sessions):
     assert json.loads(proof["parameters"]) == dict(Study(study).plan().parameters)
 
 
-def test_answers_follow_the_results_whatever_the_database_for_others_holds(study, tmp_path):
-    study = shutil.copytree(study, tmp_path / "study")
+def test_answers_follow_the_results_whatever_the_database_for_others_holds(catalogue, tmp_path):
+    study = catalogue.copy("curve-evaluated", tmp_path / "study")
     path = study / "study.duckdb"
     first = path.read_bytes()
-    asked = "SELECT count(*) AS rows, count(item) AS items FROM selection JOIN labels USING (rank)"
+    asked = "SELECT count(*) AS rows, count(id) AS items FROM selection JOIN labels USING (rank)"
     assert streameval.sql(study, asked).to_pylist()[0]["items"] > 0
     assert path.read_bytes() == first
     streameval.select(study, columns=[])
     path.write_bytes(b"not a database")
-    assert "item" not in streameval.sql(study, "FROM selection LIMIT 1").column_names
+    assert "text" not in streameval.sql(study, "FROM selection LIMIT 1").column_names
     path.unlink()
     assert streameval.sql(study, "SELECT 2 AS two").to_pylist() == [{"two": 2}]
     streameval.evaluate(study)
@@ -407,14 +410,8 @@ def test_hostile_columns_are_stored_as_they_are(tmp_path):
     assert {"item_2", "column"} <= set(found.column_names)
 
 
-def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
+def test_the_command_asks_and_prints(study, printed):
     curve = Study(study).evaluation().curve
-
-    def printed(*arguments):
-        capsys.readouterr()
-        assert run([str(one) for one in arguments]) == 0
-        return capsys.readouterr().out
-
     questions = (("precision_at", 777), ("rank_at_precision", 0.5), ("rank_at_recall", 0.5))
     every = ", ".join(f"{method}({asked}) AS {method}" for method, asked in questions)
     (answers,) = json.loads(printed("sql", study, f"SELECT {every}", "--json"))["rows"]
@@ -426,9 +423,25 @@ def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
         assert same(getattr(curve, method)(asked), {key: row[key] for key in ("lower", "estimate", "upper")})
     (row,) = json.loads(printed("show", study, "f2@777", "--json"))["measures"]
     assert (row["lower"], row["estimate"], row["upper"]) == tuple(curve.f_measure(777, 2.0))
+
+
+@pytest.fixture
+def printed(capsys):
+    """Run a command that succeeds; what it prints."""
+
+    def run_it(*arguments):
+        capsys.readouterr()
+        assert run([str(one) for one in arguments]) == 0
+        return capsys.readouterr().out
+
+    return run_it
+
+
+def test_rows_go_into_a_file_by_its_ending_and_a_query_may_be_piped_in(study, tmp_path, printed, monkeypatch):
+    columns = Study(study).evaluation().curve.table.column_names
     assert printed("sql", study, "SELECT 1 AS a, NULL AS b, 'x,y' AS c", "--out", "-") == 'a,b,c\n1,,"x,y"\n'
     printed("sql", study, "FROM curve", "--out", tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").column_names == [*curve.table.column_names, "evaluation_id"]
+    assert pq.read_table(tmp_path / "out.parquet").column_names == [*columns, "evaluation_id"]
     printed("sql", study, "SELECT 1 AS a, team FROM t", "--out", tmp_path / "out.csv", "--with", f"t={_csv(tmp_path)}")
     assert (tmp_path / "out.csv").read_text() == "a,team\n1,red\n"
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer, NULL AS b", raising=False)
@@ -453,32 +466,34 @@ def test_without_a_query_tables_and_macros_are_listed(study, tmp_path, capsys, m
     assert {row["kind"] for row in rows} == {"table", "macro"}
 
 
-def test_values_of_every_type_are_printed(study, tmp_path, capsys):
-
-    def printed(query, *flags):
-        capsys.readouterr()
-        status = run(["sql", str(study), query, *flags])
-        out = capsys.readouterr()
-        return (json.loads(out.out)["rows"] if "--json" in flags else out.out) if status == 0 else (status, out.err)
-
-    (row,) = printed(
-        """SELECT sum(1) AS whole, 0.5 AS part, 'nan'::DOUBLE AS n, DATE '2026-01-02' AS d, MAP {'k': 1} AS m,
-        [0.5, NULL, 'inf'::DOUBLE] AS l, {'a': [1]} AS s, 'ab\\x00'::BLOB AS b, true AS t, 1 AS a, 2 AS a, 3 AS "A\"""",
-        "--json",
-    )
+def test_values_of_every_type_are_printed(study, printed):
+    query = """SELECT sum(1) AS whole, 0.5 AS part, 'nan'::DOUBLE AS n, DATE '2026-01-02' AS d, MAP {'k': 1} AS m,
+        [0.5, NULL, 'inf'::DOUBLE] AS l, {'a': [1]} AS s, 'ab\\x00'::BLOB AS b, true AS t, 1 AS a, 2 AS a, 3 AS "A\""""
+    (row,) = json.loads(printed("sql", study, query, "--json"))["rows"]
     assert row == {"whole": 1, "part": 0.5, "n": None, "d": "2026-01-02", "m": [["k", 1]], "l": [0.5, None, None],
                    "s": {"a": [1]}, "b": "ab\\x00", "t": True, "a": 1, "a_2": 2, "A_3": 3}  # fmt: skip
-    assert printed("SELECT [1, NULL] AS l, 'a\\x00'::BLOB AS b").splitlines()[1].split() == ["[1,", "NULL]", "a\\x00"]
+    few = "SELECT [1, NULL] AS l, 'a\\x00'::BLOB AS b"
+    assert printed("sql", study, few).splitlines()[1].split() == ["[1,", "NULL]", "a\\x00"]
     floats = "SELECT [1, NULL, 'nan'::DOUBLE] AS l, 1 AS a, 2 AS a, 3 AS \"A\""
-    assert printed(floats, "--out", "-") == 'l,a,a_2,A_3\n"[1.0, null, null]",1,2,3\n'
-    day, moment = "SELECT 'infinity'::DATE AS d", "SELECT '290000-01-01'::TIMESTAMP AS d"
-    for query, *flags in ((day, "--out", "-"), (moment, "--json"), *(((day,), (moment,)) if LONG else ((moment,),))):
-        status, message = printed(query, *flags)
-        assert status == 2
-        assert "d::VARCHAR" in message
-    status, message = printed("SELECT INTERVAL 1 DAY AS i", "--out", str(tmp_path / "out.parquet"))
-    assert (status, "i::VARCHAR" in message, (tmp_path / "out.parquet").exists()) == (2, True, False)
-    assert "given twice" in printed("SELECT 1", "--with", "x=a", "--with", "x=b")[1]
+    assert printed("sql", study, floats, "--out", "-") == 'l,a,a_2,A_3\n"[1.0, null, null]",1,2,3\n'
+
+
+DAY, MOMENT = "SELECT 'infinity'::DATE AS d", "SELECT '290000-01-01'::TIMESTAMP AS d"
+
+
+@pytest.mark.parametrize(
+    ("cast", "words"),
+    [("d::VARCHAR", [DAY, "--out", "-"]), ("d::VARCHAR", [MOMENT, "--json"]), ("d::VARCHAR", [MOMENT]),
+     *slow(("d::VARCHAR", [DAY])), ("i::VARCHAR", ["SELECT INTERVAL 1 DAY AS i", "--out", "out.parquet"])],
+)  # fmt: skip
+def test_a_value_that_cannot_be_printed_is_to_be_asked_for_as_text(cast, words, study, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cast in refused(capsys, "sql", study, *words)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_name_of_a_file_that_is_given_twice_is_refused(study, capsys):
+    assert "given twice" in refused(capsys, "sql", study, "SELECT 1", "--with", "x=a", "--with", "x=b")
 
 
 def _csv(folder):
@@ -511,19 +526,23 @@ def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, study, tmp_pa
     assert len(message.strip().splitlines()) == 1
 
 
-def test_nothing_in_a_value_reaches_the_terminal(study, tmp_path, capsys, monkeypatch):
-    query = "SELECT chr(27) || '[2J' || chr(155) || chr(8238) || '[red]' AS \"\x1b]0;x\x07\", 1 AS b"
-    assert run(["sql", str(study), query, "--json"]) == 0
+HOSTILE = "SELECT chr(27) || '[2J' || chr(155) || chr(8238) || '[red]' AS \"\x1b]0;x\x07\", 1 AS b"
+
+
+def test_nothing_in_a_value_reaches_what_is_printed(study, capsys):
+    assert run(["sql", str(study), HOSTILE, "--json"]) == 0
     assert not set(capsys.readouterr().out) & {"\x1b", "\x07", "\x9b", "\u202e"}
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for flags in ([], ["--out", "-"]):
-        assert run(["sql", str(study), query, *flags]) == 0
-        out = capsys.readouterr().out
-        assert "\\x1b[2J" in out
-        assert "[red]" in out
-        assert not set(out) & {"\x07", "\x9b", "\u202e"}
     assert run(["sql", str(study), "SELECT \x1b[2J"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [[], ["--out", "-"]])
+def test_a_terminal_is_shown_what_a_value_holds_and_is_told_nothing_by_it(flags, study, printed, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    out = printed("sql", study, HOSTILE, *flags)
+    assert "\\x1b[2J" in out
+    assert "[red]" in out
+    assert not set(out) & {"\x07", "\x9b", "\u202e"}
 
 
 def test_a_database_is_written_in_one_transaction_whatever_types_it_cannot_store(tmp_path, monkeypatch):
