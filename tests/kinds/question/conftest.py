@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cpu_budget import METER
 
 import streameval
 
@@ -84,7 +85,7 @@ def made(tmp_path_factory):
         folder.parent.mkdir()
         if start is not None:
             shutil.copytree(make(start), folder)
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, METER.apart(f"tests/kinds/question::{state}"):
             patch.chdir(root)
             step(folder)
         return folder
