@@ -98,10 +98,13 @@ def command(capsys):
     return run
 
 
-def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
+@pytest.fixture
+def method(add_file):
+    """The method `prefix`."""
     add_file("streameval.methods", "prefix", METHOD)
-    folder, truth, _ = ranking
-    study = tmp_path / "study"
+
+
+def test_a_method_of_one_file_is_in_the_help(method, command):
     shown = " ".join(command("plan", "--help").replace("│", " ").split())
     assert "loguniform, paula, prefix, stratified or uniform;" in shown
     shown = " ".join(command("plan", "--method", "prefix", "--help").replace("│", " ").split())
@@ -110,6 +113,11 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
     assert "[choices: kept, left]" in shown
     shown = " ".join(command("plan", "--method", "paula", "--help").replace("│", " ").split())
     assert "(default 0.08; paula: 0.0812 at epsilon .03)" in shown
+
+
+def test_a_method_of_one_file_goes_the_whole_journey(method, command, ranking, tmp_path):
+    folder, truth, _ = ranking
+    study = tmp_path / "study"
     made = command(
         "plan", folder, "--study", study, "--method", "prefix", "--every", "1_000", "--edge", "left", "--json"
     )
@@ -120,6 +128,10 @@ def test_a_method_is_one_file(add_file, command, ranking, tmp_path):
     assert (study / "report.html").exists()
     command("report", study, "--out", tmp_path / "again.html")
     assert "prefix" in (tmp_path / "again.html").read_text()
+
+
+def test_a_method_of_one_file_is_compared_and_used_by_slice(method, command, ranking, tmp_path):
+    folder = ranking[0]
     costs = {
         row["method"]: row["labels"] for row in command("cost", "--items", 10_000, "--every", 500, "--json")["methods"]
     }

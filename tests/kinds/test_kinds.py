@@ -202,12 +202,18 @@ def test_plans_that_name_no_format_are_read_and_files_of_another_refused(every, 
     assert kind_of(study).name == name
     with pytest.raises(StudyError, match=r"evaluation.json: streameval .* wrote it, in an earlier format"):
         streameval.sql(name, "FROM metrics")
-    if len(files) == 2:
-        streameval.evaluate(name)  # as was said
-        assert streameval.sql(name, "FROM metrics").equals(before)
-        rewrite(files[0], format=2)
-        with pytest.raises(StudyError, match=r"plan.json: streameval .* wrote format 2"):
-            streameval.evaluate(name)
+
+
+@pytest.mark.parametrize("name", sorted({*EVERY} - {"question", "paired", "labelled_list", "rankings"}))
+def test_evaluating_again_brings_results_of_this_format_where_the_plan_is_of_it(every, name):
+    study = every(name)
+    before = streameval.sql(name, "FROM metrics")
+    rewrite(study / "evaluation.json", kind=None, format=None)
+    streameval.evaluate(name)
+    assert streameval.sql(name, "FROM metrics").equals(before)
+    rewrite(study / "plan.json", format=2)
+    with pytest.raises(StudyError, match=r"plan.json: streameval .* wrote format 2"):
+        streameval.evaluate(name)
 
 
 def test_a_kind_that_there_is_not_is_refused(every):

@@ -79,7 +79,7 @@ def lists(tmp_path_factory):
 
 KINDS = ("memory", "delta", "iceberg", "toy")
 OPTIONS = {"stored": RankingOptions(), "by score": RankingOptions(score="s", key=("id",))}
-METHODS = {"whole": {"budget": 120}, "by slice": {"by": "land", "budget": 120}}
+METHODS = {"whole": {"budget": 120}, "by slice": {"by": "land", "budget": 60}}
 # a lake's table has no order of its own
 CASES = [(kind, order) for kind in KINDS for order in OPTIONS if order == "by score" or kind in ("memory", "toy")]
 

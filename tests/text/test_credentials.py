@@ -81,9 +81,11 @@ def pieces(secret):
     return [piece for piece in "".join(c if c in "QXZJ7" else " " for c in secret).split() if len(piece) >= 3]
 
 
-@settings(max_examples=examples(24, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(where=ADDRESSES, command=st.sampled_from(COMMANDS))
-def test_no_verb_says_or_writes_what_is_secret(home, tmp_path, monkeypatch, where, command):
+@pytest.mark.parametrize("commands", [COMMANDS[::3], COMMANDS[1::3], COMMANDS[2::3]], ids=["some", "more", "others"])
+@settings(max_examples=examples(8, 20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(where=ADDRESSES, data=st.data())
+def test_no_verb_says_or_writes_what_is_secret(commands, home, tmp_path, monkeypatch, where, data):
+    command = data.draw(st.sampled_from(commands))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(adbc, "_driver", lambda kind, shown: Quoting)
     form, secret = where

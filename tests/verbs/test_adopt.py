@@ -50,9 +50,8 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     sample = table(truth, uniform()).drop_columns(["rank"])
     pyarrow.csv.write_csv(sample.take(np.random.default_rng(0).permutation(800)), tmp_path / "sample.csv")
     study = str(tmp_path / "study")
-    adopt = ["adopt", str(folder), "--study", study, "--score", "conf", "--labels", str(tmp_path / "sample.csv"),
-             "--on", "item", "--drawn", "uniform", "--sample-size", "800"]  # fmt: skip
-    assert run(adopt) == 0
+    assert run(["adopt", str(folder), "--study", study, "--score", "conf", "--labels", str(tmp_path / "sample.csv"),
+                "--on", "item", "--drawn", "uniform", "--sample-size", "800"]) == 0  # fmt: skip
     assert run(["evaluate", study]) == 0
     said = capsys.readouterr().out
     assert "if the labels were drawn as stated, the truth lies inside the bounds at every rank at once" in said
@@ -61,8 +60,18 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
     assert found.curve.claim.coverage == "simultaneous"
     assert found.curve.claim.assumes.startswith("that the labels were drawn as stated: every set of so many items")
     assert inside(found.curve, truth)
-    assert run(adopt) == 0
-    assert run([*adopt[:-3], "uniformly"]) == 2
+
+
+def test_the_same_sample_may_be_adopted_again_and_a_draw_has_to_be_known(catalogue, tmp_path):
+    items = pq.read_table(catalogue.lists / "list.parquet")
+    drawn = np.random.default_rng(7).choice(items.num_rows, 100, replace=False)
+    sample = items.take(drawn).select(["id"]).append_column("label", items.take(drawn).column("right"))
+    pyarrow.csv.write_csv(sample, tmp_path / "sample.csv")
+    adopt = ["adopt", str(catalogue.lists / "list.parquet"), "--study", str(tmp_path / "study"), "--score", "score",
+             "--labels", str(tmp_path / "sample.csv"), "--on", "id", "--drawn", "uniform"]  # fmt: skip
+    assert run([*adopt, "--sample-size", "100"]) == 0
+    assert run([*adopt, "--sample-size", "100"]) == 0
+    assert run([*adopt[:-1], "uniformly"]) == 2
 
 
 def test_every_verb_takes_an_adopted_study(study, tmp_path):

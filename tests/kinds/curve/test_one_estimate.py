@@ -37,7 +37,7 @@ ASKED = {
 def study(request, tmp_path_factory):
     home = tmp_path_factory.mktemp("one")
     says = np.where(np.random.default_rng(1).random(N) < 0.85, TRUTH, 1 - TRUTH)
-    columns = {"id": np.arange(N), "says": says, "team": np.arange(N) % 3, "score": np.linspace(1, 0, N)}
+    columns = {"id": np.arange(N), "says": says, "team": np.arange(N) % 2, "score": np.linspace(1, 0, N)}
     pq.write_table(pa.table(columns), home / "list.parquet")
     options = streameval.RankingOptions(score="score")
     plan = streameval.plan(str(home / "list.parquet"), home / "s", seed=4, options=options, **ASKED[request.param])

@@ -163,7 +163,7 @@ def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
     assert held(judged("s", "truth.parquet").curve)
 
 
-def test_bad_input_of_a_judge_is_one_line(capsys):
+def test_nobody_labels_before_the_judge_has_answered(capsys):
     asked()
     capsys.readouterr()
     assert "its judge has to answer before anybody labels" in told(capsys, "select", "s")
@@ -171,6 +171,12 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert "again.csv for the judge, who answers before anybody labels" in capsys.readouterr().out
     assert Path("again.csv").read_bytes() == Path("judge.csv").read_bytes()
     assert "its judge has to answer before anybody labels" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
+    assert "is for people" in told(capsys, "select", "s", "--export", "j.csv", "--remaining")
+    assert not Study(Path("s")).labels.sources()
+
+
+def test_bad_input_of_a_judge_is_one_line(capsys):
+    asked()
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
                          ("odd.csv", "odd.csv: column 'label' has 1.4 in row 2. Hint: a judge says")):  # fmt: skip
         answer("judge.csv", "odd.csv", SAID + 0.5)
@@ -178,8 +184,6 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
     pq.write_table(pa.table({"rank": [*rank, rank[7]], "label": [0.0] * len(rank) + [1.0]}), "twice.parquet")
     assert "has a second answer" in told(capsys, "judge", "s", "twice.parquet")
-    assert "is for people" in told(capsys, "select", "s", "--export", "j.csv", "--remaining")
-    assert not Study(Path("s")).labels.sources()
     assert run(["judge", "s", "said.csv"]) == 0
     answer("judge.csv", "other.csv", 1 - SAID)
     assert "has answered already, and" in told(capsys, "judge", "s", "other.csv")
@@ -211,11 +215,9 @@ def test_labels_that_are_there_before_the_judge_are_refused():
         streameval.judge("s", "said.csv")
 
 
-def test_the_second_batch_goes_where_the_first_says(capsys):
+def test_a_second_batch_is_drawn_once_all_of_the_first_is_answered(capsys):
     assert planned("--adaptive") == 0
-    assert planned(study="fixed") == 0
-    first, fixed = (Study(Path(name)).plan() for name in ("s", "fixed"))
-    assert first.table.num_rows < 0.45 * fixed.table.num_rows
+    first = Study(Path("s")).plan()
     assert "tasks of its first batch are open" in told(capsys, "grow", "s", "--rest")
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     answer("tasks.csv", "part.csv", TRUTH, first.table.num_rows - 1)
@@ -225,8 +227,15 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert run(["check", "s", "precision@100 >= .5"]) == 5
     assert "select s --remaining --export remaining.csv" in capsys.readouterr().out
     assert "1 of the" in told(capsys, "grow", "s", "--rest")
-    answer("tasks.csv", "labels.csv", TRUTH)
-    found = judged("s", "labels.csv")
+
+
+def test_the_second_batch_goes_where_the_first_says(capsys):
+    assert planned("--adaptive") == 0
+    assert planned(study="fixed") == 0
+    first, fixed = (Study(Path(name)).plan() for name in ("s", "fixed"))
+    assert first.table.num_rows < 0.45 * fixed.table.num_rows
+    assert run(["select", "s"]) == 0
+    found = judged("s", "truth.parquet")
     assert found.curve.claim.coverage == "none"
     assert "This is the first batch of an adaptive plan" in found.curve.findings[0]
     assert kind_of("s").says(Path("s"), found)[0]["next"].startswith("`streameval grow s --rest` adds the second batch")
