@@ -23,7 +23,10 @@ COUNTRIES = ["de", "fr", "at"]
 
 
 def _lists(folder):
-    """Write the lists that studies are of: `list.parquet` by score, `stored` best first, `both`, `runs`, `rest`, `list-0` and so on of nights."""
+    """Write the lists that studies are of.
+
+    `list.parquet` is by score, `stored` best first; `both`, `runs` and `rest`; `list-0` and so on are of nights.
+    """
     rng = np.random.default_rng(8)
     worth = rng.normal(size=N)
     right = (rng.random(N) < 1 / (1 + np.exp(-1 - 2 * worth))).astype(np.int8)

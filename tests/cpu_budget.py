@@ -15,9 +15,10 @@ from contextlib import contextmanager
 import pytest
 from suite_cases import LONG
 
-SECONDS = 4.0  # of one test, and of one fixture that several tests share
+SECONDS = 2.0  # of one test, and of one fixture that several tests share
 REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
+    "tests/house/test_examples.py::*[[]python.md]": (4.0, "a page that shows every function, one after another"),
     "tests/engines/test_spark.py::*[[]classic-*": (8.0, "one session of Spark itself, which answers for all of them"),
     "tests/kinds/rankings/test_rankings.py::test_rankings_longer_than_memory*": (6.0, "more rows than memory holds"),
 }

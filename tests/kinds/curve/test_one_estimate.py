@@ -29,7 +29,7 @@ ASKED = {
     "uniform": {"method": "uniform", "budget": 700},
     "paula, a picture": {"method": "paula", "epsilon": "0.1", "window": 20},
     "a judge": {"method": "loguniform", "budget": 400, "judge": "says"},
-    "slices": {"method": "loguniform", "budget": 600, "by": "team"},
+    "slices": {"method": "loguniform", "budget": 400, "by": "team"},
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 from suite_cases import examples
 from two_rankings import ONE, evaluated, planned, right
 
@@ -222,14 +223,8 @@ def test_bounds_that_exclude_those_from_fewer_labels_stand_for_themselves(alike)
     assert entry.after({"lower": upper + 1, "upper": upper + 9}).bounds[::2] == (lower, upper)
 
 
-def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(
-    home, both, copied, alike, inferior, curve, capsys
-):
-    (first, judged), again = copied(alike, inferior), challenge(both, 2, seed=101)
-    pq.write_table(both.append_column("other", both.column("id")), "keyed.parquet")
-    planned("keyed", "keyed.parquet", {**ONE, "against": "keyed.parquet", "key": "other", "at": AT})
-    evaluated("keyed")
-    streameval.evaluate(judged, vote="any")
+def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, both, copied, alike, curve, capsys):
+    (first,), again = copied(alike), challenge(both, 2, seed=101)
     shutil.copytree(curve, "2026-01-01")
     assert run(["monitor", "2026-01-01", "precision@100", "--out", "days.parquet"]) == 0
     assert run(["monitor", first, "gain@500 > 0", *OUT]) == 5
@@ -249,15 +244,28 @@ def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(
         ([first, "gain@1500 > 0", *OUT], "was begun with measure gain@500 > 0, not gain@1500 > 0"),
         ([first], "nothing to watch was named. Hint: give a measure: gain@10000"),
         ([f"2026-02-01={first}", *OUT], "c1: a study of two rankings has a place and no day"),
-        ([judged, *OUT], "c3: asks another question than the studies before: vote is any, and was majority"),
-        (["keyed", *OUT], "keyed: asks another question than the studies before: key is ['other'], and was ['id']"),
-        (["keyed", *OUT, "--allow", "keys"], "did you mean 'key'"),
         (["nowhere", *OUT], "nowhere"),
     ):
-        assert run(["monitor", *arguments]) == 2, arguments
-        told = capsys.readouterr().err
-        assert said in told
-        assert told.count("\n") == 1
+        assert said in refused(capsys, "monitor", *arguments)
+        assert (home / "challengers.parquet").read_bytes() == before
+
+
+def test_a_comparison_that_asks_another_question_is_refused_unless_it_is_allowed(
+    home, both, copied, alike, inferior, capsys
+):
+    first, judged = copied(alike, inferior)
+    pq.write_table(both.append_column("other", both.column("id")), "keyed.parquet")
+    planned("keyed", "keyed.parquet", {**ONE, "against": "keyed.parquet", "key": "other", "at": AT})
+    evaluated("keyed")
+    streameval.evaluate(judged, vote="any")
+    assert run(["monitor", first, "gain@500 > 0", *OUT]) == 5
+    before = (home / "challengers.parquet").read_bytes()
+    for arguments, said in (
+        ([judged], "c3: asks another question than the studies before: vote is any, and was majority"),
+        (["keyed"], "keyed: asks another question than the studies before: key is ['other'], and was ['id']"),
+        (["keyed", "--allow", "keys"], "did you mean 'key'"),
+    ):
+        assert said in refused(capsys, "monitor", *arguments, *OUT)
         assert (home / "challengers.parquet").read_bytes() == before
     assert run(["monitor", "keyed", *OUT, "--allow", "key"]) == 5 - 5 * (rows()[-1]["lower"] > 0)
 

@@ -45,7 +45,7 @@ def ranks(table):
 ])  # fmt: skip
 def test_a_question_is_asked_until_it_is_answered(home, truth, people, capsys, question, status, outcome, says):
     command = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", question, "--seed", "3"]
-    command += ["--round", "150"]
+    command += ["--round", "300"]
     assert run(command) == 0
     assert run(command) == 0  # the same again
     for number in range(1, 40):
