@@ -6,12 +6,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
 from streameval.study.next_command import NextCommand, command, flags, remaining
 from streameval.types import Plan
+
+if TYPE_CHECKING:
+    from streameval.methods import Sequential
 
 _OF_THE_MACHINE = ("memory", "threads")  # they change no result
 
@@ -130,10 +133,19 @@ def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int)
         return remaining(study)
     growing = plan.method == "adopted" or plan.parameters.get("growing")
     if growing and plan.look < plan.parameters.get("stages", 1):
-        return command("adds labels", "grow", study, "--labels", str(labels - account["labelled"]))
+        more = max(labels - account["labelled"], _next_stage(plan))
+        return command("adds labels", "grow", study, "--labels", str(more))
     new = f"{study.rstrip('/')}-more"
     again = _planned(plan, new, {"method": "loguniform", "budget": labels})
     return NextCommand(again, "plans anew with so many labels")
+
+
+def _next_stage(plan: Plan) -> int:
+    """How many labels the next stage takes: `grow` refuses fewer."""
+    from streameval.methods import method_of
+
+    method = cast("Sequential", method_of(plan))
+    return int(method.enlarged(plan, plan.look + 1).table.num_rows) - plan.table.num_rows
 
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:

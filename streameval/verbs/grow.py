@@ -141,7 +141,8 @@ def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:
 def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) -> Plan:
     """Grow to the furthest stage that asks for no more labels: what is forecast is their number on average."""
     planned = plan.table.num_rows
-    for look in reversed([one for one in looks if one.labels - planned <= 1.1 * more + 10]):
+    near = [one for one in looks[1:] if one.labels - planned <= 1.1 * more + 10]
+    for look in reversed([looks[0], *near]):
         grown = method.enlarged(plan, look.look)
         if grown.table.num_rows - planned <= more:
             return grown

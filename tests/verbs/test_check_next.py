@@ -15,6 +15,9 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.questions import Question
+from streameval.study import Study
+from streameval.study.provenance import more_labels
+from streameval.verbs.grow import Growth, grown_plan
 
 
 def next_step(capsys, study, *checks):
@@ -63,6 +66,18 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
     capsys.readouterr()
     assert run(["check", study, asked]) == 0
     assert "Next:" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_labels_that_a_next_step_names_reach_the_next_stage(tmp_path, seed):
+    plan = streameval.plan(pa.table({"x": range(9_000)}), tmp_path, budget=150, stages=3, growing=True, seed=seed)
+    planned = plan.table.num_rows
+    for wanted in (1, 20, 56, 100, 200):
+        account = {"account": {"labelled": planned, "planned": planned}}
+        words = shlex.split(more_labels(plan, account, "study", planned + wanted).command)
+        assert words[:3] == ["streameval", "grow", "study"]
+        grown = grown_plan(Study(tmp_path), plan, Growth(labels=int(words[-1])))
+        assert planned < grown.table.num_rows <= planned + int(words[-1])
 
 
 def test_bounds_that_promise_nothing_lead_to_a_plan_that_does(tmp_path, monkeypatch, capsys, one_ranking):
