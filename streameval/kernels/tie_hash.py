@@ -1,11 +1,20 @@
 """The tie hash: which of two items with equal scores comes first. 64 bits, specified here to the byte.
 
 The canonical form of an item is a sequence of 64-bit words. Without key columns it is one word, the stored position
-(the 0-based row over all files in file order). With key columns, each adds in turn: for an integer, its value as int64;
-for a float, the bits of the float64, −0.0 as 0.0; for a string, its length in bytes and then its UTF-8 bytes, eight a
-word, the first byte lowest, the last word filled with zero bytes; a null is the one word 2⁶³ + 1. The hash starts at
-SEED and becomes mix64(hash XOR word) for each word, where mix64 is the finaliser of SplitMix64. SEED is not that of any
-draw.
+(the 0-based row over all files in file order). With key columns, each adds in turn:
+
+- an integer: its value as int64, modulo 2⁶⁴; a boolean: 0 or 1; a date: its days since 1-1-1970 as int64;
+- a decimal of scale 0: what an integer of its value adds, from −2⁶³ to 2⁶³ − 1; beyond them three words, WIDE_WORD and
+  the lower and the upper half of its two's complement of 128 bits;
+- a float: the bits of the float64, −0.0 as 0.0;
+- a string: its length in bytes and then its UTF-8 bytes, eight a word, the first byte lowest, the last word filled with
+  zero bytes; bytes likewise, and a UUID as its 16 bytes in the order in which its digits are written;
+- a timestamp: whole seconds since 1-1-1970 UTC, rounded down, as int64, and the nanoseconds beyond them; one without a
+  time zone is taken for UTC;
+- a null: the one word 2⁶³ + 1.
+
+The hash starts at SEED and becomes mix64(hash XOR word) for each word, where mix64 is the finaliser of SplitMix64. SEED
+is not that of any draw.
 """
 
 from __future__ import annotations
@@ -19,6 +28,7 @@ from streameval.typing import BoolArray, Int64Array, UInt8Array, UInt64Array
 WORDS = 20  # that are taken in in numpy while plain Python takes a step
 SEED = np.uint64(0x7469656861736831)  # "tiehash1"
 NULL_WORD = np.uint64((1 << 63) + 1)
+WIDE_WORD = np.uint64(0x646563696D616C73)  # "decimals"
 
 
 @kernel

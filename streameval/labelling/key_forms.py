@@ -55,6 +55,20 @@ def key_of(column: str, kind: str, known: str) -> str:
     return f"TRY_CAST({text} AS BOOLEAN)::VARCHAR" if known == "BOOLEAN" else text
 
 
+def item_value(column: str, kind: str, known: str) -> str:
+    """A key as a value of the items' own type `known`, a UUID as its bytes; null where it can be no item's; as SQL."""
+    if known == "VARCHAR" and not is_float(kind):
+        return f"{column}::VARCHAR"
+    key = key_of(column, kind, known)
+    if known in ("UUID", "BLOB"):
+        return f"unhex({key})" if known == "BLOB" else f"CASE WHEN length({key}) = 32 THEN unhex({key}) END"
+    moment = (
+        f"make_timestamp_ns(({key})::BIGINT)" if known == "TIMESTAMP_NS" else f"make_timestamp(({key} // 1000)::BIGINT)"
+    )
+    value = f"TRY_CAST({moment if known.startswith(('TIMESTAMP', 'DATE')) else key} AS {known})"
+    return f"CASE WHEN {known_key(value, known)} = {key} THEN {value} END"  # what a cast rounds is no item's
+
+
 def ambiguous(column: str, kind: str, known: str) -> str:
     """Whether a key may have been another one: of a number some digits are gone; as SQL.
 

@@ -1,6 +1,7 @@
 """The rank of any item of a list that is ordered by score: found by counting scans, wherever its rows lie, unsorted.
 
-- `scores`: a score column as integers whose order is the ranking's; `tie_hashes`: what tells equal scores apart.
+- `scores`: a score column as integers whose order is the ranking's; `tie_hashes`: what tells equal scores apart;
+  `item_keys`: which columns may do so.
 - `first_bins`, `finer_bins`: monotone bins of that order; `scan`: the units that a scan reads.
 - `tasks`: what one scan does; `partials`: its result for some units, and how results merge; `run_threads`: runs it;
   `checkpoints`: keeps, shares and resumes it; `shards`: shares of it.

@@ -19,13 +19,14 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError
 from streameval.order.finer_bins import OrderWords
+from streameval.order.item_keys import check_key, refuse_inexact
 from streameval.order.locate import least_memory, locate
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys, ScoreOrder, order_of, widest
 from streameval.order.select_candidates import Located
 from streameval.order.shards import ScanState, Shard
 from streameval.order.skip_by_statistics import SkippedRows, key_bounds, must_be_read
-from streameval.order.tie_hashes import check_key, describe, key_hashes
+from streameval.order.tie_hashes import describe, key_hashes
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent
@@ -146,7 +147,9 @@ class ByScore:
         return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, skipped)
 
     def _key_hashes(self, positions: Int64Array) -> UInt64Array:
-        return key_hashes(self.rows.take_anywhere(positions, list(self.options.key)).table)
+        keys = self.rows.take_anywhere(positions, list(self.options.key)).table
+        refuse_inexact(keys, self.rows.name)
+        return key_hashes(keys)
 
     def budget(self, n_wanted: int) -> float:
         """Bytes for bins and candidates; the rest is for row groups that are being decoded."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import OrderWords
+from streameval.order.item_keys import refuse_inexact
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
@@ -69,7 +70,9 @@ class Scan:
 
     def hashes(self, unit: Unit) -> UInt64Array:
         """Tie hashes of all rows of a unit from its key columns."""
-        return key_hashes(unit.read(self.key_columns).select(list(self.key_columns)))
+        keys = unit.read(self.key_columns).select(list(self.key_columns))
+        refuse_inexact(keys, unit.place)
+        return key_hashes(keys)
 
     def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> OrderWords:
         """All words of some rows of a block.

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.order.item_keys import shown
 from streameval.paired_draws.top_rows import TopRows, second_hashes
 from streameval.text import short
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
@@ -63,7 +64,7 @@ def repeated_keys(values: pa.Array, count: int, key: pa.Schema, where: str) -> I
 
 def text_of(key: object) -> str:
     """A key as messages show it."""
-    return ", ".join(map(str, key.values())) if isinstance(key, dict) else str(key)
+    return ", ".join(map(shown, key.values())) if isinstance(key, dict) else shown(key)
 
 
 def keys_of(columns: KeptColumns, key: pa.Schema) -> pa.Array:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.by_score import by_score
-from streameval.order.tie_hashes import check_key
+from streameval.order.item_keys import check_key, family, key_type
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -90,7 +90,7 @@ class Pair:
         for ranking in rankings:
             _check_types(ranking, self.key, self.judge)
         for name in self.key:
-            if len({_family(plain_type(one, name)) for one in rankings}) > 1:
+            if len({family(plain_type(one, name)) for one in rankings}) > 1:
                 b, a = (f"{stored_type(one, name)} in {one.rows.name}" for one in rankings)
                 raise InputError(f"key column '{name}' is {b} and {a}: no item would be found in both",
                                  "cast one of them")  # fmt: skip
@@ -107,24 +107,12 @@ def stored_type(ranking: Ranking, column: str) -> pa.DataType:
 
 
 def plain_type(ranking: Ranking, column: str) -> pa.DataType:
-    """The type in which a key is returned: int64, or uint64 where it is stored so, float64, or text."""
-    kinds = [_plain(kind) for _, kind in ranking.rows.types(column)]
+    """The type in which a key is returned; see `order.item_keys`."""
+    kinds = [key_type(kind) for _, kind in ranking.rows.types(column)]
     for (place, stored), kind in zip(ranking.rows.types(column), kinds, strict=True):
         if kind != kinds[0]:
             raise InputError(f"{place}: key column '{column}' is {stored}, and {kinds[0]} in other files")
     return kinds[0]
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_integer(kind):
-        return pa.uint64() if kind == pa.uint64() else pa.int64()
-    return pa.float64() if pa.types.is_floating(kind) else pa.large_string()
-
-
-def _family(kind: pa.DataType) -> str:
-    """Types of one family have the same hashes for the same values."""
-    return "whole numbers" if pa.types.is_integer(kind) else str(kind)
 
 
 def _refuse_absent(rankings: Sequence[Ranking], name: str) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
 from streameval.order.filter import Buffers
+from streameval.order.item_keys import as_keys, missing
 from streameval.order.scores import Keys
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws.tops import Tops
@@ -86,10 +87,14 @@ class TopReader:
         stored = unit.read(list(dict.fromkeys(names)))
         if rows.size < unit.rows:
             stored = stored.take(pa.array(rows))
-        named = pa.table([stored.column(field.name).cast(field.type) for field in self.scan.key], self.scan.key)
-        _refuse_nulls(named, unit)
+        keys_as_stored = stored.select(self.scan.key.names)
+        _refuse_nulls(keys_as_stored, unit)
+        named = as_keys(keys_as_stored, self.scan.key, unit.place)
         hashes, position = key_hashes(named), rows + unit.first_position
-        first = tuple(one.first(of, hashes, position) for one, of in zip(self.scan.tops, keys, strict=True))
+        # a decimal from 2⁶³ on has another hash as an unsigned integer, and its own list is in the order of the first
+        decimals = any(map(pa.types.is_decimal, keys_as_stored.schema.types))
+        ordered_by = key_hashes(keys_as_stored) if decimals else hashes
+        first = tuple(one.first(of, ordered_by, position) for one, of in zip(self.scan.tops, keys, strict=True))
         predicted = np.zeros(rows.size, np.int64)
         if self.scan.judge is not None:
             predicted = _predictions(stored.column(self.scan.judge))
@@ -139,8 +144,7 @@ def _in_a_top(rows: TopRows, m: int) -> TopRows:
 
 def _refuse_nulls(keys: pa.Table, unit: Unit) -> None:
     for name in keys.column_names:
-        if keys.column(name).null_count:
-            count = keys.column(name).null_count
+        if count := missing(keys.column(name)):
             raise InputError(
                 f"{unit.place}: key column '{name}' is null in {count:,} of the rows that are in a top",
                 "every item needs a key: leave such rows out of both lists",

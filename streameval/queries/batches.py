@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.counting.labelled_rows import LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
@@ -16,8 +15,9 @@ from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
 from streameval.kernels.words import Words
+from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.order.tie_hashes import check_key, key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -127,8 +127,8 @@ class ManyRows:
         for name in (*options.per, *([options.key] if options.key else [])):
             for place, kind in ranking.rows.types(name):
                 check_key(kind, name, place)
-        names = pa.schema([(name, plain_type(ranking.rows.types(name)[0][1])) for name in options.per])
-        item = plain_type(ranking.rows.types(options.key)[0][1]) if options.key else None
+        names = pa.schema([(name, stored_type(ranking.rows.types(name)[0][1])) for name in options.per])
+        item = stored_type(ranking.rows.types(options.key)[0][1]) if options.key else None
         order = ranking.order
         if order is None:
             labelled = LabelledRows(ranking.rows.units(label), label)
@@ -266,13 +266,12 @@ def _refuse_unused(options: RankingOptions) -> None:
 
 
 def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
-    """Refuse (`InputError`) rows without a name: null, or NaN, which is equal to nothing."""
+    """Refuse (`InputError`) rows without a name, null or NaN, and names that are floats but no exact whole numbers."""
     for name, column in zip(names.column_names, names.columns, strict=True):
-        real = pa.types.is_floating(plain_type(column.type))
-        missing = pc.sum(column.is_null(nan_is_null=True)).as_py() if real else column.null_count
-        if missing:
-            what = "null or NaN" if real else "null"
-            raise InputError(f"{place}: {number_of(missing, 'row')} without {name} ({what})", hint)
+        if count := missing(column):
+            what = "null or NaN" if pa.types.is_floating(stored_type(column.type)) else "null"
+            raise InputError(f"{place}: {number_of(count, 'row')} without {name} ({what})", hint)
+    refuse_inexact(names, place)
 
 
 def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = None) -> UInt8Array:
@@ -290,13 +289,6 @@ def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = No
         raise InputError(f"{place}, row {row:,}: label {values[row]} is not a whole number from 0 to {GRADES - 1}",
                          f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
     return narrow
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Type of a name as it is written."""
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return pa.large_string() if any(test(plain) for test in text) else plain
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -15,6 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels.draw import mix64
 from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import add_words, position_hashes
+from streameval.order.item_keys import plain_values
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
@@ -92,8 +93,8 @@ def draw_rankings(
     first = np.sort(position[place == 1])
     named = ranking.rows.take(first, list(per)).table
     texts = [
-        json.dumps(row, default=str, ensure_ascii=False)
-        for row in zip(*(named.column(name).to_pylist() for name in per), strict=True)
+        json.dumps(row, ensure_ascii=False)
+        for row in zip(*(plain_values(named.column(name)) for name in per), strict=True)
     ]
     names = [""] * count
     for text, at in zip(texts, number[order][np.searchsorted(position[order], first)].tolist(), strict=True):

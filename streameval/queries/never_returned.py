@@ -12,8 +12,9 @@ from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
 from streameval.kernels.sorted_sets import isin
+from streameval.order.item_keys import as_keys, key_type, meets
 from streameval.order.tie_hashes import key_hashes
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, plain_type, refuse_nameless
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, refuse_nameless
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -47,7 +48,7 @@ def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]
     refuse_unexplained(columns, [*options.per, options.key], rows.rows.label)
     kinds = list(rows.names)
     if options.key in columns and rows.item is not None:
-        kinds.append(pa.field(str(options.key), rows.item))
+        kinds.append(pa.field(str(options.key), key_type(rows.item)))
     for kind in kinds:
         refuse_other_type(opened, kind)
     graded = rows.rows.label in columns
@@ -67,19 +68,15 @@ def refuse_unexplained(there: Iterable[str], names: Collection[str | None], labe
 def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
     """Refuse a column whose values would be compared with those of another type."""
     for place, kind in opened.rows.types(wanted.name):
-        plain = plain_type(kind)
-        if plain != wanted.type and not (pa.types.is_integer(plain) and pa.types.is_integer(wanted.type)):
+        if not meets(kind, wanted.type):
             raise InputError(f"{place}: '{wanted.name}' is {kind}, and {wanted.type} in the list",
                              "write both with one type")  # fmt: skip
 
 
 def read_names(unit: Unit, kinds: list[pa.Field]) -> pa.Table:
     """Decode columns of names, as they are typed in the list."""
-    table = unit.read([one.name for one in kinds])
-    try:
-        return pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
-    except pa.ArrowException as error:
-        raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
+    names = [one.name for one in kinds]
+    return as_keys(unit.read(names).select(names), pa.schema(kinds), unit.place)
 
 
 def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> RowBatch:

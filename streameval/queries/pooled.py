@@ -21,7 +21,8 @@ from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.discounts import discounts
 from streameval.kernels.sorted_sets import unique
-from streameval.queries.batches import grades, plain_type, refuse_nameless
+from streameval.order.item_keys import in_plain_values, is_plain, stored_type
+from streameval.queries.batches import grades, refuse_nameless
 from streameval.queries.never_returned import (
     GRADED,
     PLACE,
@@ -91,7 +92,7 @@ def read_pool(
         if selection is None or item not in columns:
             raise InputError(f"the selected items have no column '{item}'",
                              did_you_mean(item, columns) if columns else "run `streameval select` first")  # fmt: skip
-        kinds.append(pa.field(item, plain_type(selection.schema.field(item).type)))
+        kinds.append(pa.field(item, stored_type(selection.schema.field(item).type)))
     try:
         with for_a_while(source, RankingOptions()) as place:
             rows, table = _positives_of(open_ranking(place), kinds, drawn, label)
@@ -113,9 +114,11 @@ def _positives_of(opened: Ranking, kinds: list[pa.Field], drawn: pa.Table, label
     for kind in kinds:
         if kind.name not in there:
             raise InputError(f"{PLACE} has no column '{kind.name}'", did_you_mean(kind.name, there))
+    given = [name for name in drawn.column_names if name != _NUMBER]
+    kinds = [_as_stored(opened, kind) if kind.name in given else kind for kind in kinds]
+    for kind in kinds:
         refuse_other_type(opened, kind)
     refuse_unexplained(there, [one.name for one in kinds], label)
-    given = [name for name in drawn.column_names if name != _NUMBER]
     rows, tables = 0, []
     for unit in opened.rows.units(kinds[0].name):
         positives = read_names(unit, kinds)
@@ -123,15 +126,22 @@ def _positives_of(opened: Ranking, kinds: list[pa.Field], drawn: pa.Table, label
         if label in there:
             positives = positives.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
         rows += positives.num_rows
+        positives = pa.table([in_plain_values(one) for one in positives.columns], positives.column_names)
         tables.append(positives.join(drawn, given, join_type="inner"))
     return rows, pa.concat_tables(tables)
+
+
+def _as_stored(opened: Ranking, kind: pa.Field) -> pa.Field:
+    """Type in which to read a name of rankings: its own where a plan, which is JSON, has such names as text."""
+    stored = stored_type(opened.rows.types(kind.name)[0][1])
+    return kind if is_plain(stored) or kind.type != pa.large_string() else pa.field(kind.name, stored)
 
 
 def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:
     """Number of its ranking, name and label of each item to label."""
     at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())
     number = plan.table.column("stratum").take(pa.array(at)).cast(pa.int64())
-    names = selection.column(item.name).cast(item.type)
+    names = in_plain_values(selection.column(item.name).cast(item.type))
     return pa.table([number, names, labels.label[at]], names=[_NUMBER, item.name, _LABEL])
 
 
@@ -157,7 +167,7 @@ def _typed(values: Sequence[Any]) -> pa.Array:
 
 def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
     """Names of the rankings that were drawn, with their numbers, and the types of the names."""
-    columns = {name: one.cast(plain_type(one.type)) for name, one in ranking_names(plan).items()}
+    columns = {name: one.cast(stored_type(one.type)) for name, one in ranking_names(plan).items()}
     number = pa.array(unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
     return [pa.field(name, one.type) for name, one in columns.items()], pa.table({**columns, _NUMBER: number})
 

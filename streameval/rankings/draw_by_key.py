@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import unique
-from streameval.order.tie_hashes import check_key, key_hashes
+from streameval.order.item_keys import check_key, missing, refuse_inexact, shown
+from streameval.order.tie_hashes import key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
@@ -75,10 +76,9 @@ def draw_by_key(
     for first, keys in _runs(ranking, key, run):
         for name, column in zip(key, keys.columns, strict=True):
             check_key(column.type, name, where)
-            if column.null_count:
-                raise InputError(
-                    f"{where}: column '{name}' is null at {column.null_count:,} items: they cannot be told apart"
-                )
+            if nulls := missing(column):
+                raise InputError(f"{where}: column '{name}' is null at {nulls:,} items: they cannot be told apart")
+        refuse_inexact(keys, where)
         hashes = _hashes(keys, seed)
         at = below(hashes, first, rates)
         ranks.append(at + first)
@@ -132,7 +132,7 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     some = repeated[np.argsort(place[repeated])[:_NAMED]]
     values = _keys_at(stored, key, place[some]).to_pylist()
     named = ", ".join(
-        f"'{short(', '.join(map(str, value.values())))}' at {times:,}"
+        f"'{short(', '.join(map(shown, value.values())))}' at {times:,}"
         for value, times in zip(values, count[some].tolist(), strict=True)
     )
     raise InputError(

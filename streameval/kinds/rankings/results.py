@@ -17,6 +17,7 @@ from streameval import __version__
 from streameval.copies.write import for_a_while
 from streameval.errors import NoRowsError
 from streameval.notebook import facts
+from streameval.order.item_keys import plain_values
 from streameval.queries.evaluate import Found, Sink, SinkOpener
 from streameval.queries.measured import metric_names
 from streameval.queries.sums import BINS, Sums
@@ -107,7 +108,8 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
                        "no_positives": options.no_positives, "ties": options.ties, "item": options.key},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
-        "lowest": found.worst.select(shown).to_pylist(),
+        "lowest": [dict(zip(shown, row, strict=True))
+                   for row in zip(*map(plain_values, found.worst.select(shown).columns), strict=True)],
     }  # fmt: skip
     names = metric_names(options.cutoffs)
     policies = [options.no_positives, "skip" if options.no_positives == "zero" else "zero"]

@@ -1,0 +1,181 @@
+"""Columns that tell items or rankings apart: which types they may have, and which of these meet by value.
+
+| a key is | as it is returned | values of one family meet |
+|---|---|---|
+| a whole number: integers, decimals of scale 0 | int64, uint64, decimal128(38, 0) | whatever the type |
+| a float that is a whole number | float64 | with floats |
+| text | large_string | whatever the encoding |
+| bytes, and UUIDs, which are their 16 bytes | large_binary, UUID | whatever the width |
+| a day | date32 | with days |
+| a moment; one without a time zone is taken for UTC | a timestamp, as it is stored | whatever unit and zone |
+| a boolean | bool | with booleans |
+
+A float is a key only where it is whole and its type holds both whole numbers beside it: below 2⁵³, of float32 2²⁴, of
+float16 2¹¹. Of a larger one nobody can tell which number it was before it became a float.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError
+
+_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+_DIGITS = 38  # of a decimal of 128 bits
+_WHOLE = pa.decimal128(_DIGITS, 0)
+_UUID = pa.uuid()
+
+
+def check_key(kind: pa.DataType, name: str, where: str) -> None:
+    """Refuse (`InputError`) a key column whose values have no form in which they meet."""
+    if _family(stored_type(kind)) is None:
+        raise InputError(
+            f"{where}: column '{name}' is {kind}",
+            "names and keys are whole numbers, text, UUIDs, bytes, dates, timestamps or booleans: give it as text, in "
+            f"SQL {name}::text",
+        )
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """Type of a key as it is written: that of its column, without a dictionary, and text and bytes of any length."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if any(test(plain) for test in _TEXT):
+        return pa.large_string()
+    return pa.large_binary() if any(test(plain) for test in _BYTES) else plain
+
+
+def key_type(kind: pa.DataType) -> pa.DataType:
+    """Type in which the keys of a comparison are returned; see the table above."""
+    plain = stored_type(kind)
+    if pa.types.is_integer(plain):
+        return pa.uint64() if plain == pa.uint64() else pa.int64()
+    if pa.types.is_decimal(plain):
+        return _WHOLE
+    if pa.types.is_date(plain):
+        return pa.date32()
+    return pa.float64() if pa.types.is_floating(plain) else plain
+
+
+def family(kind: pa.DataType) -> str:
+    """Name what a key is; types of one family have the same hashes for the same values."""
+    return _family(stored_type(kind)) or str(kind)
+
+
+def _family(plain: pa.DataType) -> str | None:
+    tests = {
+        "whole numbers": pa.types.is_integer(plain) or _is_whole_decimal(plain),
+        "floats": pa.types.is_floating(plain),
+        "text": plain == pa.large_string(),
+        "bytes": plain in (pa.large_binary(), _UUID),
+        "days": pa.types.is_date(plain),
+        "moments": pa.types.is_timestamp(plain),
+        "booleans": pa.types.is_boolean(plain),
+    }
+    return next((name for name, holds in tests.items() if holds), None)
+
+
+def _is_whole_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision <= _DIGITS)
+
+
+def meets(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether `as_keys` gives keys of a type the type of others: of one family, two of numbers, or text for a UUID."""
+    pair = {family(kind), family(wanted)}
+    return len(pair) == 1 or pair == {"whole numbers", "floats"} or (pair == {"text", "bytes"} and wanted == _UUID)
+
+
+def as_keys(keys: pa.Table, types: pa.Schema, where: str) -> pa.Table:
+    """Give keys the types of others that they meet.
+
+    Args:
+        types: Wanted of each column, in their order.
+
+    Raises:
+        InputError: A value that the type does not hold, such as a negative number where others have no sign; a float
+            that is no exact whole number.
+    """
+    refuse_inexact(keys, where)
+    columns = []
+    for column, wanted in zip(keys.columns, types, strict=True):
+        try:
+            columns.append(_as_type(column, wanted.type))
+        except (pa.ArrowException, ValueError) as error:
+            text = " ".join(str(error).split())
+            raise InputError(
+                f"{where}: key column '{wanted.name}' is {column.type}, and holds what {wanted.type} cannot ({text})",
+                "cast one of them",
+            ) from None
+    return pa.table(columns, types)
+
+
+def _as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if column.type == wanted:
+        return column
+    if wanted != _UUID:
+        return column.cast(wanted)
+    if stored_type(column.type) == pa.large_string():
+        column = pa.chunked_array([[None if text is None else UUID(text.strip()).bytes for text in column.to_pylist()]],
+                                  pa.binary(16))  # fmt: skip
+    stored = column.cast(pa.binary(16)).chunks
+    return pa.chunked_array([pa.ExtensionArray.from_storage(wanted, one) for one in stored], wanted)
+
+
+def missing(column: pa.ChunkedArray) -> int:
+    """Count keys that are null or NaN, which is equal to nothing."""
+    real = pa.types.is_floating(stored_type(column.type))
+    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0) if real else int(column.null_count)
+
+
+def refuse_inexact(keys: pa.Table, where: str) -> None:
+    """Refuse (`InputError`) floats that are no exact whole numbers; NaN is a missing key, and passes."""
+    for name, column in zip(keys.column_names, keys.columns, strict=True):
+        kind = stored_type(column.type)
+        if not pa.types.is_floating(kind):
+            continue
+        values = column.cast(kind).fill_null(0).to_numpy()
+        limit = 2.0 ** (np.finfo(values.dtype).nmant + 1)
+        odd = ~((np.abs(values) < limit) & (values == np.floor(values))) & ~np.isnan(values)
+        if odd.any():
+            raise InputError(
+                f"{where}: key '{name}' {values[int(np.argmax(odd))]} is a float that is no exact whole number",
+                "give it as integers or as text: floats come of integers with gaps in pandas, where 'Int64' keeps them",
+            )
+
+
+def sample(keys: pa.Table) -> str:
+    """Show the first key of a table, with the type of each column, for messages; "none" of no row."""
+    if not keys.num_rows:
+        return "none"
+    first = keys.slice(0, 1)
+    columns = zip(first.column_names, first.columns, strict=True)
+    return ", ".join(f"{name} is {plain_values(column)[0]} ({column.type})" for name, column in columns)
+
+
+def plain_values(column: pa.ChunkedArray) -> list[Any]:
+    """List keys as JSON has them: numbers, text and booleans as they are, all others as text."""
+    if pa.types.is_timestamp(column.type):  # Python has no nanoseconds
+        column = column.cast(pa.string())
+    return [one if isinstance(one, str | int | float | None) else shown(one) for one in column.to_pylist()]
+
+
+def in_plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write the keys of a column as `plain_values` does."""
+    if is_plain(column.type):
+        return column
+    return pa.chunked_array([pa.array(plain_values(column), pa.large_string())])
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether JSON has keys of this type as they are."""
+    return family(kind) in ("text", "floats", "booleans") or pa.types.is_integer(stored_type(kind))
+
+
+def shown(value: object) -> str:
+    """Write the value of a key for a message: bytes as hexadecimal digits."""
+    return value.hex() if isinstance(value, bytes) else str(value)
