@@ -1,11 +1,15 @@
 """Rows of many rankings, parted by ranking: which part a row goes to, and which place among its ranking's rows.
 
-There are 2^b parts. A part is the b lowest bits of a ranking's number with those of a hash of the other bits added:
-however the numbers lie, parts are about equal, and those of one part differ in the other bits. Where rankings are
-numbered without large gaps, these bits are an index, and no table of hashes is needed to tell rankings apart.
+A digit of a ranking is the 12 lowest bits of its number with those of a hash of the other bits added, and another salt
+gives another digit. There are 2^b parts, told by b bits of a digit: however the numbers lie, parts are about equal. By
+the lowest b, rankings of one part differ in the other bits of their numbers: where these have no large gaps, they are
+an index, and no table of hashes is needed to tell rankings apart. As the bits of fewer parts are among those of more,
+rankings can be told in one order (`digits_of`), however many parts there are.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,25 +18,25 @@ from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
+DIGIT = 12  # bits
 _ROWS = 10  # that are parted or gathered in numpy while plain Python takes a step
 NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
 
 
 @kernel
-def parts_of(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64Array) -> None:
+def parts_of(low: UInt64Array, salt: np.uint64, taken: int, place: Int32Array, edges: Int64Array) -> None:
     """Part rows by their ranking.
 
     Args:
         low: uint64 array, shape (n,).
-        salt: Other rankings share a part with another salt.
+        salt: Of the digit.
+        taken: Lowest bits of the digit that rows were parted by before; the next tell the parts.
         place (int32 array, shape (n,)): Receives the place of each row, part by part, each part in the order of rows.
         edges (int64 array, shape (2^bits + 1,)): Zero; receives where each part begins; and n.
     """
-    mask, bits = np.uint64(edges.size - 2), np.uint64(0)
-    while mask >> bits:
-        bits += np.uint64(1)
+    mask, above, beside = np.uint64(edges.size - 2), np.uint64(DIGIT), np.uint64(taken)
     for i in range(low.size):
-        part = np.int64((low[i] ^ mix64((low[i] >> bits) ^ salt)) & mask)
+        part = np.int64(((low[i] ^ mix64((low[i] >> above) ^ salt)) >> beside) & mask)
         place[i] = part
         edges[part + 1] += 1
     for p in range(edges.size - 1):
@@ -45,12 +49,34 @@ def parts_of(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64A
 
 
 @parts_of.in_numpy(_ROWS)
-def _parts_of_few(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64Array) -> None:
-    mask = np.uint64(edges.size - 2)
-    mixed = mix_each((low >> np.uint64(int(mask).bit_length())) ^ salt)
-    part = ((low ^ mixed) & mask).astype(np.int64)
+def _parts_of_few(low: UInt64Array, salt: np.uint64, taken: int, place: Int32Array, edges: Int64Array) -> None:
+    mixed = low ^ mix_each((low >> np.uint64(DIGIT)) ^ salt)
+    part = ((mixed >> np.uint64(taken)) & np.uint64(edges.size - 2)).astype(np.int64)
     edges[1:] = np.cumsum(np.bincount(part, minlength=edges.size - 1))
     place[np.argsort(part, kind="stable")] = np.arange(low.size)
+
+
+def backwards(bits: int) -> Int64Array:
+    """Numbers of so many bits, each with its bits in reverse."""
+    out = np.zeros(1, np.int64)
+    for _ in range(bits):
+        out = np.concatenate([2 * out, 2 * out + 1])
+    return out
+
+
+_BACKWARDS = backwards(DIGIT).astype(np.uint64)
+
+
+def digits_of(low: UInt64Array, salts: Sequence[np.uint64]) -> UInt64Array:
+    """Write the digits of rankings behind each other, each with its bits in reverse: the order in which they are told.
+
+    Parts come in the order of their own bits in reverse, and so does what they are parted into.
+    """
+    above, digits = low >> np.uint64(DIGIT), np.zeros(low.size, np.uint64)
+    for salt in salts:
+        digit = (low ^ mix_each(above ^ salt)) & np.uint64((1 << DIGIT) - 1)
+        digits = (digits << np.uint64(DIGIT)) | _BACKWARDS[digit.astype(np.int64)]
+    return digits
 
 
 @kernel

@@ -39,7 +39,7 @@ class KeySpill:
     def add(self, hashes: dict[str, AnyArray]) -> None:
         """Keep what `hashes_of` says of some rows, from any thread."""
         place, edges = np.empty(hashes["low"].size, np.int32), np.zeros(self.parts + 1, np.int64)
-        parts_of(hashes["low"], _SALT, place, edges)
+        parts_of(hashes["low"], _SALT, 0, place, edges)
         columns = {}
         for name, values in hashes.items():
             parted = np.empty_like(values)

@@ -1,7 +1,8 @@
 """Rankings whose rows lie anywhere: parted by ranking into pieces that memory holds, through a scratch file.
 
 A part has all rows of its rankings. One that is too large is parted again; a single ranking that is too long is parted
-by score (`long_ranking`). Nothing is ever sorted beyond one ranking.
+by score (`long_ranking`). Rows are never sorted beyond one ranking; rankings are, within a part, and so come in the
+order of a hash of their names, whatever the threads, the memory, and where they are measured (`_told_in_order`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
-from streameval.kernels.parting import gather, parts_of, place_rows, put
+from streameval.kernels.parting import DIGIT, backwards, digits_of, gather, parts_of, place_rows, put
 from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
@@ -36,6 +37,7 @@ _MOST_BITS = 9
 _SPILL = 0.65  # of the memory: rows that wait to be measured
 _WORKER_ROWS, _MOST_WORKER_BITS = 1 << 21, 12
 _SALT = np.uint64(1)
+_SALTS = (_SALT, np.uint64(mix64(_SALT)), np.uint64(mix64(np.uint64(mix64(_SALT)))))  # 2^36 parts are the most
 _SMALL = np.uint64(0xFFFFFFFF)
 
 
@@ -44,12 +46,14 @@ class Parts:
     """Rows by part; there are 2^bits.
 
     Args:
-        salt: Of the hash that parts rankings.
+        salt: Of the digit that parts rankings; see `kernels.parting`.
+        taken: Bits of this digit that all rows have in common, as they were parted by them.
     """
 
     bits: int
     salt: np.uint64
     spill: Spill
+    taken: int = 0
     _kept: PartedSpill = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +68,7 @@ class Parts:
         """Part some rows, from any thread; returns how many."""
         edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
         place = place[: batch.rows]
-        parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
+        parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), self.salt, self.taken, place, edges)
         columns: dict[str, tuple[AnyArray, Int64Array]] = {}
         for name in ARRAYS:
             if (values := getattr(batch, name)).size:
@@ -80,6 +84,25 @@ class Parts:
             columns["table"] = np.frombuffer(b"".join(streams), np.uint8), ends
         self._kept.add(edges, columns)
         return batch.rows
+
+    @property
+    def known_bits(self) -> int:
+        """Lowest bits of what tells rankings apart that the others tell, in every part."""
+        return min(DIGIT, self.taken + self.bits) if self.salt == _SALT else DIGIT
+
+    def in_order(self) -> list[int]:
+        """Parts that have rows, in the order in which their rankings are told."""
+        return [part for part in backwards(self.bits).tolist() if self.sizes[part]]
+
+    def again(self, part: int, room: Room) -> Parts:
+        """Part the rows of a part, by the next bits of the digit, or by the next digit."""
+        taken, salt = self.taken + self.bits, self.salt
+        if taken == DIGIT:
+            taken, salt = 0, np.uint64(mix64(salt))  # a kernel gives a number without a type
+        parts = Parts(min(room.bits(int(self.sizes[part])), DIGIT - taken), salt, room.spill, taken)
+        for batch in self.pieces(part):
+            parts.add(batch)
+        return parts
 
     def pieces(self, part: int) -> Iterator[RowBatch]:
         """Rows of a part, as they were kept."""
@@ -122,6 +145,11 @@ class Room:
         """For so many bytes."""
         return Room(spill, threads, max(1 << 10, int(memory / (threads + 1) / _BYTES_PER_ROW)))
 
+    def bits(self, n_rows: int) -> int:
+        """Bits that tell apart as many parts as rows are to make."""
+        count = max(1, -(-n_rows // min(_PART_ROWS, max(1, self.most_rows // 2))))
+        return min(_MOST_BITS, (count - 1).bit_length())
+
 
 @dataclass
 class PartedRankings(Job[Measured]):
@@ -154,7 +182,7 @@ class PartedRankings(Job[Measured]):
         rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
         with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
             room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
-            parts = _parts(rows.n_items, _SALT, room)
+            parts = Parts(room.bits(rows.n_items), _SALT, room.spill)
             for batch in self.beside:
                 parts.add(batch)
             with ThreadPoolExecutor(room.threads) as pool:
@@ -177,9 +205,10 @@ class PartedRankings(Job[Measured]):
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
             edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
-            parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), _SALT, place, edges)
+            parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), _SALT, 0, place, edges)
             order = np.argsort(place)
-            for part, (begin, end) in enumerate(pairwise(edges.tolist())):
+            told = backwards(self._bits).tolist()
+            for part, (begin, end) in zip(told, pairwise(edges.tolist()), strict=True):
                 if begin < end:
                     yield part, part + 1, batch.taken(order[begin:end])
 
@@ -189,33 +218,29 @@ class PartedRankings(Job[Measured]):
         return Measured.summed(parts)
 
 
-def _parts(n_rows: int, salt: np.uint64, room: Room) -> Parts:
-    count = max(1, -(-n_rows // min(_PART_ROWS, max(1, room.most_rows // 2))))
-    return Parts(min(_MOST_BITS, (count - 1).bit_length()), salt, room.spill)
-
-
 def _measured(
     parts: Parts, rows: ManyRows, measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
     def small_part(part: int) -> list[Measured]:
-        return list(measured_part(parts.whole(part), parts.bits, rows, measure))
+        return list(measured_part(parts.whole(part), parts.known_bits, rows, measure))
 
-    small = [part for part in np.flatnonzero(parts.sizes).tolist() if parts.sizes[part] <= room.most_rows]
+    def large_part(part: int) -> Iterator[Measured]:
+        if not _is_one(parts, part):
+            return _measured(parts.again(part, room), rows, measure, room, done)
+        long = measure_long(partial(parts.pieces, part), rows, measure, room.spill, room.most_rows)
+        done(int(long.facts[:, 0].sum()))
+        return iter([long])
+
     with ThreadPoolExecutor(room.threads) as pool:
-        for measured in in_order(pool, small_part, small, room.threads + 1):
-            for each in measured:
-                done(int(each.facts[:, 0].sum()))
-                yield each
-    for part in np.flatnonzero(parts.sizes > room.most_rows).tolist():
-        if _is_one(parts, part):
-            found_one = measure_long(partial(parts.pieces, part), rows, measure, room.spill, room.most_rows)
-            done(int(found_one.facts[:, 0].sum()))
-            yield found_one
-        else:
-            again = _parts(int(parts.sizes[part]), mix64(parts.salt), room)
-            for batch in parts.pieces(part):
-                again.add(batch)
-            yield from _measured(again, rows, measure, room, done)
+        for is_large, some in groupby(parts.in_order(), lambda part: bool(parts.sizes[part] > room.most_rows)):
+            if is_large:
+                for part in some:
+                    yield from large_part(part)
+                continue
+            for measured in in_order(pool, small_part, list(some), room.threads + 1):
+                for each in measured:
+                    done(int(each.facts[:, 0].sum()))
+                    yield each
 
 
 def _is_one(parts: Parts, part: int) -> bool:
@@ -230,10 +255,28 @@ def _is_one(parts: Parts, part: int) -> bool:
     return True
 
 
+def _told_in_order(batch: RowBatch, which: Int32Array, first: Int32Array) -> tuple[Int32Array, Int32Array]:
+    """Number rankings in the order of their digits, and where these are equal, of what tells them apart.
+
+    Args:
+        which: Number of each row's ranking.
+        first: First row of each ranking.
+    """
+    low = batch.low[first].astype(np.uint64, copy=False)
+    digits = digits_of(low, _SALTS)
+    order = np.argsort(digits)
+    if np.any(digits[order[1:]] == digits[order[:-1]]):
+        order = np.lexsort((*([batch.high[first]] if batch.high.size else []), low, digits))
+    number = np.empty(order.size, np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    return number[which], first[order]
+
+
 def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
-    """Measure the rankings of a part, one of 2^bits, that memory holds."""
+    """Measure the rankings of a part that memory holds; the others tell the lowest `bits` of what tells them apart."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
     count = gather.for_rows(batch.rows)(batch.low, batch.high, bits, which, first)
+    which, first = _told_in_order(batch, which, first[:count])
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
         measured = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
@@ -246,7 +289,7 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     inside = int(starts[-1])
     gathered = Rankings(
         keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
-        rows.named(batch.low[first[:count]], batch.table, first[:count]),
+        rows.named(batch.low[first], batch.table, first),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
         order = np.empty(batch.rows, np.int64)

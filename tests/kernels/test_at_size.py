@@ -229,7 +229,7 @@ CASES = [
     (leading_ties, lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
     (add_words, lambda rng: (words(rng), words(rng))),
     (add_strings, strings),
-    (parts_of, lambda rng: (words(rng), SEED, np.empty(99, np.int32), np.zeros(9, np.int64))),
+    (parts_of, lambda rng: (words(rng), SEED, 3, np.empty(99, np.int32), np.zeros(9, np.int64))),
     (put, lambda rng: (words(rng), rng.permutation(99).astype(np.int32), np.zeros(99, np.uint32))),
     *[(gather, lambda rng, how=how: named(rng, *how)) for how in
       ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],

@@ -239,16 +239,19 @@ class _RankingsWriter:
     def _take(self, table: pa.Table) -> None:
         self._held.append(table)
         if sum(one.num_rows for one in self._held) >= _GROUP:
-            self._flush()
+            self._flush(_GROUP)
 
-    def _flush(self) -> None:
-        if self._held and self._writer is not None:
-            self._writer.write_table(pa.concat_tables(self._held).combine_chunks())
-        self._held = []
+    def _flush(self, least: int) -> None:
+        """Write row groups of one size, however rankings come, as long as so many are held."""
+        held = pa.concat_tables(self._held) if self._held else None
+        while held is not None and held.num_rows >= least and held.num_rows and self._writer is not None:
+            self._writer.write_table(held.slice(0, _GROUP).combine_chunks())
+            held = held.slice(_GROUP)
+        self._held = [] if held is None else [held]
 
     def close(self) -> None:
         """Write what is held, and the checksum."""
-        self._flush()
+        self._flush(1)
         if self._writer is not None:
             self._writer.close()
             checksum.write(self._path)
