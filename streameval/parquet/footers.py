@@ -192,8 +192,11 @@ def _scores(
     return _ScoreFacts(bounds, places, np.diff(counted[ends]))
 
 
-def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
+def common_schema(footers: Sequence[Footer], promoted: str | None = None) -> pa.Schema:
     """Return the schema that all files share; the order of columns and their dictionaries do not matter.
+
+    Args:
+        promoted: A column whose type a table declares, as it has widened that of older files.
 
     Raises `InputError`, which names the first file that differs, and in what.
     """
@@ -204,7 +207,7 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
             continue
         found = _wide(footer.schema)
         for name in [*expected, *found]:
-            if expected.get(name) != found.get(name) and not (name == score and name in expected and name in found):
+            if expected.get(name) != found.get(name) and not (name == promoted and name in expected and name in found):
                 raise InputError(
                     f"{footer.file.path}: column '{name}' is {_type(footer.schema, name)}, "
                     f"but {_type(first.schema, name)} in {first.file.path}",

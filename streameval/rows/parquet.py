@@ -75,7 +75,7 @@ class ParquetRows(Rows):
     @cached_property
     def schema(self) -> pa.Schema:
         """Columns that all files have."""
-        return common_schema(self.footers, self.options.score)
+        return common_schema(self.footers)
 
     @cached_property
     def ends(self) -> Int64Array:

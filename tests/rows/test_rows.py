@@ -197,3 +197,17 @@ def test_opening_a_list_imports_no_other_kind_of_storage(lists):
     loaded = set(eval(out.stdout))
     kinds = {f"streameval.rows.{name}" for name in ("memory", "lake", "iceberg", "delta")}
     assert loaded & (kinds | {"polars", "duckdb", "streameval.order"}) == set()
+
+
+@pytest.mark.parametrize("verb", [
+    lambda files, out: streameval.plan(files, out, score="s", budget=2, seed=1),
+    lambda files, out: streameval.scan_ranking(files, score="s"),
+    lambda files, out: streameval.exact(files, label="label", score="s"),
+    lambda files, out: streameval.exact(files, label="label", score="s", per="id"),
+], ids=["plan", "scan_ranking", "exact", "exact --per"])  # fmt: skip
+def test_scores_of_two_types_in_two_files_are_refused_by_every_verb(tmp_path, verb):
+    for name, kind in (("a", pa.float32()), ("b", pa.float64())):
+        table = pa.table({"id": [1, 2], "s": pa.array([0.1, 0.2], kind), "label": [0, 1]})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    with pytest.raises(streameval.InputError, match="b.parquet: column 's' is double, but float in .*a.parquet"):
+        verb(str(tmp_path), tmp_path / "study")
