@@ -17,7 +17,7 @@ from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
-from streameval.labelling.key_forms import known_key, refuse_ambiguous, refuse_inexact_items
+from streameval.labelling.key_forms import first_of_each, known_key, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
 from streameval.text import number_of
@@ -214,6 +214,8 @@ class _DrawnReading:
         if total > rows.size:
             missing = setdiff1d(np.arange(1, total + 1), rows)
             first = f" (first: row {int(missing[0]):,})" if missing.size else ""
+            if not rows.size:
+                first = f" ({first_of_each(self.connection, self.columns.key_kinds, 'se_batch')})"
             raise InputError(
                 f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",

@@ -16,7 +16,7 @@ from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
-from streameval.labelling.key_forms import known_key, refuse_ambiguous, refuse_inexact_items
+from streameval.labelling.key_forms import first_of_each, known_key, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source
 from streameval.stores.scratch import mapped_bytes
@@ -103,7 +103,18 @@ def _joined(
         if lost:
             refuse_ambiguous(connection, columns.key_kinds, unclear, name)
         raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
-    yield from in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS)
+    labelled = 0
+    for batch in in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS):
+        labelled += batch.num_rows
+        yield batch
+    if not labelled and columns.role == "key":
+        ((met,),) = connection.execute(f"SELECT EXISTS ({rows})").fetchall()
+        if not met:
+            raise InputError(
+                f"{name}: {', '.join(columns.keys)} matches no item of the list "
+                f"({first_of_each(connection, columns.key_kinds, 'se_first')})",
+                "name columns that hold the same identifiers in both",
+            )
 
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:

@@ -128,6 +128,22 @@ def refuse_inexact_items(connection: Connection, table: str, columns: Sequence[t
                 )
 
 
+def first_of_each(connection: Connection, keys: Sequence[tuple[str, str]], items: str) -> str:
+    """Show the first key of a source and one of the items, each with its type: said where none are the same.
+
+    Args:
+        keys: Names of the source's key columns, each with its SQL type.
+        items: A table of the items' key columns, in their order, in DuckDB.
+    """
+    own = [row[:2] for row in connection.execute(f"DESCRIBE {items}").fetchall()]
+    shown = []
+    for table, columns in (("se_given", keys), (items, own[: len(keys)])):
+        cells = ", ".join(f"{quote(name)}::VARCHAR" for name, _ in columns)
+        (row,) = connection.execute(f"SELECT {cells} FROM {table} LIMIT 1").fetchall() or [["none"] * len(columns)]
+        shown.append(", ".join(f"{name} is {value} ({kind})" for (name, kind), value in zip(columns, row, strict=True)))
+    return f"{shown[0]} in the first of them, {shown[1]} in the list"
+
+
 def whole_text(text: str, kind: str) -> str:
     """A whole number, however a program wrote it: '17', or '17.0' where it keeps integers with gaps as floats.
 

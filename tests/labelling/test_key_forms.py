@@ -121,6 +121,15 @@ def test_where_nothing_matches_a_key_of_each_side_is_shown_with_its_type(tmp_pat
         streameval.evaluate(study, labels=pa.table({"id": [key], "label": [1]}), on="id")
 
 
+def test_every_verb_that_joins_labels_shows_a_key_of_each_side_where_none_is_the_same(tmp_path):
+    items, labels = pa.table({"id": [1, 2]}), pa.table({"id": ["3", "4"], "label": [1, 0]})
+    said = r"id is 3 \(VARCHAR\) in the first of them, id is 1 \(BIGINT\) in the list"
+    with pytest.raises(InputError, match=f"id matches no item of the list \\({said}"):
+        streameval.exact(items, labels=labels, on="id", label="label")
+    with pytest.raises(InputError, match=f"2 of 2 rows match no item of the ranking \\({said}"):
+        streameval.adopt(items, tmp_path / "s", labels=labels, on="id", drawn="unknown")
+
+
 def test_items_whose_own_keys_are_fractions_are_refused(tmp_path):
     study = study_of(pa.array([0.5, 1.0]), tmp_path / "s")
     with pytest.raises(InputError, match=r"key 'id' 0.5 is a float that is no exact whole number"):

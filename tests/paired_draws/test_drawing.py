@@ -325,7 +325,7 @@ def refusals():
         "key is null": (table, null, {}, "key column 'id' is null in 1 of the rows that are in a top. Hint: "),
         "key twice": (twice, twice, {}, f"1 of the rows read have the key of another (first: '{twice['id'][3]}')"),
         "types differ": (table, text, {}, "key column 'id' is string in the table and int64 in the table"),
-        "nothing shared": (table, other, {}, "no key 'id' of the table is in the table. Hint: "),
+        "nothing shared": (table, other, {}, "no key 'id' of the table is in the table (the first: id is "),
         "judge contradicts": (table, says, {}, f"of 1 items (first: '{table['id'][3]}'). Hint: a judge says one"),
         "judge is text": (table, table, {"judge": "words"}, "judge column 'words' is string"),
         "NaN": (table, nan, {}, "1 item has no b (null or NaN; first: "),

@@ -209,5 +209,5 @@ def test_scores_of_two_types_in_two_files_are_refused_by_every_verb(tmp_path, ve
     for name, kind in (("a", pa.float32()), ("b", pa.float64())):
         table = pa.table({"id": [1, 2], "s": pa.array([0.1, 0.2], kind), "label": [0, 1]})
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    with pytest.raises(streameval.InputError, match="b.parquet: column 's' is double, but float in .*a.parquet"):
+    with pytest.raises(streameval.InputError, match=r"b.parquet: column 's' is double, but float in .*a.parquet"):
         verb(str(tmp_path), tmp_path / "study")

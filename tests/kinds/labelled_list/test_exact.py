@@ -298,7 +298,11 @@ def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
         ({"rank": [1, 2, 4], "y": [1, 0, 1]}, None, r"rank 4 is outside 1\.\.3"),
         ({"rank": [1, 2, 3], "y": [1, 0, 3]}, None, "stored row 2 has label 3, not 0 or 1"),
         ({"rank": [1, 2, 3], "y": ["1", "0", "maybe"]}, None, "label 'maybe' is not 0 or 1"),
-        ({"id": [1, 2, 3], "y": [1, 0, 1]}, "id", "3 of 3 items have no label"),
+        (
+            {"id": [1, 2, 3], "y": [1, 0, 1]},
+            "id",
+            r"id is 1 \(BIGINT\) in the first of them, id is 7 \(BIGINT\) in the list",
+        ),
         ({"key": [1, 2, 3], "y": [1, 0, 1]}, "key", "labels come with 'key', which the list does not have"),
     ],
 )

@@ -243,3 +243,12 @@ def test_what_is_open_with_all_labels_in_names_a_command_for_closer_bounds_that_
     assert closer.notes["cutoffs"] == ["500"]
     assert [one["name"] for one in closer.notes["measures"]] == ["dcg@500"]
     assert Study("wide-closer").labelled > 0
+
+
+def test_labels_whose_keys_became_doubles_are_not_taken_off(tmp_path):
+    ids = 2**53 + np.arange(40)
+    items = pa.table({"id": ids, "new": np.arange(40.0), "old": np.arange(40.0)[::-1], "right": np.ones(40, np.int8)})
+    labels = pa.table({"id": ids.astype(np.float64), "right": items.column("right")})
+    options = {"score": "new", "against_score": "old", "key": "id", "at": "10", "label": "right"}
+    with pytest.raises(InputError, match=r"id '9007199254740992.0' is a float that is no exact whole number"):
+        streameval.plan(items, tmp_path / "s", against=items, reuse=labels, **options)

@@ -144,7 +144,8 @@ JOINS = {
     ),
     "no common key": (
         lambda table, score: table.set_column(0, "id", pc.add(table.column("id"), 10**9)),
-        "no key 'id' of ", "x.parquet is in ", "new.parquet. Hint: name columns that hold the same identifiers",
+        "no key 'id' of ", "x.parquet is in ", "new.parquet (the first: id is ",
+        "(int64)). Hint: name columns that hold the same identifiers",
     ),
 }  # fmt: skip
 
