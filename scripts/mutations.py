@@ -103,8 +103,9 @@ MUTATIONS = [
     Mutation("passing-trouble-not-retried", "stores/trouble.py", "in reversed(range(_TRIES)):", "in (0,):",
              "tests/stores/test_object_stores.py"),
     Mutation("manifest-first", "stores/staged.py",
-             "        _each(self._copy, [name for name in self._sizes if name != last])\n        self._copy(last)\n",
-             "        self._copy(last)\n        _each(self._copy, [name for name in self._sizes if name != last])\n",
+             "            sender.name()\n            claim.refuse_lost()\n            _publish(place, last, "
+             "(room / last).read_bytes(), sender.names)\n",
+             "            _publish(place, last, (room / last).read_bytes(), [])\n            sender.name()\n",
              "tests/stores/test_writing_to_stores.py"),
     Mutation("interrupt-swallowed", "process/interrupts.py", "signal.raise_signal(arrived[0])", "pass",
              "tests/process/test_interrupts.py"),

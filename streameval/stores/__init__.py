@@ -6,6 +6,7 @@
     clients    how to reach a store, one function a scheme ranges     which bytes are worth one request
     listing    folders and patterns of an object store     trouble    what a store's errors mean
     transfer   whole small files, to and fro               staged     sets of files that appear whole
+    claims     one run at a time fills a folder there
     atomic     local files that appear whole               partitioned, scratch   parts of tables; long arrays
     web        files of web servers, as a store's
     own_files  files that we wrote, checked when read      checksum   of a file, kept within it

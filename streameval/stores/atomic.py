@@ -11,7 +11,7 @@ import filecmp
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
+from streameval.process.interrupts import held
 from streameval.process.system import sync
 from streameval.stores import checksum
 from streameval.stores.temporary import temporary_folder
@@ -118,11 +119,12 @@ def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]
 
 
 @contextmanager
-def folder(path: Path) -> Iterator[Path]:
+def folder(path: Path, former: Collection[str] = ()) -> Iterator[Path]:
     """Fill a folder that appears whole or not at all.
 
     Args:
-        path: Must not be there, or be an empty folder.
+        path: Must not be there, or be a folder that holds nothing but files of the names in `former`.
+        former: Names of files that the new folder replaces, all of them at once.
 
     Yields:
         Path: A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
@@ -134,7 +136,7 @@ def folder(path: Path) -> Iterator[Path]:
     """
     refuse_address(path)
     path = Path(os.path.abspath(path))
-    refuse_taken(path)
+    refuse_taken(path, former)
     try:
         make_folder(path.parent)
         with temporary_folder(path.name, path.parent) as temporary:
@@ -143,7 +145,10 @@ def folder(path: Path) -> Iterator[Path]:
                 sync(str(file))
             sync(str(temporary))
             os.chmod(temporary, 0o777 & ~_umask())
-            _move(temporary, path)
+            if former and path.is_dir():
+                _replace(temporary, path, former)
+            else:
+                _move(temporary, path)
         sync(str(path.parent))
     except (OSError, pa.ArrowException) as error:
         raise _trouble(error, path) or error from error
@@ -159,6 +164,21 @@ def _move(folder: Path, path: Path) -> None:
             f"{path}: another command has just written to it",
             "run the same command again: it says whether that is the same",
         ) from error
+
+
+def _replace(folder: Path, path: Path, former: Collection[str]) -> None:
+    """Put a folder in the place of one that holds what is known; killed in between, neither is there."""
+    with temporary_folder(path.name, path.parent) as room, held():
+        aside = room / "former"
+        os.replace(path, aside)
+        try:
+            refuse_taken(aside, former)  # now that nobody writes to it any more
+            _move(folder, path)
+        except BaseException as error:
+            os.replace(aside, path)
+            if isinstance(error, InputError):
+                refuse_taken(path, former)
+            raise
 
 
 def make_folder(folder: Path) -> None:
@@ -182,9 +202,9 @@ def refuse_address(path: Path, hint: str = "") -> None:
         )
 
 
-def refuse_taken(path: Path) -> None:
-    """Refuse, as the place of a new folder, a file or a folder that is not empty."""
-    if path.is_dir() and any(path.iterdir()):
+def refuse_taken(path: Path, former: Collection[str] = ()) -> None:
+    """Refuse, as the place of a new folder, a file or a folder that holds more than files of some names."""
+    if path.is_dir() and not {one.name for one in path.iterdir()} <= set(former):
         raise InputError(f"{path}: is not empty", "give a new folder, or empty this one")
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file", "give a new folder")

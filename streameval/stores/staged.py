@@ -1,36 +1,42 @@
-"""Sets of files that appear on an object store whole or not at all.
+"""Sets of files that appear on an object store whole or not at all, one run at a time.
 
-No store renames a folder. So files are sent below `_unfinished/`, get their names by copies within the store when all
-have arrived, and the one that lists the others goes last. pyarrow's streams have no way to abort: one that is closed,
-or only forgotten, completes its upload with what came so far. Below `_unfinished/` that does no harm: what reads a
-folder of Parquet skips names with an underscore, it is removed at once, and where even that fails the next run does it.
+No store renames a folder. So files are sent under names that nobody reads, get their own by copies within the store
+when all have arrived, and the manifest that lists the others goes last. Every name has the id of its run in it
+(`claims`): two runs never write the same object, and what is taken back is what this run named. A set that takes the
+place of another lies beside it until its manifest is there; then the files of the other are removed.
+
+pyarrow's streams have no way to abort: one that is closed, or only forgotten, completes its upload with what came so
+far. Under the names of what is sent that does no harm: it is removed at once, and where even that fails the next run
+of this machine does it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
+from streameval.errors import InputError, OutsideError, outside_trouble
 from streameval.stores import store_of
+from streameval.stores.claims import FolderClaim, claimed, ended_runs, remove_unfinished, runs_in
 from streameval.stores.clients import connect_for_writing, root_of
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.transfer import get, put, remove, remove_folder
+from streameval.stores.transfer import get, put, remove
 from streameval.stores.trouble import with_retries
 
-UNFINISHED = "_unfinished"
-_BEGUN = "begun"
 _SENDERS = 3
 _PIECE = 1 << 24
 _COPIES = 16
+_NAMED = re.compile(r".*-([0-9a-f]{16})(\.\w+)?")
+_MEANWHILE = "another run has written there meanwhile", "run the same command again: it says whether that is the same"
 
 
 class Sender:
@@ -39,15 +45,25 @@ class Sender:
     That folder, `room`, never holds more than the files under way and the one that is being written.
     """
 
-    def __init__(self, place: str, room: Path) -> None:
+    def __init__(self, claim: FolderClaim, room: Path) -> None:
         self.room = room
-        self._place = place
-        self._store = cast(ObjectStore, store_of(place))
-        self._filesystem = connect_for_writing(*root_of(place))
+        self._claim = claim
+        self._store = cast(ObjectStore, store_of(claim.place))
+        self._filesystem = connect_for_writing(*root_of(claim.place))
         self._pool = ThreadPoolExecutor(_SENDERS, thread_name_prefix="streameval-send")
         self._under_way: deque[Future[None]] = deque()
         self._stopped = threading.Event()
         self._sizes: dict[str, int] = {}
+
+    def named(self, name: str) -> str:
+        """Return the name that a file gets there: with the id of this run before its ending."""
+        stem, dot, ending = name.rpartition(".")
+        return f"{stem}-{self._claim.run}{dot}{ending}"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all files that were sent, as they are there when they are whole."""
+        return [self.named(name) for name in self._sizes]
 
     def send(self, name: str) -> None:
         """Send a finished file and remove it here; waits while the most that may be are under way.
@@ -59,7 +75,7 @@ class Sender:
         self._under_way.append(self._pool.submit(self._send, name))
 
     def _send(self, name: str) -> None:
-        path, target = self.room / name, f"{self._place}/{UNFINISHED}/{name}"
+        path, target = self.room / name, f"{self._claim.place}/{self._claim.staged(name)}"
         with_retries(target, lambda: self._stream(path, self._store.key(target)))
         self._sizes[name] = path.stat().st_size
         path.unlink()
@@ -73,7 +89,7 @@ class Sender:
 
     def _refuse_stopped(self) -> None:
         if self._stopped.is_set():
-            raise OutsideError(f"{self._place}: given up")
+            raise OutsideError(f"{self._claim.place}: given up")
 
     def wait(self) -> None:
         """Wait until all files have been sent."""
@@ -85,32 +101,32 @@ class Sender:
         self._stopped.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def name(self, last: str) -> None:
-        """Give the files their names, `last` last; an `OutsideError` where one has another size than was sent."""
-        self.send(last)
-        self.wait()
-        _each(self._copy, [name for name in self._sizes if name != last])
-        self._copy(last)
+    def name(self) -> None:
+        """Give the files their names; an `OutsideError` where one has another size than was sent."""
+        _each(self._copy, list(self._sizes))
 
     def _copy(self, name: str) -> None:
-        source, target = (self._store.key(f"{self._place}/{prefix}{name}") for prefix in (f"{UNFINISHED}/", ""))
+        place, named = self._claim.place, self.named(name)
+        source, target = self._store.key(f"{place}/{self._claim.staged(name)}"), self._store.key(f"{place}/{named}")
 
         def copy() -> int:
             self._store.filesystem.copy_file(source, target)
             return int(self._store.filesystem.get_file_info(target).size or 0)
 
-        if with_retries(f"{self._place}/{name}", copy) != self._sizes[name]:
-            raise OutsideError(f"{self._place}/{name}: arrived incomplete", "run the same command again")
+        if with_retries(f"{place}/{named}", copy) != self._sizes[name]:
+            raise OutsideError(f"{place}/{named}: arrived incomplete", "run the same command again")
 
 
 @contextmanager
-def staged(place: str, last: str) -> Iterator[Sender]:
-    """Fill a folder of an object store that appears whole or not at all.
+def staged(place: str, last: str, former: bytes | None = None) -> Iterator[Sender]:
+    """Fill a folder of an object store with a set that appears whole or not at all.
 
     Args:
-        place: URI. Nothing may be there but what a run that was killed has left, and that is removed.
-        last: Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room,
-            not sent, when the block ends.
+        place: URI. Nothing may be there but the set that `former` lists, which the new one replaces, and what runs
+            that have ended left, which is removed.
+        last: Name of the manifest: a JSON file that lists the others in `files`, by the names that the sender gives
+            them. It is to be in the sender's room, not sent, when the block ends.
+        former: The manifest that is there, as it was read.
 
     Yields:
         Sender: When the block ends its files get their names; whatever ends it early, an interruption too, removes
@@ -118,49 +134,76 @@ def staged(place: str, last: str) -> Iterator[Sender]:
 
     Raises:
         InputError: There is something else; the store refuses.
-        OutsideError: The store does not answer; the disk is full.
+        OutsideError: Another run is at work there, or was meanwhile; the store does not answer; the disk is full.
     """
-    clear(place, last)
-    with temporary_folder("streameval-work") as room:
-        put(f"{place}/{UNFINISHED}/{_BEGUN}", b"")  # whether one may write there is known before the work
-        sender = Sender(place, room)
+    with temporary_folder("streameval-work") as room, claimed(place, lambda run: _take_back(place, last, run)) as claim:
+        clear(place, last)
+        _refuse_changed(place, last, former)
+        sender = Sender(claim, room)
         try:
             yield sender
             sender.wait()
-            sender.name(last)
-        except BaseException as error:
+            _refuse_changed(place, last, former)
+            sender.name()
+            claim.refuse_lost()
+            _publish(place, last, (room / last).read_bytes(), sender.names)
+        except OSError as error:
+            raise outside_trouble(error) or error from error
+        finally:
             sender.stop()
-            _give_up(place, last, error)
-            trouble = outside_trouble(error) if isinstance(error, OSError) else None
-            if trouble is not None:
-                raise trouble from error
-            raise
-        sender.stop()
-    remove_unfinished(place)
+        _remove(place, listed(former))
 
 
-def leftovers(place: str, last: str) -> list[str]:
-    """List files that a run that did not end has given their names; an `InputError` where something else is there."""
+def _publish(place: str, last: str, manifest: bytes, names: Collection[str]) -> None:
+    """Put the manifest of a set, and see that it is the one that is there, with all files."""
+    put(f"{place}/{last}", manifest)
+    if get(f"{place}/{last}") != manifest or not set(names) <= names_in(place):
+        raise OutsideError(f"{place}: {_MEANWHILE[0]}", _MEANWHILE[1])
+
+
+def _refuse_changed(place: str, last: str, former: bytes | None) -> None:
+    if get(f"{place}/{last}") != former:
+        raise OutsideError(f"{place}: {_MEANWHILE[0]}", _MEANWHILE[1])
+    refuse_taken(place, known(last, former))
+
+
+def refuse_taken(place: str, known: Collection[str]) -> None:
+    """Refuse a place where anything is but files of known names, and what runs left that did not end."""
     if kind_of(place) == "file":
         raise InputError(f"{place}: is a file", "give a new folder")
-    there = names_in(place)
-    # files get their names only when the last of them had been sent, so it lists all that may have one
-    named = set(listed(get(f"{place}/{UNFINISHED}/{last}"))) & there
-    if {name for name in there if not name.startswith(f"{UNFINISHED}/")} - named:
+    if foreign(names_in(place), known):
         raise InputError(f"{place}: is not empty", "give a new folder, or empty this one")
-    return sorted(named)
+
+
+def foreign(names: Collection[str], known: Collection[str]) -> set[str]:
+    """Names that are neither known nor those of a run that has something unfinished there."""
+    runs = runs_in(names)
+    return {name for name in names if name not in known and not (runs_in([name]) or _run_of(name) in runs)}
 
 
 def clear(place: str, last: str) -> None:
-    """Remove what a run that did not end has left; errors as in `leftovers`."""
-    _each(remove, [f"{place}/{name}" for name in leftovers(place, last)])
-    remove_unfinished(place)
+    """Remove what runs have left that are known to have ended, and what the set that is there has replaced."""
+    for run in ended_runs(place):
+        _take_back(place, last, run)
+    _remove(place, replaced(get(f"{place}/{last}")))
 
 
-def remove_unfinished(place: str) -> None:
-    """Remove the copies under temporary names, and their folder, of which S3 would keep an empty object."""
-    _each(remove, walk(f"{place}/{UNFINISHED}"))
-    remove_folder(f"{place}/{UNFINISHED}")
+def _take_back(place: str, last: str, run: str) -> None:
+    """Remove what one run has put there; a set that the manifest lists stays."""
+    kept = set(listed(get(f"{place}/{last}")))
+    _remove(place, [name for name in names_in(place) if _run_of(name) == run and name not in kept])
+    remove_unfinished(place, run)
+
+
+def _remove(place: str, names: Collection[str]) -> None:
+    there = names_in(place) if names else set()
+    _each(remove, [f"{place}/{name}" for name in names if name in there])
+
+
+def _run_of(name: str) -> str | None:
+    """Id of the run that gave a file its name."""
+    match = _NAMED.fullmatch(name)
+    return None if match is None or runs_in([name]) else match[1]
 
 
 def names_in(place: str) -> set[str]:
@@ -168,26 +211,28 @@ def names_in(place: str) -> set[str]:
     return {path.removeprefix(f"{place}/") for path in walk(place)}
 
 
+def known(last: str, manifest: bytes | None) -> set[str]:
+    """Names of a set: its manifest, what that lists, and what it replaces and may not have removed yet."""
+    return {last, *listed(manifest), *replaced(manifest)} if manifest else set()
+
+
 def listed(manifest: bytes | None) -> list[str]:
     """Names that a manifest lists in `files`; none where it is not one."""
+    return _names(manifest, "files")
+
+
+def replaced(manifest: bytes | None) -> list[str]:
+    """Names of the files of the set that a set has replaced, in `replaces`; none that it has itself."""
+    return [name for name in _names(manifest, "replaces") if name not in listed(manifest)]
+
+
+def _names(manifest: bytes | None, key: str) -> list[str]:
     try:
         document = json.loads(manifest or b"{}")
     except ValueError:
         return []
-    files = document.get("files") if isinstance(document, dict) else None
+    files = document.get(key) if isinstance(document, dict) else None
     return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
-
-
-def _give_up(place: str, last: str, error: BaseException) -> None:
-    """Remove what was sent; where the store does not allow that, say where it lies."""
-    try:
-        remove(f"{place}/{last}")  # first: without it the set is not whole
-        clear(place, last)
-    except StreamevalError:
-        if isinstance(error, StreamevalError):
-            lies = f"what was sent lies in {place}/{UNFINISHED}; the same command again removes it first"
-            hint = lies if isinstance(error, OutsideError) or not error.hint else f"{error.hint}; {lies}"
-            raise type(error)(error.what, hint) from error
 
 
 def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:

@@ -44,9 +44,12 @@ def get(path: str) -> bytes | None:
         return None
     store = cast(ObjectStore, store_of(path))
 
-    def read() -> bytes:
-        with store.filesystem.open_input_stream(store.key(path)) as stream:
-            body: bytes = stream.read()
+    def read() -> bytes | None:
+        try:
+            with store.filesystem.open_input_stream(store.key(path)) as stream:
+                body: bytes = stream.read()
+        except FileNotFoundError:  # another process has just removed it
+            return None
         return body
 
     return with_retries(path, read)
@@ -62,17 +65,6 @@ def remove(path: str) -> None:
     def delete() -> None:
         with suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
             store.filesystem.delete_file(store.key(path))
-
-    with_retries(path, delete)
-
-
-def remove_folder(path: str) -> None:
-    """Remove a folder of a store with all that is in it, and the empty object that marks it."""
-    store = cast(ObjectStore, store_of(path))
-
-    def delete() -> None:
-        with suppress(FileNotFoundError):
-            store.filesystem.delete_dir(store.key(path))
 
     with_retries(path, delete)
 

@@ -25,7 +25,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
 from streameval.stores.partitioned import ahead, joined, write_parts
-from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
+from streameval.stores.staged import clear, foreign, known, listed, names_in, refuse_taken, staged
 from streameval.stores.transfer import get
 from streameval.text.options import flag
 from streameval.types import Claim, Plan
@@ -43,6 +43,8 @@ class Written:
         files: Names of the parts, in order.
         bytes: Of the parts.
         already_there: Whether the same cut was there before: nothing was written.
+        replaced: Evaluation of the earlier cut that was there, of the same question, in whose place this one is; None
+            where there was none.
     """
 
     folder: Path | str
@@ -51,6 +53,7 @@ class Written:
     columns: tuple[str, ...]
     bytes: int
     already_there: bool = False
+    replaced: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,9 @@ class Cut(Tabular):
 
         Args:
             out (path or URI): A new folder, or an empty one, here or on an object store: part-00000.parquet … and a
-                manifest. Where this same cut is already, nothing is written.
+                manifest, which names them; on a store their names have the id of the run that wrote them. Where this
+                same cut is already, nothing is written; an earlier one of the same question (of this plan or study,
+                to this cutoff, in this order) is replaced by what the labels say now.
             order ({"storage", "rank"}): Order of the items. In rank order each item has its `rank`; so it has where the
                 stored order is the ranking. An order by score takes room for a second, uncompressed copy beside `out`
                 (for an object store, among the temporary files) while it is sorted.
@@ -163,7 +168,8 @@ class Cut(Tabular):
             InputError: A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that
                 refuses.
             StudyError: The ranking is not the one that was planned, or lies in memory and was not given.
-            OutsideError: Full disk, a store that does not answer, and the like; nothing is left behind.
+            OutsideError: Full disk, a store that does not answer, another run that writes there, and the like; nothing
+                is left behind.
         """
         return write_items(self, Target(out, order), self._ranking, progress)
 
@@ -173,15 +179,16 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
     from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)
-    there = already_written(cut, target)
+    former = get(f"{target.place}/{MANIFEST}")
+    there = already_written(cut, target, former)
     if there is not None:
-        if target.remote:
-            remove_unfinished(target.place)  # a run that was killed at its very end has left what it sent
+        if target.remote:  # a run that was killed at its very end has left what it sent, or what it replaced
+            clear(target.place, MANIFEST)
         return there
-    refuse_taken(target)
+    former = _refreshed(cut, target, former)
     ranking = open_planned(cut.plan, given)
     memory = RankingOptions.of(cut.plan).memory * 1e9
-    with _filled(target) as (room, finished):
+    with _filled(target, former) as (room, finished, named):
         items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
 
@@ -191,8 +198,12 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
 
         groups = joined(ahead(items.tables), memory / 8)
         files = write_parts(room, items.schema, groups, lambda done: progress(done, cut.rank), keep)
-        made = Written(target.folder, tuple(files), cut.rank, tuple(items.schema.names), sum(sizes))
-        text = json.dumps(_manifest(cut, target, made), indent=2, ensure_ascii=False)
+        earlier = None if former is None else str(json.loads(former).get("evaluation_id"))
+        names, columns = tuple(map(named, files)), tuple(items.schema.names)
+        made = Written(target.folder, names, cut.rank, columns, sum(sizes), replaced=earlier)
+        text = json.dumps(
+            _manifest(cut, target, made, listed(former) if target.remote else []), indent=2, ensure_ascii=False
+        )
         (room / MANIFEST).write_text(text + "\n", encoding="utf-8")
     return made
 
@@ -201,41 +212,64 @@ def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage
     """Forecast what `Cut.write` would read, and where it would write: nowhere, where the same cut is already."""
     target = Target(out, order)
     refuse_inside(target, cut.plan)
-    if already_written(cut, target) is not None:
+    former = get(f"{target.place}/{MANIFEST}")
+    if already_written(cut, target, former) is not None:
         return Forecast(), []
-    refuse_taken(target)
+    _refreshed(cut, target, former)
     ranking = open_planned(cut.plan)
     return forecast_top(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
 
 
 @contextmanager
-def _filled(target: Target) -> Iterator[tuple[Path, Callable[[str], None]]]:
-    """Fill the target: a local folder to write to, and whom to tell of a file that is whole."""
+def _filled(target: Target, former: bytes | None) -> Iterator[tuple[Path, Callable[[str], None], Callable[[str], str]]]:
+    """Fill the target: a local folder to write to, whom to tell of a file that is whole, and the name it then has."""
     if target.remote:
-        with staged(target.place, MANIFEST) as sender:
-            yield sender.room, sender.send
+        with staged(target.place, MANIFEST, former) as sender:
+            yield sender.room, sender.send, sender.named
     else:
-        with atomic.folder(Path(target.place)) as temporary:
-            yield temporary, lambda name: None
+        with atomic.folder(Path(target.place), known(MANIFEST, former)) as temporary:
+            yield temporary, lambda name: None, lambda name: name
 
 
-def already_written(cut: Cut, target: Target) -> Written | None:
-    """Find the same cut where it was written before."""
-    raw = get(f"{target.place}/{MANIFEST}")
-    files = listed(raw)
-    if raw is None or not files:
+def already_written(cut: Cut, target: Target, manifest: bytes | None) -> Written | None:
+    """Find the same cut where it was written before, whole."""
+    files = listed(manifest)
+    if manifest is None or not files:
         return None
-    facts, mine = json.loads(raw), json.loads(json.dumps(_identity(cut, target)))
-    if any(facts.get(key) != value for key, value in mine.items()) or _names(target) != {*files, MANIFEST}:
+    facts, mine = json.loads(manifest), json.loads(json.dumps(_identity(cut, target)))
+    if any(facts.get(key) != value for key, value in mine.items()):
+        return None
+    names = _names(target)
+    if not names >= {*files} or foreign(names, known(MANIFEST, manifest)):
         return None
     columns, size = tuple(facts.get("columns", ())), int(facts.get("bytes", 0))
     return Written(target.folder, tuple(files), cut.rank, columns, size, True)
 
 
 def _names(target: Target) -> set[str]:
+    return names_in(target.place) if target.remote else set(os.listdir(target.place))
+
+
+def _refreshed(cut: Cut, target: Target, manifest: bytes | None) -> bytes | None:
+    """Return the manifest of an earlier cut of the same question; refuse a place that holds anything else.
+
+    What runs left on a store that did not end is no obstacle.
+    """
+    own = manifest if _is_own(cut, target, manifest) else None
     if target.remote:
-        return {name for name in names_in(target.place) if not name.startswith(f"{UNFINISHED}/")}
-    return set(os.listdir(target.place))
+        refuse_taken(target.place, known(MANIFEST, own))
+    else:
+        atomic.refuse_taken(Path(target.place), known(MANIFEST, own))
+    return own
+
+
+def _is_own(cut: Cut, target: Target, manifest: bytes | None) -> bool:
+    if manifest is None or not listed(manifest):
+        return False
+    facts: dict[str, Any] = json.loads(manifest)
+    if facts.get("asked") != dict(cut.asked) or facts.get("order") != target.order:
+        return False
+    return cut.plan.plan_id == facts.get("plan_id") or _command(cut, target) == facts.get("command")
 
 
 def _identity(cut: Cut, target: Target) -> dict[str, Any]:
@@ -250,26 +284,23 @@ def _identity(cut: Cut, target: Target) -> dict[str, Any]:
     }
 
 
-def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
-    given = [(flag(name), value) for name, value in cut.asked.items() if name != "cutoff"]
-    asked = [cut.asked["cutoff"], *(part for pair in given for part in pair)]
-    study = os.fspath(cut.study.resolve())
+def _manifest(cut: Cut, target: Target, made: Written, former: list[str]) -> dict[str, Any]:
     return {
         "study": str(cut.study),
         **_identity(cut, target),
         "bytes": made.bytes,
         "columns": list(made.columns),
         "files": list(made.files),
-        "command": shlex.join(["streameval", "cut", study, *asked, "--out", target.place, "--order", target.order]),
+        "command": _command(cut, target),
+        **({} if made.replaced is None else {"replaced_evaluation": made.replaced, "replaces": former}),
     }
 
 
-def refuse_taken(target: Target) -> None:
-    """Refuse a place that holds anything but what a run that was killed has left."""
-    if target.remote:
-        leftovers(target.place, MANIFEST)
-    else:
-        atomic.refuse_taken(Path(target.place))
+def _command(cut: Cut, target: Target) -> str:
+    given = [(flag(name), value) for name, value in cut.asked.items() if name != "cutoff"]
+    asked = [cut.asked["cutoff"], *(part for pair in given for part in pair)]
+    study = os.fspath(cut.study.resolve())
+    return shlex.join(["streameval", "cut", study, *asked, "--out", target.place, "--order", target.order])
 
 
 def refuse_inside(target: Target, plan: Plan) -> None:

@@ -177,8 +177,9 @@ def test_items_and_results_are_written_there_whole(lake, study, tmp_path, capsys
     assert run(["cut", str(evaluated), "700", "--out", "s3://lake/best"]) == 0
     streameval.cut(evaluated, 700).write(tmp_path / "best")
     cut = lake.objects()
-    assert set(cut) == {"part-00000.parquet", "_manifest.json"}
-    assert cut["part-00000.parquet"] == (tmp_path / "best" / "part-00000.parquet").read_bytes()
+    (part,) = json.loads(cut["_manifest.json"])["files"]
+    assert set(cut) == {part, "_manifest.json"}
+    assert cut[part] == (tmp_path / "best" / "part-00000.parquet").read_bytes()
     assert run(["publish", str(evaluated), "s3://lake/shelf"]) == 0
     shelf = lake.objects("s3://lake/shelf")
     files = json.loads(shelf["manifest.json"])["files"]
@@ -204,12 +205,12 @@ def test_a_large_file_goes_in_parts(lake):
     body = bytes(10_500_000)
     with staged.staged("s3://lake/large", "list.json") as sender:
         (sender.room / "a.bin").write_bytes(body)
-        (sender.room / "list.json").write_text('{"files": ["a.bin"]}')
+        (sender.room / "list.json").write_text(manifest := json.dumps({"files": [sender.named("a.bin")]}))
         sender.send("a.bin")
         sender.wait()
         assert not (sender.room / "a.bin").exists()
-    assert lake.objects("s3://lake/large") == {"a.bin": body, "list.json": b'{"files": ["a.bin"]}'}
-    assert len([path for method, path, _ in lake.requests if "a.bin?partNumber" in path]) == 2
+    assert lake.objects("s3://lake/large") == {sender.named("a.bin"): body, "list.json": manifest.encode()}
+    assert len([path for method, path, _ in lake.requests if "a.bin.sent?partNumber" in path]) == 2
 
 
 def test_a_delta_table_lies_there_or_is_refused_in_one_line(lake, monkeypatch):

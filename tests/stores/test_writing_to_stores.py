@@ -16,6 +16,7 @@ import threading
 
 import bucket
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from lake import ENVIRONMENT, client, forget, reach, refused
@@ -27,11 +28,11 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
 from streameval.stores import staged
-from streameval.stores.staged import UNFINISHED
 from streameval.stores.transfer import put
 from streameval.verbs.publish import publish
 
-STAGED_PART = f"/{UNFINISHED}/part-"
+UNFINISHED = "/_unfinished-"
+STAGED_PART = rf"{UNFINISHED}\w+-part-"
 INTERRUPTED = "streameval: interrupted; what was complete is kept, nothing half-written was left behind\n"
 PLACES = cases(["in this process", "a server"], "in this process")
 
@@ -84,6 +85,13 @@ def by_score(catalogue, tmp_path_factory):
     return catalogue.copy("curve-evaluated", tmp_path_factory.mktemp("studies") / "by-score")
 
 
+def plainly(objects):
+    """Parts by the names that they have here, without the id of the run that wrote them."""
+    parts = {re.sub(r"-[0-9a-f]{16}(?=\.)", "", name): body for name, body in objects.items() if "manifest" not in name}
+    assert len(parts) == len(objects) - ("_manifest.json" in objects)
+    return parts
+
+
 @pytest.mark.parametrize("order", ["storage", "rank"])
 def test_a_cut_on_a_store_has_the_bytes_of_a_local_one(lake, by_score, tmp_path, capsys, order):
     asked = ["cut", str(by_score), "1500", "--order", order, "--json"]
@@ -94,17 +102,19 @@ def test_a_cut_on_a_store_has_the_bytes_of_a_local_one(lake, by_score, tmp_path,
     local = {path.name: path.read_bytes() for path in (tmp_path / "best").iterdir()}
     remote = lake.objects()
     manifests = [json.loads(found.pop("_manifest.json")) for found in (local, remote)]
-    assert remote == local
+    assert plainly(remote) == local
     assert order == "rank" or len(remote) > 3
-    assert here | {"out": None} == there | {"out": None}
+    assert here | {"out": None} == there | {"out": None, "files": here["files"]}
     assert there["out"] == "s3://lake/best"
+    assert manifests[1].pop("files") == there["files"] == sorted(remote)
+    assert manifests[0].pop("files") == here["files"]
     assert manifests[0].pop("command").replace(str(tmp_path / "best"), "s3://lake/best") == manifests[1].pop("command")
     assert manifests[0] == manifests[1]
     assert lake.open_uploads == []
     written = [
         path for method, path, _ in lake.requests if method == "PUT" and UNFINISHED not in path and path[-1] != "/"
     ]
-    assert written[-1] == "/lake/best/_manifest.json"
+    assert written[-1].startswith("/lake/best/_manifest.json")
     assert streameval.rankings.open_ranking("s3://lake/best").n_items == 1_500
 
 
@@ -125,12 +135,12 @@ def test_a_large_file_goes_in_pieces_of_which_memory_holds_one(small_pieces, mon
     monkeypatch.setattr(bucket.Client, "send_part", lambda *given: longest.append(len(given[-1])) or sent(*given))
     with staged.staged("s3://lake/large", "list.json") as sender:
         (sender.room / "a.bin").write_bytes(body)
-        (sender.room / "list.json").write_text('{"files": ["a.bin"]}')
+        (sender.room / "list.json").write_text(manifest := json.dumps({"files": [sender.named("a.bin")]}))
         sender.send("a.bin")
         sender.wait()
         assert not (sender.room / "a.bin").exists()
-    assert lake.objects("s3://lake/large") == {"a.bin": body, "list.json": b'{"files": ["a.bin"]}'}
-    assert [size for size in longest if size] == [16 << 10] * 3 + [2 << 10]
+    assert lake.objects("s3://lake/large") == {sender.named("a.bin"): body, "list.json": manifest.encode()}
+    assert [size for size in longest if size > 1_000] == [16 << 10] * 3 + [2 << 10]
     assert lake.open_uploads == []
     assert [how["background_writes"] for how in asked] == [False]
 
@@ -138,7 +148,7 @@ def test_a_large_file_goes_in_pieces_of_which_memory_holds_one(small_pieces, mon
 def test_a_part_that_fails_late_completes_no_upload(small_pieces):
     """A file in several parts, one of which never arrives."""
     lake = small_pieces
-    lake.misbehave({"path": f"{UNFINISHED}/a.bin.*partNumber=2", "fault": "503"})
+    lake.misbehave({"path": rf"{UNFINISHED}\w+-a.bin.*partNumber=2", "fault": "503"})
     with (  # noqa: PT012
         pytest.raises(OutsideError, match="does not answer"),
         staged.staged("s3://lake/large", "list.json") as sender,
@@ -151,7 +161,7 @@ def test_a_part_that_fails_late_completes_no_upload(small_pieces):
 
 @pytest.mark.slow
 def test_a_part_that_fails_late_at_a_server_completes_no_upload(lake_apart):
-    lake_apart.misbehave({"path": f"{UNFINISHED}/a.bin.*partNumber=2", "fault": "503"})
+    lake_apart.misbehave({"path": rf"{UNFINISHED}\w+-a.bin.*partNumber=2", "fault": "503"})
     with (  # noqa: PT012
         pytest.raises(OutsideError, match="does not answer"),
         staged.staged("s3://lake/large", "list.json") as sender,
@@ -193,8 +203,18 @@ def test_the_same_cut_again_writes_nothing_here_or_there(lake, by_score, tmp_pat
         assert lake.objects() == before
         assert "is not empty" in refused(capsys, 2, "cut", by_score, "901", "--out", out)
         assert "is not empty" in refused(capsys, 2, "cut", by_score, "900", "--order", "rank", "--out", out)
-    lake.remove("lake/best/part-00001.parquet")
-    assert "is not empty" in refused(capsys, 2, "cut", by_score, "900", "--out", "s3://lake/best")
+
+
+def test_a_cut_that_somebody_damaged_is_made_again(lake, by_score, tmp_path):
+    for out in (tmp_path / "best", "s3://lake/best"):
+        assert run(["cut", str(by_score), "900", "--out", str(out)]) == 0
+    whole = plainly(lake.objects())
+    lake.remove(f"lake/best/{max(name for name in lake.objects() if name.startswith('part'))}")
+    (tmp_path / "best" / "part-00001.parquet").unlink()
+    for out in (tmp_path / "best", "s3://lake/best"):
+        assert run(["cut", str(by_score), "900", "--out", str(out)]) == 0
+    assert plainly(lake.objects()) == whole
+    assert {path.name for path in (tmp_path / "best").iterdir()} == {*whole, "_manifest.json"}
 
 
 def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, catalogue, tmp_path, capsys):
@@ -228,7 +248,7 @@ def test_trouble_that_passes_changes_nothing(lake, study, tmp_path, fault):
     streameval.cut(study, 1_500).write("s3://lake/best")
     local = {path.name: path.read_bytes() for path in (tmp_path / "best").iterdir() if path.suffix == ".parquet"}
     remote = lake.objects()
-    assert {name: body for name, body in remote.items() if name != "_manifest.json"} == local
+    assert plainly(remote) == local
 
 
 @pytest.mark.parametrize("fault", ["503", "drop"])
@@ -248,11 +268,38 @@ def test_a_store_that_is_gone_for_good_says_where_leftovers_lie(lake, study, cap
     dead = {"path": "best", "fault": "503"}
     lake.misbehave({"path": f"{STAGED_PART}00003", "method": "PUT", "fault": "503"}, {**dead, "method": "DELETE"})
     message = refused(capsys, 3, "cut", study, "1500", "--out", "s3://lake/best")
-    assert f"what was sent lies in s3://lake/best/{UNFINISHED}; the same command again removes it first" in message
-    assert all(name.startswith(f"{UNFINISHED}/") for name in lake.objects())
+    left = lake.objects()
+    (run_id,) = {name.split("-")[1] for name in left}
+    assert f"what was sent has {run_id} in its name; the same command again removes it first" in message
+    assert all(name.startswith("_unfinished-") for name in left)
     lake.reset()
     assert run(["cut", str(study), "1500", "--out", "s3://lake/best"]) == 0
-    assert not [name for name in lake.objects() if name.startswith(UNFINISHED)]
+    assert not [name for name in lake.objects() if name.startswith("_unfinished")]
+
+
+def test_a_cut_is_refreshed_when_late_labels_are_in(lake, by_score, tmp_path, capsys):
+    """The new set names what it replaces, and lies beside it until its manifest is there."""
+    for i, out in enumerate((tmp_path / "best", "s3://lake/best")):
+        study = shutil.copytree(by_score, tmp_path / f"study-{i}")
+        asked = ["cut", str(study), "recall:0.3", "--out", str(out), "--json"]
+        assert run(asked) == 0
+        first = json.loads(capsys.readouterr().out)
+        late = pq.read_table(study / "plan.parquet").slice(0, 1).select(["rank"])
+        pq.write_table(late.append_column("label", pa.array([1])), tmp_path / "late.parquet")
+        assert run(["evaluate", str(study), "--labels", str(tmp_path / "late.parquet")]) == 0
+        capsys.readouterr()
+        lake.reset()
+        assert run(asked) == 0
+        second = json.loads(capsys.readouterr().out)
+        assert second["replaced"] is not None
+        assert second["rows"] == streameval.cut(study, "recall:0.3").rank
+        assert run(asked) == 0
+        assert json.loads(capsys.readouterr().out)["already_there"] is True
+        assert "is not empty" in refused(capsys, 2, "cut", study, "recall:0.31", "--out", out)
+    there = lake.objects()
+    assert json.loads(there["_manifest.json"])["replaces"] == first["files"]
+    assert set(there) == {*second["files"], "_manifest.json"}
+    assert plainly(there) == {one.name: one.read_bytes() for one in (tmp_path / "best").glob("part-*")}
 
 
 def test_a_store_that_denies_writing_is_known_before_the_work(lake, study, capsys, monkeypatch):
@@ -290,13 +337,13 @@ def states_at(lake, moments, work):
 
 def test_what_a_killed_cut_left_is_removed_by_the_next(here, study, tmp_path):
     """Killed while files are sent, while they get their names, and while what was sent is removed."""
-    begun = ("DELETE", f"{UNFINISHED}/begun")
+    begun = ("DELETE", rf"{UNFINISHED}\w+-begun")
     moments = [("PUT", f"{STAGED_PART}00002"), ("PUT", "best/part-00002"), ("PUT", "best/_manifest"), begun]
     states = states_at(here, moments, lambda: streameval.cut(study, 1_500).write("s3://lake/best"))
     whole = here.objects()
     streameval.cut(study, 1_500).write(tmp_path / "best")
     local = {one.name: one.read_bytes() for one in (tmp_path / "best").iterdir() if one.suffix == ".parquet"}
-    assert {name: body for name, body in whole.items() if name != "_manifest.json"} == local
+    assert plainly(whole) == local
     for moment, left in states.items():
         here.contents = dict(left)
         here.reset()
@@ -304,9 +351,8 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(here, study, tmp_path):
         assert here.objects()
         assert ("_manifest.json" in here.objects()) == (moment == begun)
         streameval.cut(study, 1_500).write("s3://lake/best")
-        assert set(here.objects()) == set(whole)
-        assert here.objects().items() >= local.items()
-        assert not here.has_folder(f"lake/best/{UNFINISHED}")  # not even a marker
+        assert plainly(here.objects()) == local
+        assert not [key for key in here.contents if "_unfinished" in key]
         if moment != begun:
             here.contents = left | {"lake/best/mine.parquet": b"mine"}
             forget()
@@ -348,7 +394,7 @@ def test_what_arrives_short_is_no_set(here, study, monkeypatch):
     """Parts of a cut that are copied short, and files of results that come short."""
     put_whole = here.put
     monkeypatch.setattr(here, "put", lambda key, body: put_whole(key, body[:-1] if "-00002" in key else body))
-    with pytest.raises(OutsideError, match=r"best/part-00002\.parquet: arrived incomplete"):
+    with pytest.raises(OutsideError, match=r"best/part-00002-\w+\.parquet: arrived incomplete"):
         streameval.cut(study, 1_500).write("s3://lake/best")
     assert here.objects() == {}
     monkeypatch.setattr(here, "put", lambda key, body: put_whole(key, body[:-1] if "metrics" in key else body))
@@ -410,14 +456,18 @@ def test_an_interrupted_process_leaves_nothing(lake_apart, study, path):
         message = process.communicate("go\n", timeout=60)[1]
     assert process.returncode == 130
     assert message == INTERRUPTED
-    assert lake_apart.objects() == {}
+    left = lake_apart.objects()
+    if "_manifest" in path and left:  # the server had it: a whole set stays
+        assert set(left) == {*json.loads(left["_manifest.json"])["files"], "_manifest.json"}
+    else:
+        assert left == {}
     assert lake_apart.open_uploads == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest", f"{UNFINISHED}/begun"],
+    [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest", rf"{UNFINISHED}\w+-begun"],
 )
 def test_what_a_killed_process_left_is_removed_by_the_next(lake_apart, study, tmp_path, path):
     """Killed while files are sent, while they get their names, and while what was sent is removed."""
@@ -428,15 +478,12 @@ def test_what_a_killed_process_left_is_removed_by_the_next(lake_apart, study, tm
     assert process.returncode == -signal.SIGKILL
     left = lake_apart.objects()
     assert left
-    assert ("_manifest.json" in left) == (method == "DELETE" or "_manifest" in path)
+    assert "_manifest" in path or ("_manifest.json" in left) == (method == "DELETE")
     lake_apart.reset()
     streameval.cut(study, 1_500).write("s3://lake/best")
     streameval.cut(study, 1_500).write(tmp_path / "best")
-    remote = lake_apart.objects()
-    remote.pop("_manifest.json")
     local = {one.name: one.read_bytes() for one in (tmp_path / "best").iterdir() if one.suffix == ".parquet"}
-    assert remote == local
-    assert not lake_apart.has_folder(f"lake/best/{UNFINISHED}")  # not even a marker
+    assert plainly(lake_apart.objects()) == local
 
 
 @pytest.mark.slow

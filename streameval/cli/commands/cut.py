@@ -40,7 +40,8 @@ def cut(
             proven to have this recall; 10000 (or 1%) so many items (or that share of them); score:0.7 every item of
             this score or better, counted by one scan of the scores; max_f1 the rank whose proven F1 is the largest.
         out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
-            a manifest. Where this same cut is already, nothing is written.
+            a manifest, which names them. Where this same cut is already, nothing is written; an earlier one of the same
+            question is replaced by what the labels say now.
         order: Order of the items there; in rank order each has its rank.
         misses: Positives that the ranking never returned (default: what evaluate was given).
         misses_from: Evaluated study of the items that were never returned, which bounds them.
@@ -60,6 +61,7 @@ def cut(
         told |= facts
     if out is not None:
         again = ", as before" if facts["already_there"] else f" ({number_of(len(facts['files']), 'file')})"
+        again += "" if facts["replaced"] is None else ", in place of an earlier cut"
         lines += ["", f"{number_of(facts['rows'], 'item')} in {facts['out']}{again}"]
     output.say(facts, lines)
 
@@ -73,7 +75,7 @@ def _written(result: Cut, out: str, order: str, output: Output) -> dict[str, Any
     plan = result.plan
     read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": result.rank}
     record(result.study, "cut", {**read, "evaluation_id": result.evaluation_id}, [f"{made.folder}/{MANIFEST}"], output)
-    return {"out": str(made.folder), **facts, "already_there": made.already_there}
+    return {"out": str(made.folder), **facts, "already_there": made.already_there, "replaced": made.replaced}
 
 
 def _rehearse(result: Cut, out: str | None, order: str, output: Output) -> None:
