@@ -16,6 +16,7 @@ from streameval.cli.log import finite
 from streameval.cli.output import columns
 from streameval.errors import InputError
 from streameval.text import printable
+from streameval.text.spreadsheets import harmless
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,8 +69,15 @@ def _write_csv(table: pa.Table, file: IO[str], shown: Callable[[str], str]) -> N
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([shown(name) for name in table.column_names])
     for row in zip(*_values(table), strict=True):
-        cells = (json.dumps(finite(_plain(one))) if isinstance(one, dict | list) else _word(one) for one in row)
-        writer.writerow(["" if one is None else shown(one) for one in cells])
+        writer.writerow([_csv_cell(one, shown) for one in row])
+
+
+def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
+    if isinstance(value, dict | list):
+        return shown(json.dumps(finite(_plain(value))))
+    if isinstance(value, str | bytes):
+        return shown(str(_word(value)))
+    return "" if value is None else str(value)
 
 
 def refuse_form(path: Path) -> None:
@@ -79,14 +87,17 @@ def refuse_form(path: Path) -> None:
 
 
 def write(table: pa.Table, path: Path, existing: Existing = "kept") -> None:
-    """Write one file (`atomic.write_out`), in the form of its ending; an `InputError` for a type that Parquet lacks."""
+    """Write one file (`atomic.write_out`), in the form of its ending; an `InputError` for a type that Parquet lacks.
+
+    In CSV, texts that a spreadsheet would run get an apostrophe before them.
+    """
     import pyarrow as pa
 
     from streameval.stores import atomic
 
     if path.suffix == ".csv":
         text = io.StringIO()
-        _write_csv(table, text, str)
+        _write_csv(table, text, harmless)
         atomic.write_out({path: atomic.text(text.getvalue())}, existing)
         return
     try:

@@ -1,4 +1,7 @@
-"""What takes long to make, kept on disk in files that appear whole or not at all; a damaged one is made anew."""
+"""What takes long to make, kept on disk in files that appear whole or not at all; a damaged one is made anew.
+
+So is one that somebody else wrote, or could have written: what is in it is run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from streameval.process.trust import is_trusted
+
 _DIGEST = 32
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 class CacheFiles:
@@ -46,6 +52,8 @@ class CacheFiles:
     def _read(self, path: str, key: object) -> Any:
         try:
             with open(path, "rb") as stream:
+                if not is_trusted(stream.fileno()):  # it would be run
+                    return None
                 digest, content = stream.read(_DIGEST), stream.read()
             if hashlib.sha256(content).digest() != digest:
                 return None
@@ -63,7 +71,7 @@ class CacheFiles:
         # unlike those of `tempfile`, a file that others may read: who makes an image is not who runs it
         temporary = os.path.join(folder, f".{self._stem}.{secrets.token_hex(8)}.part")
         try:
-            with open(temporary, "xb") as stream:
+            with os.fdopen(os.open(temporary, _NEW, 0o644), "wb") as stream:
                 stream.write(hashlib.sha256(content).digest() + content)
             os.replace(temporary, os.path.join(folder, self.name(key)))
         except BaseException:

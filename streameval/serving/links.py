@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from streameval.errors import InputError
+from streameval.process.trust import is_trusted
 
 _KEY = ".label-key"
 _LONGEST = 80
@@ -80,7 +81,10 @@ def links_of(study: Path, people: Sequence[str]) -> Links:
             os.fsync(stream.fileno())
     except FileExistsError:
         pass
-    key = path.read_bytes()
+    with open(path, "rb") as file:
+        if not is_trusted(file.fileno()):
+            raise InputError(f"{path}: others can write it, or somebody else did", "remove it: all links are new then")
+        key = file.read()
     if len(key) != 32:
         raise InputError(f"{path}: is not what was written there", "remove it: all links are new then")
     return Links(tuple(people), key)

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ NAME = "judge.jsonl"
 _AGAIN = "answers that were taken are kept, and the same command asks for the others"
 _PATIENCE = 5  # seconds in which a program that is not needed any more may end
 _LONGEST = 1 << 20  # bytes of an answer
+_MOST_UNREADABLE = 100  # lines in a row, of a program that does something else than judge
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,10 @@ def asked_of(folder: Study, plan: Plan, items: pa.Table, program: JudgeProgram, 
         lines = (dumps(record) for record in records(items.drop_columns(["se_study"]).filter(pa.array(still))))
         trouble: ChildProcessError | None = None
         try:
-            for some in _spoken(program, lines) if any(still) else ():
-                answers.take(some)
-                progress(len(answers.said), len(tasks))
+            with closing(_spoken(program, lines if any(still) else None)) as spoken:
+                for some in spoken:
+                    answers.take(some)
+                    progress(len(answers.said), len(tasks))
         except ChildProcessError as error:
             trouble = error
         answers.refuse_what_is_missing(trouble)
@@ -120,12 +122,16 @@ class _ProgramAnswers:
 
     def __init__(self, journal: Journal, study: str, ranks: Mapping[int, int], program: JudgeProgram) -> None:
         self._journal, self._study, self._ranks, self._program = journal, study, ranks, program
-        self._read, self._bad = 0, 0
+        self._read, self._bad, self._in_a_row = 0, 0, 0
         self._first = ""
         self.said = {one["se_task"]: meant_by(one["label"]) for one in journal.lines if one["se_task"] in ranks}
 
     def take(self, lines: Iterable[bytes]) -> None:
-        """Keep the answers of some lines; those that cannot be read are counted."""
+        """Keep the answers of some lines; those that cannot be read are counted.
+
+        Raises:
+            ChildProcessError: Too many in a row cannot be read; what came before them is kept.
+        """
         new: dict[int, PageAnswer] = {}
         now = datetime.now(UTC)
         for line in lines:
@@ -135,12 +141,17 @@ class _ProgramAnswers:
                 if task in self.said or task in new:
                     raise ValueError(f"task {task} has an answer already")
             except ValueError as error:
-                self._bad += 1
+                self._bad, self._in_a_row = self._bad + 1, self._in_a_row + 1
                 self._first = self._first or f"line {self._read:,}: {error}"
+                if self._in_a_row == _MOST_UNREADABLE:
+                    break
                 continue
+            self._in_a_row = 0
             new[task] = PageAnswer(str(task), self._study, task, self._ranks[task], label, self._program.annotator, now)
         self._journal.add(list(new.values()))
         self.said |= {task: meant_by(one.label) for task, one in new.items()}
+        if self._in_a_row == _MOST_UNREADABLE:
+            raise ChildProcessError(f"was stopped: {_MOST_UNREADABLE} of its lines in a row are no answers")
 
     def _answer(self, line: bytes) -> tuple[int, str]:
         """Task and answer of a line; a `ValueError` says what is wrong with it."""
@@ -170,8 +181,13 @@ class _ProgramAnswers:
         raise kind(f"{self._program.name}: {'; '.join(filter(None, [str(trouble or ''), bad, state]))}", _AGAIN)
 
 
-def _spoken(program: JudgeProgram, lines: Iterable[str]) -> Iterator[list[bytes]]:
-    """Give a program lines, and yield those that it writes as they come; a `ChildProcessError` where it fails."""
+def _spoken(program: JudgeProgram, lines: Iterable[str] | None) -> Generator[list[bytes]]:
+    """Give a program lines, and yield those that it writes as they come; a `ChildProcessError` where it fails.
+
+    Where there are no lines to give, it is not run.
+    """
+    if lines is None:
+        return
     over = threading.Event()
     with tempfile.TemporaryFile() as errors:
         try:

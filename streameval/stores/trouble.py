@@ -24,6 +24,7 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_UNTRUSTED = re.compile(r"certificate verify failed|curlCode: 60\b|SSL peer certificate|invalid peer certificate", re.I)
 _ELSEWHERE = re.compile(
     r"HTTP status 30[127]|PERMANENT_REDIRECT|PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint"
 )
@@ -46,7 +47,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
     """Make a request, again and again with longer pauses while the store is in trouble.
 
     Raises:
-        InputError: No such bucket or object; access denied. Asking again would not help.
+        InputError: No such bucket or object; access denied; a certificate that is not trusted. Asking again would not help.
         OutsideError: The store did not answer in six tries.
     """
     pause = _FIRST_PAUSE
@@ -93,6 +94,10 @@ def _refusal(path: str, error: Exception, text: str) -> InputError | None:
         return InputError(f"{path}: there is no such bucket")
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file or folder")
+    if _UNTRUSTED.search(text):
+        return InputError(
+            f"{path}: the certificate of its server is not trusted", "SSL_CERT_FILE names a file of those that are"
+        )
     if _ELSEWHERE.search(text):
         return InputError(f"{path}: the bucket lies in another region", "set AWS_REGION to the bucket's own")
     if _DENIED.search(text):

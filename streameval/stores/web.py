@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from http.client import HTTPException, HTTPResponse
 from typing import Any, cast
 from urllib.error import HTTPError
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 from streameval import __version__
@@ -69,7 +69,7 @@ class WebFiles:
     def ask(self, request: Request) -> HTTPResponse:
         """Make a request; `FileNotFoundError` for what is not there, `OSError` for other answers than a good one."""
         request.add_header("User-Agent", f"streameval/{__version__}")
-        for name, value in self.secrets().items():
+        for name, value in self.secrets(request.full_url).items():
             request.add_unredirected_header(name, value)  # for this server, and none that it names
         try:
             return cast(HTTPResponse, urlopen(request, timeout=_SECONDS))
@@ -77,12 +77,18 @@ class WebFiles:
             error.close()
             if error.code in (404, 410):
                 raise FileNotFoundError(request.full_url) from None
+            if 300 <= error.code < 400:
+                where = (error.headers.get("Location") or "").partition(":")[0][:20]
+                raise InputError(
+                    f"{request.full_url}: its server names another place ({where}:), to which nothing is followed",
+                    "give the address of the file itself",
+                ) from None
             raise OSError(f"HTTP status {error.code}") from None
         except HTTPException as error:
             raise ConnectionError(type(error).__name__) from None
 
-    def secrets(self) -> Mapping[str, str]:
-        """Headers that let a user in."""
+    def secrets(self, address: str) -> Mapping[str, str]:
+        """Headers that let a user in at an address."""
         return {}
 
 
@@ -129,10 +135,11 @@ class HuggingFace(WebFiles):
             following = _NEXT.search(answer.headers.get("Link") or "")
             address = following[1] if following else None
 
-    def secrets(self) -> Mapping[str, str]:
-        """The token of the user."""
+    def secrets(self, address: str) -> Mapping[str, str]:
+        """The token of the user, for the server that it is for: a list of files may name another for its next page."""
         token = os.environ.get("HF_TOKEN")
-        return {"Authorization": f"Bearer {token}"} if token else {}
+        own = urlsplit(address)[:2] == urlsplit(self._server)[:2]
+        return {"Authorization": f"Bearer {token}"} if token and own else {}
 
 
 def _split(key: str) -> tuple[str, str, str]:

@@ -47,7 +47,8 @@ def judge(
     Args:
         answers: What came back, as labels do to `evaluate`; the column `label` has 0/1, a boolean or a probability.
         command: A program to ask instead (`streameval.serving.program`). Each answer is on the disk as it comes; if it
-            ends early, the same call asks for the rest, and nothing is frozen before every item has an answer.
+            ends early, the same call asks for the rest, and nothing is frozen before every item has an answer; once
+            it is, the same call asks nothing. One that writes a hundred lines in a row that are no answers is stopped.
         rate: Items that the program is given in a second at most.
         columns, ranking: The columns that it is given, and the list: as of `select`.
         progress: Is told how many items have an answer.
@@ -79,6 +80,8 @@ def judge(
             return _frozen(folder, plan, read_answers(folder, plan, sources, LabelColumns(**vars(how))), given)
     program = JudgeProgram(command, rate)
     if not awaits_judge(plan):
+        if plan.location.get("judge_answers", {"flags": {}})["flags"].get("command") == command:
+            return plan  # it was asked, and all that it said is frozen
         raise StudyError(f"{study}: its judge has answered already, and its answers are frozen",
                          "another judge is another study: plan into a new folder")  # fmt: skip
     _, tasks, _ = judged_items(folder, plan, Access(ranking, columns))

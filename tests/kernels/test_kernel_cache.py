@@ -272,3 +272,22 @@ def test_a_short_list_compiles_nothing_and_no_part_by_itself(score, tmp_path):
     settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     subprocess.run([sys.executable, "-c", code], env=settings, check=True)
     assert [path.name for path in kernels(tmp_path / "cache")] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+def test_machine_code_that_others_could_have_written_is_not_loaded(tmp_path):
+    files = CacheFiles([str(tmp_path)], "f", "source")
+    before = os.umask(0o002)
+    try:
+        files.save("int64", "code")
+    finally:
+        os.umask(before)
+    assert files.load("int64") == "code"
+    path = tmp_path / files.name("int64")
+    path.chmod(0o664)
+    assert files.load("int64") is None
+    path.chmod(0o644)
+    assert files.load("int64") == "code"
+    if os.geteuid() == 0:
+        os.chown(path, 65_534, -1)
+        assert files.load("int64") is None

@@ -295,3 +295,12 @@ def test_names_that_cannot_be_are_refused(study, people):
 def test_the_key_of_the_links_is_readable_by_its_owner_only(study):
     links_of(study, ("ann",))
     assert os.stat(study / ".label-key").st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+def test_a_key_of_links_that_others_could_have_written_is_refused(tmp_path):
+    links = links_of(tmp_path, ["ann"])
+    assert links_of(tmp_path, ["ann"]).owner == links.owner
+    (tmp_path / ".label-key").chmod(0o662)
+    with pytest.raises(InputError, match=r"others can write it, or somebody else did\. Hint: remove it"):
+        links_of(tmp_path, ["ann"])

@@ -80,8 +80,19 @@ def test_a_program_is_asked_about_every_item_and_its_answers_are_frozen(study, c
     assert sorted(seen()) == sorted({*seen()})
     assert sorted(map(int, seen())) == sorted(one["se_task"] for one in answers(study))
     assert streameval.labels(study).account["labelled"] == 0  # what a judge says is no vote
+    before, asked = (study / "plan.json").read_bytes(), seen()
+    assert run(["judge", "study", "--command", program()]) == 0  # a job that is run again
+    assert ((study / "plan.json").read_bytes(), seen()) == (before, asked)
     with pytest.raises(StudyError, match="has answered already"):
-        streameval.judge(study, command=program())
+        streameval.judge(study, command="./another.sh")
+
+
+def test_a_program_that_does_not_judge_is_stopped(study, capsys):
+    assert run(["judge", "study", "--command", "yes"]) == 2
+    message = capsys.readouterr().err
+    assert "yes: was stopped: 100 of its lines in a row are no answers; 100 answers cannot be taken" in message
+    assert message.count("\n") == 1
+    assert answers(study) == []
 
 
 def test_items_are_given_without_rank_and_score_in_the_order_of_a_shuffle(study):

@@ -2,9 +2,11 @@
 
 import json
 import re
+import ssl
 import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.error import URLError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ import pytest
 import streameval
 from streameval import stores
 from streameval.cli import run
+from streameval.errors import InputError
 from streameval.stores import trouble
 
 ITEMS = 20_000
@@ -21,6 +24,8 @@ TABLE = pa.table({"id": range(ITEMS), "text": [f"item {i}" * 20 for i in range(I
 
 class Server(BaseHTTPRequestHandler):
     """Serves the files of a folder as a plain server, and as Hugging Face would."""
+
+    next_host = "", ""  # what the next page of a list has in its address in place of what
 
     def __init__(self, folder, asked, *given):
         self.folder, self.asked = folder, asked
@@ -38,11 +43,14 @@ class Server(BaseHTTPRequestHandler):
         if re.fullmatch("/api/datasets/me/list/tree/[^/]+/data", path):
             files = [{"type": "file", "path": f"data/{one.name}"} for one in sorted(self.folder.glob("part*"))]
             first = "page=2" not in self.path
-            link = f'<http://{self.headers["Host"]}{path}?page=2>; rel="next"' if first else None
+            host = self.headers["Host"].replace(*self.next_host)
+            link = f'<http://{host}{path}?page=2>; rel="next"' if first else None
             self._answer(200, json.dumps(files[:1] if first else files[1:]).encode(), {"Link": link} if link else {})
             return
         match = re.fullmatch(r"/(?:datasets/me/list/resolve/[^/]+/data/|plain/)(.*)", path)
-        if match and match[1] == "secret.parquet":
+        if match and match[1] == "moved.parquet":
+            self._answer(302, b"", {"Location": "file:///etc/passwd"})
+        elif match and match[1] == "secret.parquet":
             self._answer(403, b"", {})
         elif match is None or not (self.folder / match[1]).is_file():
             self._answer(404, b"", {})
@@ -122,6 +130,30 @@ def test_a_token_goes_to_hugging_face_alone_and_is_kept_nowhere(server, tmp_path
     assert not [one for one in tmp_path.rglob("*.json") if b"tell-nobody" in one.read_bytes()]
 
 
+def test_a_token_does_not_follow_a_list_to_another_server(server, tmp_path, monkeypatch):
+    _, asked = server
+    monkeypatch.setenv("HF_TOKEN", "tell-nobody")
+    monkeypatch.setattr(Server, "next_host", ("127.0.0.1", "localhost"))
+    streameval.plan("hf://datasets/me/list/data", tmp_path / "s", budget=50, seed=1)
+    secrets = [(path, secret) for _, path, _, secret in asked if "/api/" in path]
+    assert {secret for path, secret in secrets if "page=2" in path} == {None}
+    assert {secret for path, secret in secrets if "page=2" not in path} == {"Bearer tell-nobody"}
+
+
+def test_a_certificate_that_is_not_trusted_is_asked_for_once():
+    asked = []
+
+    def ask():
+        asked.append(1)
+        raise URLError(ssl.SSLCertVerificationError(1, "certificate verify failed: self-signed certificate"))
+
+    with pytest.raises(InputError, match="https://host/a: the certificate of its server is not trusted"):
+        trouble.with_retries("https://host/a", ask)
+    error = "When reading key 'a': AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 60, SSL peer"
+    assert isinstance(trouble.store_error("s3://b/a", OSError(error)), InputError)
+    assert len(asked) == 1
+
+
 def test_a_text_on_a_server_is_copied(server, tmp_path):
     address, _ = server
     plan = streameval.plan(f"{address}/plain/list.csv", tmp_path / "s", score="conf", budget=50, seed=1)
@@ -133,6 +165,7 @@ def test_a_text_on_a_server_is_copied(server, tmp_path):
     ("source", "says", "status"),
     [
         ("{}/plain/none.parquet", "none.parquet: no such file or folder", 2),
+        ("{}/plain/moved.parquet", "its server names another place (file:), to which nothing is followed", 2),
         ("{}/plain/secret.parquet", "its server denies access", 2),
         ("{}/plain/unranged.parquet", "its server sends no parts of a file. Hint: download it", 2),
         ("{}/plain/*.parquet", "a web server does not list its files", 2),

@@ -444,6 +444,10 @@ def test_rows_go_into_a_file_by_its_ending_and_a_query_may_be_piped_in(study, tm
     assert pq.read_table(tmp_path / "out.parquet").column_names == [*columns, "evaluation_id"]
     printed("sql", study, "SELECT 1 AS a, team FROM t", "--out", tmp_path / "out.csv", "--with", f"t={_csv(tmp_path)}")
     assert (tmp_path / "out.csv").read_text() == "a,team\n1,red\n"
+    cells = "SELECT '=1+1' AS \"@b\", -1.5 AS c, [1, -2] AS d, '-x' AS e"
+    printed("sql", study, cells, "--out", tmp_path / "cells.csv")  # a spreadsheet would run them
+    assert (tmp_path / "cells.csv").read_text() == "'@b,c,d,e\n'=1+1,-1.5,\"[1, -2]\",'-x\n"
+    assert printed("sql", study, "SELECT '=1+1' AS b", "--out", "-") == "b\n=1+1\n"
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer, NULL AS b", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert printed("sql", study).split() == ["answer", "b", "42", "NULL"]

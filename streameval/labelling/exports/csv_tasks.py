@@ -13,21 +13,21 @@ import pyarrow as pa
 
 from streameval.labelling.exports import TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import text
+from streameval.text.spreadsheets import harmless
 
 SUFFIX = ".csv"
 HOW = "fill in its column 'label' with 1 or 0"
 BACK = ""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
-    asked = [_harmless(question.in_words("1", "0"))] if question.has_words else []
+    asked = [harmless(question.in_words("1", "0"))] if question.has_words else []
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)
         out.writerow(
             [
-                *(_harmless(name) for name in unambiguous(tasks).column_names),
+                *(harmless(name) for name in unambiguous(tasks).column_names),
                 *(["se_question"] if asked else []),
                 "label",
             ]
@@ -41,8 +41,4 @@ def _cells(column: pa.Array) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return values
-    return [_harmless(text(value)) for value in values]
-
-
-def _harmless(cell: str) -> str:
-    return "'" + cell if cell.lstrip(" ").startswith(_FORMULA) else cell
+    return [harmless(text(value)) for value in values]
