@@ -185,6 +185,7 @@ def label(
     negative: str | None = ...,
     guidelines: str | None = ...,
     image: Sequence[str] | None = ...,
+    image_root: str | None = ...,
 ) -> LabellingProgress: ...
 def plan(
     ranking: Any,
@@ -268,6 +269,7 @@ def select(
     negative: str | None = ...,
     guidelines: str | None = ...,
     image: Sequence[str] | None = ...,
+    image_root: str | None = ...,
     remaining: bool | None = ...,
     repeats: int | None = ...,
     controls: Any = ...,

@@ -108,6 +108,7 @@ class AskOptions:
     negative: str | None = option(None, "Word for a negative answer (default: no, where something is asked).")
     guidelines: str | None = option(None, "Markdown file that says how to answer; on the page, key g shows it.")
     image: tuple[str, ...] = option((), "Columns that hold pictures: paths, web addresses or bytes.")
+    image_root: str | None = option(None, "Folder that pictures have to be in (default: that of the list).")
 
     def __post_init__(self) -> None:
         """Read columns that are separated by commas."""

@@ -47,7 +47,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
     """Make a request, again and again with longer pauses while the store is in trouble.
 
     Raises:
-        InputError: No such bucket or object; access denied; a certificate that is not trusted. Asking again would not help.
+        InputError: No such bucket or object; access denied; a certificate that is not trusted. Asking again is no help.
         OutsideError: The store did not answer in six tries.
     """
     pause = _FIRST_PAUSE

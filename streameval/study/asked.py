@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.options import AskOptions
-from streameval.stores import atomic
+from streameval.stores import atomic, is_remote
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
 from streameval.study import Study
 
@@ -26,7 +27,8 @@ def kept_question(folder: Study) -> TaskQuestion:
         kept = read_json(path, _RESTORE, folder.folder)
         text, yes, no, guidelines = (str(kept[name]) for name in ("text", "yes", "no", "guidelines"))
         images, shown = (tuple(map(str, kept.get(name, ()))) for name in ("images", "shown"))
-        return TaskQuestion(text, yes, no, guidelines, images, float(kept.get("overlap", 0)), shown)
+        return TaskQuestion(text, yes, no, guidelines, images, float(kept.get("overlap", 0)), shown,
+                            str(kept.get("image_root", ".")))  # fmt: skip
     except UNUSABLE as error:
         raise unusable(path, error, _RESTORE) from error
 
@@ -44,13 +46,31 @@ def question_of(folder: Study, options: AskOptions, columns: Collection[str]) ->
     words = TaskQuestion(options.ask, "yes", "no") if options.ask else kept
     guidelines = kept.guidelines if options.guidelines is None else _read(options.guidelines)
     yes, no = options.positive or words.yes, options.negative or words.no
-    question = TaskQuestion(words.text, yes, no, guidelines, options.image or kept.images, kept.overlap, kept.shown)
+    images = options.image or kept.images
+    root = _image_root(folder, options, kept) if images else kept.image_root
+    question = TaskQuestion(words.text, yes, no, guidelines, images, kept.overlap, kept.shown, root)
     if question.yes == question.no:
         raise InputError(f"both answers are called '{question.yes}'", "--positive and --negative name them")
     for name in options.image:
         if name not in columns:
             raise InputError(f"--image: the tasks show no column '{name}'", did_you_mean(name, columns))
     return question
+
+
+def _image_root(folder: Study, options: AskOptions, kept: TaskQuestion) -> str:
+    """Folder that pictures have to be in: what was said, now or before, else that of the list, or the working one."""
+    if options.image_root is not None:
+        if not os.path.isdir(options.image_root):
+            raise InputError(f"--image-root {options.image_root}: is no folder")
+        return os.path.abspath(options.image_root)
+    if kept.image_root != NO_QUESTION.image_root:
+        return kept.image_root
+    location = folder.plan().location
+    source = (location.get("copied") or location).get("source") or [""]
+    place = source[0].partition("#")[0]
+    if is_remote(place) or not os.path.exists(place):
+        return os.getcwd()
+    return os.path.abspath(place if os.path.isdir(place) else os.path.dirname(place) or ".")
 
 
 def question_file(folder: Study, question: TaskQuestion) -> dict[Path, atomic.Writer]:

@@ -77,7 +77,8 @@ def label(
         columns: As of `select`. Kept in the study; by default as before, and at first all.
         ranking, engine, progress: As of `select`.
         served: Is told where, once it is.
-        asked: `ask`, `positive`, `negative`, `guidelines`, `image`: see `streameval.labelling.options.AskOptions`.
+        asked: `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root`: see
+            `streameval.labelling.options.AskOptions`.
 
     Returns:
         LabellingProgress: How far the labelling has come, as of `labels`.

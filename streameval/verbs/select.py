@@ -99,8 +99,8 @@ def select(
             that shuffle, so neither reveals a rank. Where the plan asks a judge first (`judge_sample`), these are tasks
             for it until it has answered.
         engine: What runs the scans of a list by score: see `scan`.
-        tasks: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image` of the
-            export: see `streameval.labelling.options.TaskOptions`.
+        tasks: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root` of
+            the export: see `streameval.labelling.options.TaskOptions`.
 
     Raises:
         StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out

@@ -152,7 +152,9 @@ def test_pictures_and_guidelines_are_kept_and_on_every_export_that_shows_them(tm
     assert account_of(tmp_path / "study", tmp_path / "back.jsonl")["labelled"] == 60
 
 
-@pytest.mark.parametrize(("value", "said"), [("none.png", "none.png: No such file"), (b"<svg/>", "is no image")])
+@pytest.mark.parametrize(
+    ("value", "said"), [("none.png", "none.png: no picture in the folder"), (b"<svg/>", "is no image")]
+)
 def test_what_is_no_picture_is_refused(value, said, tmp_path):
     pq.write_table(pa.table({"photo": [value] * 60}), tmp_path / "list.parquet")
     streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", alpha=0.05, seed=1)

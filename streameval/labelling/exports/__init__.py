@@ -37,6 +37,7 @@ class TaskQuestion:
         images: Columns that hold pictures: paths, web addresses or bytes.
         overlap: Share of the tasks that `label` gives to two people, drawn at random.
         shown: Columns that `label` shows, where they were named.
+        image_root: Folder that pictures which are files have to be in.
     """
 
     text: str = ""
@@ -46,6 +47,7 @@ class TaskQuestion:
     images: tuple[str, ...] = ()
     overlap: float = 0.0
     shown: tuple[str, ...] = ()
+    image_root: str = "."
 
     @property
     def has_words(self) -> bool:

@@ -32,11 +32,12 @@ def files(tasks: pa.Table, path: Path, question: TaskQuestion = NO_QUESTION) -> 
     """Task files and the configuration; an `InputError` where a single task is larger than a file may be."""
     shown = unambiguous(tasks)
     question = question.among(shown.column_names)
-    images = question.images
-    cuts = _cuts(shown, path, images)
+    cuts = _cuts(shown, path, question)
     names = [path] if len(cuts) == 2 else [_numbered(path, i) for i in range(1, len(cuts))]
     parts = [shown.slice(first, last - first) for first, last in pairwise(cuts)]
-    writers: dict[Path, atomic.Writer] = {name: _writer(part, images) for name, part in zip(names, parts, strict=True)}
+    writers: dict[Path, atomic.Writer] = {
+        name: _writer(part, question) for name, part in zip(names, parts, strict=True)
+    }
     written = configuration(shown.column_names, question, _drawn(shown))
     return {**writers, path.with_suffix(".xml"): atomic.text(written)}
 
@@ -46,10 +47,10 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{stem}-{number:04}{path.name[len(stem) :]}")
 
 
-def _records(tasks: pa.Table, images: Collection[str]) -> Iterator[dict[str, Any]]:
+def _records(tasks: pa.Table, question: TaskQuestion) -> Iterator[dict[str, Any]]:
     """One task after another; a picture is the address of its bytes."""
-    for record in records(tasks, images):
-        yield {**record, **{name: address(record[name]) for name in images}}
+    for record in records(tasks, question.images):
+        yield {**record, **{name: address(record[name], question.image_root) for name in question.images}}
 
 
 def _drawn(tasks: pa.Table) -> list[str]:
@@ -59,10 +60,10 @@ def _drawn(tasks: pa.Table) -> list[str]:
     return [name for name in texts if any(map(is_drawn, first.column(name).to_pylist()))]
 
 
-def _cuts(tasks: pa.Table, path: Path, images: Collection[str]) -> list[int]:
+def _cuts(tasks: pa.Table, path: Path, question: TaskQuestion) -> list[int]:
     """Row at which each file begins, and the number of rows."""
     cuts, size, count = [0], 0, 0
-    for i, record in enumerate(_records(tasks, images)):
+    for i, record in enumerate(_records(tasks, question)):
         more = len(_encoded(record)) + 2
         if more > _MOST_BYTES - 4:
             raise InputError(f"{path}: task {record['se_task']} alone has {more:,} bytes", "--columns carries fewer")
@@ -77,11 +78,11 @@ def _encoded(record: dict[str, object]) -> bytes:
     return dumps({"data": record}).encode("utf-8", "replace")
 
 
-def _writer(tasks: pa.Table, images: Collection[str]) -> atomic.Writer:
+def _writer(tasks: pa.Table, question: TaskQuestion) -> atomic.Writer:
     def write(path: str) -> None:
         with open(path, "wb") as stream:
             stream.write(b"[\n")
-            for i, record in enumerate(_records(tasks, images)):
+            for i, record in enumerate(_records(tasks, question)):
                 stream.write((b",\n" if i else b"") + _encoded(record))
             stream.write(b"\n]\n")
 

@@ -52,10 +52,11 @@ def asked(question: TaskQuestion) -> dict[str, Any]:
 
 
 def cells_of(
-    record: Mapping[str, Any], names: list[str], question: TaskQuestion, picture: Callable[[Any], str] = address
+    record: Mapping[str, Any], names: list[str], question: TaskQuestion, picture: Callable[[Any, str], str] = address
 ) -> list[str]:
     """What the page shows of an item, a text for each column: of a picture its address, with its bytes in it."""
-    return [picture(record[name]) if name in question.images else text(record[name]) for name in names]
+    root = question.image_root
+    return [picture(record[name], root) if name in question.images else text(record[name]) for name in names]
 
 
 def served() -> tuple[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,18 @@ _LARGEST = 50_000_000  # bytes of a file
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
 
-def address(value: Any) -> str:
+def address(value: Any, root: str) -> str:
     """Address of a picture: of bytes, and of a file, one that holds them; empty where there is none.
 
     Args:
         value: Bytes, a path, a web address, or `{"bytes": …, "path": …}` as data sets for learning have it.
+        root: Folder that files have to be in, to which paths are relative; or they are to the working folder.
 
     Raises:
-        InputError: A file that is not there, is none (such as a device) or has more than 50 MB; bytes that are no
-            picture.
+        InputError: No picture in that folder: whether there is anything at a path elsewhere is not said. One of more
+            than 50 MB; bytes that are no picture.
 
-    >>> address("https://example.org/a.png"), address(None)
+    >>> address("https://example.org/a.png", "."), address(None, ".")
     ('https://example.org/a.png', '')
     """
     if isinstance(value, Mapping):
@@ -47,26 +48,36 @@ def address(value: Any) -> str:
     name = str(value)
     if _WEB.match(name):
         return name
-    path = Path(name.removeprefix("file://"))
+    return _holding(_content(name, root), name)
+
+
+def _content(name: str, root: str) -> bytes:
+    """Bytes of a file within a folder; of any other path the same error, whatever is there."""
+    named, folder = name.removeprefix("file://"), os.path.realpath(root)
+    paths = (_real(os.path.join(before, named)) for before in (folder, os.getcwd()))
+    path = next((one for one in paths if one and Path(one).is_relative_to(folder) and os.path.isfile(one)), None)
+    if path is None:
+        raise InputError(f"{name}: no picture in the folder of the list", "--image-root names the folder of pictures")
     try:
-        found = path.stat()
-        usable = stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST
-        content = path.read_bytes() if usable else b""
-    except (OSError, ValueError) as error:
-        why, hint = (
-            getattr(error, "strerror", None) or "cannot be read",
-            "pictures are paths from here, web addresses or bytes",
-        )
-        raise InputError(f"{name}: {why}", hint) from error
-    if not usable:
-        raise InputError(f"{name}: is no file of at most {_LARGEST // 1_000_000} MB")
-    return _holding(content, name)
+        if os.path.getsize(path) > _LARGEST:
+            raise InputError(f"{name}: has more than {_LARGEST // 1_000_000} MB")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or 'cannot be read'}") from error
 
 
-def address_or_why(value: Any) -> str:
+def _real(path: str) -> str | None:
+    """A path without links; None of one that cannot be."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return None
+
+
+def address_or_why(value: Any, root: str) -> str:
     """The same, and where there is no such picture, what is wrong with it: one of them must not hold up people."""
     try:
-        return address(value)
+        return address(value, root)
     except InputError as error:
         return error.what
 
