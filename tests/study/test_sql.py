@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from contextlib import ExitStack, nullcontext
 from functools import cache
 from io import StringIO
@@ -22,7 +23,7 @@ import streameval
 from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import OutsideError
+from streameval.errors import InputError, OutsideError
 from streameval.methods import available
 from streameval.study import Study
 from streameval.types import Claim
@@ -444,13 +445,18 @@ def test_rows_go_into_a_file_by_its_ending_and_a_query_may_be_piped_in(study, tm
     assert pq.read_table(tmp_path / "out.parquet").column_names == [*columns, "evaluation_id"]
     printed("sql", study, "SELECT 1 AS a, team FROM t", "--out", tmp_path / "out.csv", "--with", f"t={_csv(tmp_path)}")
     assert (tmp_path / "out.csv").read_text() == "a,team\n1,red\n"
-    cells = "SELECT '=1+1' AS \"@b\", -1.5 AS c, [1, -2] AS d, '-x' AS e"
-    printed("sql", study, cells, "--out", tmp_path / "cells.csv")  # a spreadsheet would run them
-    assert (tmp_path / "cells.csv").read_text() == "'@b,c,d,e\n'=1+1,-1.5,\"[1, -2]\",'-x\n"
-    assert printed("sql", study, "SELECT '=1+1' AS b", "--out", "-") == "b\n=1+1\n"
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer, NULL AS b", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert printed("sql", study).split() == ["answer", "b", "42", "NULL"]
+
+
+def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe_in_a_file_of_csv(study, tmp_path, capsys):
+    cells = "SELECT '=1+1' AS \"@b\", -1.5 AS c, [1, -2] AS d, '-x' AS e"
+    assert run(["sql", str(study), cells, "--out", str(tmp_path / "cells.csv")]) == 0
+    assert (tmp_path / "cells.csv").read_text() == "'@b,c,d,e\n'=1+1,-1.5,\"[1, -2]\",'-x\n"
+    capsys.readouterr()
+    assert run(["sql", str(study), "SELECT '=1+1' AS b", "--out", "-"]) == 0
+    assert capsys.readouterr().out == "b\n=1+1\n"
 
 
 def test_without_a_query_tables_and_macros_are_listed(study, tmp_path, capsys, monkeypatch):
@@ -567,3 +573,11 @@ def test_a_database_is_written_in_one_transaction_whatever_types_it_cannot_store
     assert logged == [0, 0]
     with duckdb.connect(tmp_path / "a", read_only=True) as connection:
         assert connection.execute("SELECT id, odd FROM labels ORDER BY id").fetchall() == [(1, "1.00"), (2, None)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process may write to")
+def test_texts_that_a_function_makes_stay_within_the_memory_that_was_given(study):
+    """Which DuckDB does not count."""
+    with pytest.raises(InputError, match="takes more memory than it may"):
+        streameval.sql(study, "SELECT length(repeat('x', 2000000000))", memory=0.05)
+    assert streameval.sql(study, "SELECT 2 AS a", memory=0.05).to_pylist() == [{"a": 2}]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import in_batches, literal, quote, unique_names
 from streameval.process.interrupts import held
+from streameval.process.memory import at_most
 from streameval.study.database.comments import TABLES
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
@@ -30,6 +31,8 @@ _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
 
 
 _BATCH_ROWS = 1 << 16
+_BESIDE = 1 << 29  # bytes that threads and libraries take beside what is counted
+_PATIENCE = 15  # tenths of a second in which a query that is interrupted may stop
 
 
 class Session:
@@ -51,6 +54,7 @@ class Session:
         if not 0 < memory < 1e6:
             raise InputError(f"--memory is {memory}", "give gigabytes, such as 2")
         self._memory = int(memory * 1e9)
+        self._left = False
         given = {name: os.path.abspath(os.fspath(file)) for name, file in (files or {}).items()}
         for name in given:
             if name.lower() in TABLES:  # the macros read these tables by name
@@ -70,7 +74,8 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        if not self._left:
+            self._connection.close()
 
     def ask(self, query: str) -> pa.Table:
         """Run one or more statements, of which the last one alone may ask; its rows.
@@ -78,7 +83,7 @@ class Session:
         Raises:
             InputError: What DuckDB says of a query that is wrong, or that would write or read files; an answer that
                 would be lost.
-            KeyboardInterrupt: Ctrl-C, after the query has stopped.
+            KeyboardInterrupt: Ctrl-C, after the query has stopped, or has not within a second and a half.
         """
         try:
             return self._interruptible(query)
@@ -91,17 +96,25 @@ class Session:
         return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
 
     def _interruptible(self, query: str) -> pa.Table:
-        """Run a query in a thread: DuckDB does not notice Ctrl-C while it works, and is interrupted until it stops."""
-        with held() as arrived, ThreadPoolExecutor(1) as pool:
+        """Run a query in a thread: DuckDB does not notice Ctrl-C while it works, and is interrupted until it stops.
+
+        It does not count the texts and lists that functions make either, so the system limits what the process takes.
+        """
+        pool = ThreadPoolExecutor(1)
+        with held() as arrived, at_most(self._memory + _BESIDE):
             statements = self._connection.extract_statements(query)
             for statement in statements:
                 self._refuse_writing(statement)
             if any(one.type in _ASKS for one in statements[:-1]):
                 raise InputError("several statements ask, and only the last would be answered", "ask one at a time")
             answer = pool.submit(self._answer, query)
-            while not wait([answer], timeout=0.1).done:
+            patience = _PATIENCE
+            while not wait([answer], timeout=0.1).done and patience:
                 if arrived:
                     self._connection.interrupt()
+                    patience -= 1
+            self._left = not answer.done()  # a single long call, within which DuckDB hears nothing
+            pool.shutdown(wait=not self._left)
         return answer.result()
 
     def _answer(self, query: str) -> pa.Table:
@@ -178,7 +191,7 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
     text = str(error).split("\n\nLINE ")[0]
     if isinstance(error, duckdb.PermissionException):
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
-    if isinstance(error, duckdb.OutOfMemoryException):
+    if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
         return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
     message = " ".join(text.split())[:400]
     if isinstance(error, duckdb.InvalidInputException):  # a value that a function, such as one of our macros, refuses
