@@ -185,6 +185,7 @@ class Journal:
             there = os.stat(self._path)
             if os.path.samestat(there, os.fstat(self._file)) and there.st_size == length:
                 return
+        self._length = -1  # for good: what is there by now may have that length again, and not what was written
         raise OutsideError(f"{self._path}: was replaced, removed or written to while answers were added", _REPLACED)
 
     def close(self) -> None:

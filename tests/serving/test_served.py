@@ -3,13 +3,16 @@
 import contextlib
 import http.client
 import json
+import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -143,6 +146,81 @@ def test_every_acknowledged_answer_is_in_the_study_once_though_the_server_is_kil
     assert at_the_end == account  # the last answers are in it
     assert account["votes"] + account["undecided"] >= len(acknowledged) >= 5 * 12 - 5
     assert account["doubled"] == account["again"] == account["unreadable"] == account["unknown"] == 0
+
+
+def replaced(journal):
+    """Save as an editor does: another file of the same content in its place."""
+    other = journal.with_name("saved")
+    other.write_bytes(journal.read_bytes())
+    os.replace(other, journal)
+
+
+CHANGES = [replaced, os.unlink, lambda journal: os.truncate(journal, journal.stat().st_size // 2)]
+
+
+def label_until(study, people, answers):
+    """Let people answer at a server until so many answers are on the disk, or nobody goes on; the server."""
+    server, journal = Server(study), study / "votes" / NAME
+    for one in people:
+        one.port = server.port
+        one.start()
+    while len(read_lines(journal)) < answers and any(one.is_alive() for one in people):
+        time.sleep(0.01)
+    return server
+
+
+def people_of(study, number, before=()):
+    """Two people, who go on with what they had not got acknowledged before."""
+    people, links = [], links_of(study, PEOPLE)
+    for i, name in enumerate(PEOPLE[:2]):
+        one = Person(name, links.token(name), 0, 12, threading.Event())
+        one.random = random.Random(f"{number} {name}")
+        if before:
+            one.acknowledged, one.waiting = before[i].acknowledged, before[i].waiting
+        people.append(one)
+    return people
+
+
+def end(server, people):
+    """Kill a server; its people stop too."""
+    server.end(signal.SIGKILL)
+    for one in people:
+        one.over.set()
+        one.join(60)
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_though_the_journal_is_changed_and_the_server_killed(planned, tmp_path):
+    """30 rounds: the journal is replaced, removed or truncated under a server that is stopped meanwhile, and killed.
+
+    Afterwards the journal is put back, as the message asks for, and another server takes what was not acknowledged.
+    """
+    refused = 0
+    for number in range(30):
+        study = Path(shutil.copytree(planned(method="uniform", budget=90, seed=2), tmp_path / f"{number}"))
+        streameval.select(study)
+        journal, people = study / "votes" / NAME, people_of(study, number)
+        server = label_until(study, people, 4)
+        server.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, server.process.pid, os.WSTOPPED)
+        kept = journal.read_bytes()
+        CHANGES[number % 3](journal)
+        server.process.send_signal(signal.SIGCONT)
+        time.sleep(random.Random(number).random() * 0.3)
+        end(server, people)
+        refused += sum(one.fault is not None for one in people)
+        assert all("replaced, removed or written to" in one.fault for one in people if one.fault)
+        journal.write_bytes(kept)
+        there = {one["id"] for one in read_lines(journal)}
+        assert {one for person in people for one in person.acknowledged} <= there
+        people = people_of(study, number, people)
+        server = label_until(study, people, 24)
+        end(server, people)
+        ids = [one["id"] for one in read_lines(journal)]
+        assert len(ids) == len({*ids})
+        assert {one for person in people for one in person.acknowledged} <= {*ids}
+        assert len(ids) >= 20
+    assert refused >= 15
 
 
 @pytest.fixture

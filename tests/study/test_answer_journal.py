@@ -98,6 +98,20 @@ def test_no_answer_is_acknowledged_once_the_file_is_not_the_one_that_was_opened(
     journal.close()
 
 
+def test_a_file_that_was_changed_is_refused_for_good_though_its_length_is_as_before(tmp_path):
+    """Cut to a half in the middle of an append, it may have the length that it had before."""
+    journal = Journal(tmp_path, given=1)
+    journal.add([answer(1)])
+    length = os.stat(tmp_path / NAME).st_size
+    written_to(tmp_path / NAME)
+    with pytest.raises(OutsideError, match="replaced, removed or written to"):
+        journal.add([answer(2)])
+    os.truncate(tmp_path / NAME, length)
+    with pytest.raises(OutsideError, match="replaced, removed or written to"):
+        journal.add([answer(2)])
+    journal.close()
+
+
 @pytest.mark.parametrize("change", [moved_over, os.unlink])
 def test_a_second_server_is_refused_whatever_became_of_the_file(tmp_path, change):
     journal = Journal(tmp_path, given=1)
