@@ -172,7 +172,7 @@ MUTATIONS = [
              "tests/reporting/test_report.py"),
     Mutation("query-value-shown", "text/credentials.py", 'scheme + _QUERY_VALUE.sub(rf"\\1{_HIDDEN}", rest)',
              "scheme + rest", "tests/text/test_credentials.py"),
-    Mutation("formula-in-cell", "labelling/exports/csv_tasks.py", "[_harmless(text(value)) for", "[text(value) for",
+    Mutation("formula-in-cell", "labelling/exports/csv_tasks.py", "[harmless(text(value)) for", "[text(value) for",
              "tests/labelling/test_label_tools.py"),
 ]  # fmt: skip
 
