@@ -39,17 +39,37 @@ PATH = pa.schema(
 
 @dataclass(frozen=True)
 class KnownItems:
-    """Items that were labelled, or skipped, before a question was planned; their labels are frozen with the plan.
+    """Items that were labelled, or skipped, before a question was planned.
+
+    Which they are is fixed with the plan, for the draw leaves them out; what their labels are is not: answers are
+    forgotten and corrected.
 
     Attributes:
         rank: int64, strictly increasing, 1-based.
-        label: int8, 1 positive, 0 negative, -1 skipped: the worst case of every claim.
+        label: int8, as it is now: 1 positive, 0 negative, -1 none (skipped, forgotten, torn): the worst case of every
+            claim.
         judge_class: int8, what a judge says of each; None where none is asked.
+        planned: int8, the labels when the question was planned; None where none has changed since.
     """
 
     rank: Int64Array
     label: Int8Array
     judge_class: Int8Array | None = None
+    planned: Int8Array | None = None
+
+    @property
+    def at_plan(self) -> Int8Array:
+        """Labels when the question was planned."""
+        return self.label if self.planned is None else self.planned
+
+    @property
+    def n_changed(self) -> int:
+        """Number of items whose label is another than when the question was planned."""
+        return int((self.label != self.at_plan).sum())
+
+    def withdrawn(self, label: int) -> Int64Array:
+        """Ranks of the items that had a label when the question was planned, and have it no more."""
+        return np.asarray(self.rank[(self.at_plan == label) & (self.label != label)])
 
     @staticmethod
     def nothing() -> KnownItems:

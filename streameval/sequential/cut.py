@@ -53,10 +53,12 @@ _HEAD = 0.2  # chance that the cut is above the first rank of a sequence, from w
 class DeepestCut(QuestionDesign):
     """The deepest rank that is proven to have a precision: a false one is ever claimed with probability δ at most.
 
-    That holds for every list and for all claims on the way together. A missing label is a negative; what is known, the
-    pilot and earlier draws included, counts as it was when the draw began. What all labels that there are prove by
-    counting is claimed as well, and what they refute is not (`facts`): neither makes a claim more often false. Of a
-    sequence nothing counts from the first rank on that they refute, for what follows was claimed because that was.
+    That holds for every list and for all claims on the way together. A missing label is a negative. Of what is known,
+    the pilot and earlier draws included, counts what was positive when the draw began and is so still: what is
+    withdrawn proves nothing any more, and what comes later adds nothing (`fixed_sequence`). What all labels that there
+    are prove by counting is claimed as well, and what they refute is not (`facts`): neither makes a claim more often
+    false. Of a sequence nothing counts from the first rank on that they refute, for what follows was claimed because
+    that was.
 
     Attributes:
         question: As it prints.
@@ -152,7 +154,7 @@ class DeepestCut(QuestionDesign):
         front, most = facts.deepest(self.precision)
         start, reach, path, counted = Start.of(drawn.state), None, PATH.empty_table(), int((known.label >= 0).sum())
         if start is not None:
-            sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+            sequence, pool = self._sequence(start, drawn, labels), start.pool(drawn, labels)
             proven, stuck = self._proven(sequence, pool, facts)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
@@ -172,7 +174,7 @@ class DeepestCut(QuestionDesign):
         """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
         start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
         if start is not None:  # one that asks for nothing is not begun
-            sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+            sequence, pool = self._sequence(start, drawn, labels), start.pool(drawn, labels)
             proven, stuck = self._proven(sequence, pool, self._facts(drawn, labels))
             rank = f", {start.ranks[proven]:,},"
             has = "has a lower precision" if stuck else has
@@ -216,8 +218,8 @@ class DeepestCut(QuestionDesign):
     def _claims(self, ranks: Int64Array, known: KnownItems) -> FixedSequence:
         return FixedSequence(ranks, known, self.precision, self._claim)
 
-    def _sequence(self, start: Start, drawn: DrawnItems) -> FixedSequence:
-        return start.sequence(drawn, self.known, self.precision, self._claim)
+    def _sequence(self, start: Start, drawn: DrawnItems, labels: Int8Array) -> FixedSequence:
+        return start.sequence(drawn, labels, self.known, self.precision, self._claim)
 
     def _refuse_hopeless(self, curves: Curves, labels: int) -> None:
         """Refuse a precision that no curve has from the tenth rank on, nor one by three standard errors better.
@@ -239,14 +241,14 @@ class DeepestCut(QuestionDesign):
         """Whether nothing is proven, and hardly anything will be: then another sequence is begun, in another order."""
         if start.number + 1 == len(SHARES) or not is_hopeless(curves, int(start.ranks[0]), self._target):
             return False
-        return self._sequence(start, drawn).proven(start.pool(drawn, labels)) == 0
+        return self._sequence(start, drawn, labels).proven(start.pool(drawn, labels)) == 0
 
     def _round(
         self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves, how: tuple[int, np.random.Generator]
     ) -> DrawnItems:
         """Draw what the next ranks need, and ask for a round of it."""
         size, rng = how
-        sequence, pool = self._sequence(start, drawn), start.pool(drawn, labels)
+        sequence, pool = self._sequence(start, drawn, labels), start.pool(drawn, labels)
         proven, stuck = self._proven(sequence, pool, self._facts(drawn, labels))
         if proven == start.ranks.size:
             return drawn

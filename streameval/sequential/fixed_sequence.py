@@ -8,13 +8,27 @@ whatever decides how many labels a rank has.
 
 Proof.  A false rank is claimed only if the first false rank of the sequence is. Which that is is fixed given what is
 known, so it is a single test at d. ∎
+
+Positives that were known when the sequence was fixed may be withdrawn later: forgotten, corrected, torn. Let M be the
+most positives among the rest of the first k for which the precision is too low (`most`), counted with all of them, and
+w the number withdrawn among the first k. The rank is claimed only if the evidence against "at most y" reaches 1/d for
+every y from M to M + w.
+
+Theorem.  The theorem above stays true, whichever of the known positives are withdrawn, when, and given again.
+
+Proof.  Let y be the most for which the precision is too low, counted with those known positives that are true. As long
+as no false one counts, M + w is y at least, so that a claim takes evidence against "at most y": one test for each rank,
+fixed given what is known, whatever is withdrawn meanwhile. The alternatives of that test follow from y alone. ∎
+
+(The evidence against "at most M + w" alone is no such test: it does not fall with w everywhere, and whoever could claim
+by either of two has two chances.)
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -34,15 +48,17 @@ class FixedSequence:
 
     Attributes:
         ranks: Strictly increasing.
-        known: Frozen; a skipped item is a negative.
+        known: As it was when the sequence was fixed; a skipped item is a negative.
         precision: t, as decimal text.
         claim: d, of the whole sequence.
+        withdrawn: Ranks of known positives that are positive no more, strictly increasing.
     """
 
     ranks: Int64Array
     known: KnownItems
     precision: str
     claim: float
+    withdrawn: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def needed(self) -> float:
@@ -56,7 +72,20 @@ class FixedSequence:
 
     @functools.cached_property
     def most(self) -> Int64Array:
-        """Most positives among those for which the precision is too low, for each rank; below 0 where it cannot be."""
+        """Most positives among those for which the precision is too low, for each rank; below 0 where it cannot be.
+
+        Counted without the positives that were withdrawn.
+        """
+        return self._most_at_first + self._lost
+
+    @functools.cached_property
+    def _lost(self) -> Int64Array:
+        """Positives that were withdrawn among the first k, for each rank."""
+        return np.searchsorted(self.withdrawn, self.ranks, "right")
+
+    @functools.cached_property
+    def _most_at_first(self) -> Int64Array:
+        """The same as `most`, counted with what was withdrawn."""
         target = Fraction(self.precision)
         enough = np.array([math.ceil(target * int(rank)) for rank in self.ranks], np.int64)
         positives = np.append(0, np.cumsum(self.known.label == 1))
@@ -70,14 +99,23 @@ class FixedSequence:
 
     def path(self, at: int, pool: DrawnOrder) -> FloatArray:
         """ln E of the rank at an index after 0, 1, 2… of its labels; one that is missing is a negative."""
+        return self._path(at, pool, int(self.most[at]))
+
+    def _path(self, at: int, pool: DrawnOrder, most: int) -> FloatArray:
+        """ln E against so many positives at most among those that are not known."""
         label = pool.label[pool.asked(int(self.ranks[at]))]
         wins = np.append(0, np.cumsum(label == 1))
-        side = EProcess.planned(int(self.unknown[at]), int(self.most[at]))
+        side = EProcess.planned(int(self.unknown[at]), most)
         return side.log_evidence(wins, np.arange(wins.size) - wins)
+
+    def _is_proven(self, at: int, pool: DrawnOrder) -> bool:
+        """Whether the evidence is enough against every number from the most at first to the most now."""
+        nulls = range(int(self.most[at]), int(self._most_at_first[at]) - 1, -1)
+        return all(self._path(at, pool, most).max() >= self.needed for most in nulls)
 
     def proven(self, pool: DrawnOrder) -> int:
         """How many ranks are proven, from the first on."""
-        unproven = (at for at in range(self.ranks.size) if not self.path(at, pool).max() >= self.needed)
+        unproven = (at for at in range(self.ranks.size) if not self._is_proven(at, pool))
         return next(unproven, self.ranks.size)
 
     def shares(self, first: int, pool: DrawnOrder, precision: FloatArray, density: FloatArray) -> FloatArray:

@@ -29,11 +29,11 @@ class Start:
 
     Attributes:
         number: Of the draw, from 0: each has an order of its own.
-        first_round: Its first; all that was asked for earlier is known, with the labels that it had then.
+        first_round: Its first; all that was asked for earlier is known. What was positive then counts as long as it is.
         ranks: Its sequence.
         level: To which the order was drawn, by ranges of ranks that end at `ranks`.
         density: To which it was asked for.
-        labels: int8, of what was asked for in earlier rounds, by rank.
+        labels: int8, of what was asked for in earlier rounds, by rank, as they were when the draw began.
     """
 
     number: int
@@ -62,12 +62,16 @@ class Start:
         own = {"number": self.number, "first_round": self.first_round, "ranks": self.ranks.tolist()}
         return own | {"levels": self.level.tolist(), "density": self.density.tolist(), "labels": self.labels.tolist()}
 
-    def sequence(self, drawn: DrawnItems, known: KnownItems, precision: str, claim: float) -> FixedSequence:
-        """The claims of this draw."""
-        earlier = drawn.table["rank"].to_numpy()[drawn.table["round"].to_numpy() < self.first_round]
-        return FixedSequence(
-            self.ranks, pilot.joined(known, earlier, self.labels), precision, claim * SHARES[self.number]
-        )
+    def sequence(
+        self, drawn: DrawnItems, labels: Int8Array, known: KnownItems, precision: str, claim: float
+    ) -> FixedSequence:
+        """The claims of this draw, less what the labels that there are now withdraw."""
+        is_earlier = drawn.table["round"].to_numpy() < self.first_round
+        earlier = drawn.table["rank"].to_numpy()[is_earlier]
+        at_first = pilot.joined(KnownItems(known.rank, known.at_plan), earlier, self.labels)
+        now = pilot.joined(known, earlier, labels[is_earlier])
+        withdrawn = replace(now, planned=at_first.label).withdrawn(1)
+        return FixedSequence(self.ranks, at_first, precision, claim * SHARES[self.number], withdrawn)
 
     def pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
         """What was drawn."""

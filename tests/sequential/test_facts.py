@@ -64,7 +64,7 @@ def test_a_cut_that_was_proven_by_luck_is_withdrawn_where_its_labels_say_otherwi
     drawn = DrawnItems(table, table.slice(0, 0).drop_columns("round"), start.state())
     setting = QuestionSetting(N, {}, KnownItems.nothing(), "0.95")
     design = DeepestCut.plan([Question.of("cut precision 0.7")], setting)
-    sequence = design._sequence(start, drawn)
+    sequence = design._sequence(start, drawn, truth.astype(np.int8))
     half, labels = np.where(truth, 1, -1).astype(np.int8), truth.astype(np.int8)
     assert design.answer(drawn, half).lines[0].lower == 300
     answer = design.answer(drawn, labels)
