@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.questions import Condition, Question
-from streameval.sequential import AnswerStatus, EarlierEvidence, Line, QuestionSetting
+from streameval.sequential import AnswerStatus, EarlierEvidence, KnownItems, Line, QuestionSetting
 from streameval.sequential.adjuster import log_needed
 from streameval.sequential.closed import End, closed, rule
 from streameval.sequential.deciding import Deciding, Rule
@@ -50,6 +50,17 @@ class ConditionTest:
     the pass and a win for the fail. With a zone it is the theorem of `closed`, and the whole rule is run with all
     missing labels as losses, and as wins: a missing label might hide that the other side came first.
 
+    Of the items that were known, wins may be withdrawn later: forgotten, corrected, torn. Let w be their number. A pass
+    then takes, besides, evidence of 1/δ against every number of wins that it rejected up to w more, each by the test
+    that is planned for that number, and without the evidence that was there before. So does a fail of losses.
+
+    Theorem.  With that both probabilities stay what they are, whichever known labels are withdrawn, when, and given
+    again, as long as no false one counts.
+
+    Proof.  Let y be the most wins among the rest for which a pass is wrong, counted with those known wins that are
+    true. It lies between the number that the plan rejects and w more, whatever w is by then: so a pass takes the test
+    against y, which follows from the plan and from y alone, and is wrong with probability δ at most. ∎
+
     Attributes:
         question: As it prints.
         counted: Label of a win: 1 for >= and >, 0 for <= and <.
@@ -59,6 +70,8 @@ class ConditionTest:
         earlier: ln of the evidence for either that was there before, 0 where it is less (`sequential.adjuster`); None
             where only what is known counts.
         expected: Share of wins that is expected, for forecasts.
+        besides: Numbers of wins, and of losses, against which there has to be evidence besides, as known labels were
+            withdrawn.
     """
 
     question: str
@@ -73,6 +86,7 @@ class ConditionTest:
     expected: float
     end: End | None = None
     earlier: tuple[float, float] | None = None
+    besides: tuple[range, range] = (range(0), range(0))
 
     @staticmethod
     def planned(question: Question, setting: QuestionSetting, together: int) -> ConditionTest:
@@ -121,8 +135,23 @@ class ConditionTest:
         return ConditionTest(**{**facts, **sides, **pairs, "end": End(**facts["end"]) if facts["end"] else None})
 
     def facts(self) -> dict[str, Any]:
-        """All of it, JSON-ready."""
-        return asdict(self)
+        """All of it as it was planned, JSON-ready."""
+        facts = asdict(self)
+        del facts["besides"]
+        return facts
+
+    def with_labels_now(self, known: KnownItems) -> ConditionTest:
+        """The same with the labels that known items have now; `known` of the test is then these."""
+        if not known.n_changed:
+            return self
+        label = known.label[: np.searchsorted(known.rank, self.rank, "right")]
+        first = 1 if self.earlier is None else 0  # what a changed label was evidence of, nobody knows any more
+        besides = []
+        for side, value in ((self.passing, self.counted), (self.failing, 1 - self.counted)):
+            lost = int(np.searchsorted(known.withdrawn(value), self.rank, "right"))
+            besides.append(range(side.most + first, side.most + lost + 1))
+        counts = [int((label == value).sum()) for value in (self.counted, 1 - self.counted, -1)]
+        return replace(self, known=(counts[0], counts[1], counts[2]), besides=(besides[0], besides[1]))
 
     @property
     def items(self) -> int:
@@ -136,8 +165,8 @@ class ConditionTest:
 
     @property
     def sure(self) -> int | None:
-        """Labels that decide whatever they say; None where nothing short of all is sure to."""
-        return self.cap if self.end or self.exact else None
+        """Labels that decide whatever they say; None where none are sure to, or labels were withdrawn."""
+        return self.cap if (self.end or self.exact) and not any(self.besides) else None
 
     @property
     def hardest(self) -> float:
@@ -154,6 +183,20 @@ class ConditionTest:
         """Bounds on the wins among the first 0..last labels, or up to the end."""
         return rule(self.passing, self.failing, self.levels, min(last, self.cap), self.end)
 
+    def _rule_now(self, last: int) -> Rule:
+        """The same with what is needed besides."""
+        bounds = self.rule(last)
+        up, down, numbers = bounds.up, bounds.down, np.arange(bounds.up.size)
+        needed = [-math.log(delta) for delta in self.deltas]
+        for most in self.besides[0]:
+            up = np.maximum(up, self._against(most).least_wins(needed[0], numbers.size - 1))
+        for most in self.besides[1]:
+            down = np.minimum(down, numbers - self._against(most).least_wins(needed[1], numbers.size - 1))
+        return Rule(bounds.items, up, down)
+
+    def _against(self, most: int) -> EProcess:
+        return EProcess(self.items, most) if self.exact else EProcess.planned(self.items, most)
+
     def read(self, labels: Int8Array) -> Reading:
         """Read the labels of the first items in the order of the draw: what the test says."""
         labels = labels[: self.cap]
@@ -163,6 +206,10 @@ class ConditionTest:
         if self.end:
             passes = passes if passes <= _first_reached(wins <= bounds.down) else n.size
             fails = fails if fails < _first_reached(wins + missing >= bounds.up) else n.size
+        if any(self.besides):
+            now = self._rule_now(labels.size)
+            passes = max(passes, _first_reached(wins >= now.up))
+            fails = max(fails, _first_reached(wins + missing <= now.down))
         stopped = min(passes, fails)
         return Reading(
             "open" if stopped == n.size else "pass" if passes <= fails else "fail",
@@ -214,7 +261,7 @@ class ConditionTest:
         A pass counts all that are missing as losses, a fail as wins. More missing labels never make it sooner.
         """
         n, wins, missing = labels.size, int((labels == self.counted).sum()), int((labels < 0).sum())
-        rule = self.rule(last or max(_HORIZON, 11 * n))
+        rule = self._rule_now(last or max(_HORIZON, 11 * n))
         passing = rule.after(n, wins)
         return passing if not missing else replace(passing, failed=rule.after(n, wins + missing).failed)
 

@@ -72,7 +72,7 @@ class Gate(QuestionDesign):
     @classmethod
     def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Gate:
         """Read what `facts` gave."""
-        return cls(tuple(ConditionTest.of(one) for one in facts["tests"]), known)
+        return cls(tuple(ConditionTest.of(one).with_labels_now(known) for one in facts["tests"]), known)
 
     def facts(self) -> dict[str, Any]:
         """All but `known`, JSON-ready."""

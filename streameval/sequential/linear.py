@@ -9,6 +9,9 @@ most, whenever one looks and whatever decides to go on; and as the list is fixed
 status is wrong with probability δ at most. Of m claims that all have to hold, the whole passes falsely only if a false
 one passes, with probability δ; "fails" is shared out, δ/m for each.
 
+What is known counts by the labels that it has now. One that is missing is bad: less bad mass β is left to be found, and
+the evidence rises with β. So known labels that are withdrawn, and given again, never prove what the true ones do not.
+
 What a judge says of the items makes classes of each block, counted before there are labels. They are blocks like any
 others: right or wrong, the judge decides how many labels a question takes and nothing else. Its items are drawn from
 those of each block that were put in a random order beforehand. Where these have run out, nothing more of the block is

@@ -13,7 +13,7 @@ from suite_cases import LONG, cases, examples, slow
 
 from streameval.errors import InputError
 from streameval.questions import Question
-from streameval.sequential import PATH, DrawnItems, QuestionSetting, designs, read_design
+from streameval.sequential import PATH, DrawnItems, KnownItems, QuestionSetting, designs, read_design
 from streameval.sequential.closed import closed
 from streameval.sequential.condition import ConditionTest
 from streameval.sequential.evidence import EProcess
@@ -54,6 +54,46 @@ def test_every_list_is_answered_wrongly_with_the_claimed_probability_at_most(ite
                 wrong in {one.read(labels[:n]).outcome for n in range(items + 1)} for labels in sequences(items, truth)
             ]
             assert np.mean(found) <= delta
+
+
+def with_known(at_plan, rest, threshold, delta):
+    """A condition on two known items and `rest` more, so few that every order can be tried."""
+    wins, losses, skipped = (at_plan.count(value) for value in (1, 0, -1))
+    most, fewest = threshold - 1 - wins, threshold - wins - skipped
+    sides = EProcess.planned(rest, most), EProcess.planned(rest, rest - fewest)
+    levels = (math.log(1 / delta),) * 2
+    return ConditionTest("", 2 + rest, 1, (threshold,) * 2, (wins, losses, skipped), *sides, levels, (delta,) * 2, 0.9)
+
+
+def readings_of(at_plan, true):
+    """The labels of two known items in turn: as planned, and any that are true, with none where one is missing."""
+    rank = np.array([1, 2])
+    for now in itertools.product(*((value, -1) for value in true)):
+        yield KnownItems(rank, np.array(now, np.int8), planned=np.array(at_plan, np.int8))
+
+
+@pytest.mark.parametrize(("rest", "delta"), [(4, 0.4), *slow((5, 0.4), (4, 0.3), (5, 0.25))])
+def test_whatever_becomes_of_known_labels_a_condition_is_answered_wrongly_with_the_claimed_probability(rest, delta):
+    """Of every list, order and threshold, and whatever was known: any reading that is wrong counts.
+
+    A reading is wrong only if each answer that counts in it is true: answers are missing, false ones are forgotten or
+    put right, one after another.
+    """
+    frozen = 0
+    items = itertools.product((1, 0, -1) if LONG else (1, 0), (1, 0))  # as planned, and what is true
+    for threshold, pair in itertools.product(
+        range(1, 3 + rest), list(itertools.combinations_with_replacement(items, 2))
+    ):
+        at_plan, true = zip(*pair, strict=True)
+        planned_ = with_known(at_plan, rest, threshold, delta)
+        tests = [planned_.with_labels_now(one) for one in readings_of(at_plan, true)]
+        for wins in range(rest + 1):
+            wrong = "pass" if wins + sum(true) < threshold else "fail"
+            every = list(sequences(rest, wins))
+            found = [wrong in {one.read(order).outcome for one in tests} for order in every]
+            assert np.mean(found) <= delta
+            frozen += np.mean([wrong == planned_.read(order).outcome for order in every]) > delta
+    assert frozen  # as planned it is wrong more often, where what was known is not true
 
 
 @pytest.mark.parametrize("zone", cases([False, True], False))

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -387,6 +388,23 @@ def test_known_items_are_counted_and_neither_drawn_nor_evidence():
     done = plan("recall@1000 >= 0.5", 5_000, known=whole)
     assert done.answer(done.start(), np.empty(0, np.int8)).outcome == "pass"
     assert done.next(done.start(), np.empty(0, np.int8), None, 1).table.num_rows == 0
+
+
+@pytest.mark.parametrize("asked", cases(["recall@60 >= 0.5", "f1@60 > 0.4", "positives < 90"], "recall@60 >= 0.5"))
+def test_evidence_never_rises_when_known_labels_are_withdrawn(asked):
+    truth = falling(200)
+    rank = np.arange(1, 200, 3)
+    design = plan(asked, 200, known=KnownItems(rank, truth[rank - 1].astype(np.int8)))
+    drawn = run(design, truth, size=20, most=60)
+    labels, rng = labelled(drawn, truth), np.random.default_rng(3)
+    for part in (0.1, 0.5, 1):
+        now = np.where(rng.random(rank.size) < part, -1, design.setting.known.label).astype(np.int8)
+        known = replace(design.setting.known, label=now, planned=design.setting.known.label)
+        less = read_design(design.facts(), known)
+        for side in ("pass", "fail"):
+            whole, left = path(design, drawn, labels, side), path(less, drawn, labels, side)
+            both = min(len(whole), len(left))
+            assert all(a <= b + 1e-12 for a, b in zip(left[:both], whole[:both], strict=True))
 
 
 def test_several_conditions_all_have_to_hold():
