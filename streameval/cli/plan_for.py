@@ -26,6 +26,7 @@ def plan_for(
     from streameval.kinds.question.cost import expected_lines
     from streameval.kinds.question.plan import posed
     from streameval.kinds.question.says import counted_lines, known_lines, posed_as
+    from streameval.kinds.question.tree import known_now
     from streameval.questions.asking import Asking
     from streameval.study import Study
 
@@ -36,10 +37,11 @@ def plan_for(
     if batch.dry_run:
         raise InputError("--for does not go with --dry-run", "`streameval cost --for` says what a question costs")
     made, place = planned(ranking, study, given, flags, output)
-    design, asking = posed(made)[0], Asking(questions=made.questions, **{**made.parameters, "together": False})
+    known = known_now(Study(place), made)
+    design, asking = posed(made, known)[0], Asking(questions=made.questions, **{**made.parameters, "together": False})
     lines = [*map(posed_as, made.questions), *counted_lines(made), *expected_lines(design, asking, made.n_items)]
     waiting = unlabelled_lines(Study(study), made) if place != study else ()
-    lines += [*known_lines(made), *waiting, f"Seed {made.seed}, kept in plan.json."]
+    lines += [*known_lines(made, known), *waiting, f"Seed {made.seed}, kept in plan.json."]
     lines += [*doubts(made), next_stop(Study(place), made)]
     facts = {"study": str(place), "plan_id": made.plan_id, "labels": made.table.num_rows,
              "expected": [{"case": case, **vars(labels)} for case, labels in design.expected()]}  # fmt: skip

@@ -120,9 +120,9 @@ def _slice(result: Any, name: str) -> SliceResult:
 
 def _asked_within(folder: Study) -> Iterator[str]:
     """Name the questions that were asked of a study, which stand in folders within."""
-    from streameval.kinds.question.adding import asked_before
+    from streameval.kinds.question.tree import asked_of
 
-    for place, plan in asked_before(folder):
+    for place, plan in asked_of(folder):
         asked = kind_of(place).subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 

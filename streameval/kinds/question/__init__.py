@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Decision, Kind
+from streameval.kinds import EVALUATE, Decision, Kind
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
 
@@ -61,6 +62,18 @@ class QuestionStudy(Kind):
             return added(study, (asking, judge), seed)
         return planned(ranking, study, (asking, judge), seed, *how)
 
+    def read(self, folder: Study) -> Any:
+        """Read results; a `StudyError` too where what was known to the question has other labels by now."""
+        from streameval.kinds.question.tree import known_now, state_of
+
+        found = super().read(folder)
+        if folder.exists and (known := known_now(folder, folder.plan())).rank.size:
+            as_planned = replace(known, label=known.at_plan)
+            if found.summary.get("known_labels", state_of(as_planned)) != state_of(known):
+                raise StudyError(f"{folder.folder}: labels that were known to it have changed since the results were "
+                                 "written", EVALUATE)  # fmt: skip
+        return found
+
     def next_round(self, folder: Study, plan: Plan) -> Plan:
         """Draw another round, once every task has been answered or skipped."""
         from streameval.kinds.question.rounds import next_round
@@ -93,9 +106,12 @@ class QuestionStudy(Kind):
 
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
+        from streameval.kinds.question.asked_before import joint_confidence
         from streameval.kinds.question.evaluate import measured, withdrawn
+        from streameval.kinds.question.tree import known_now
 
-        tables, claim, more = measured(plan, tallied)
+        tables, claim, more = measured(plan, known_now(folder, plan), tallied)
+        more["together"] = joint_confidence(folder, plan)
         return tables, claim, {**more, "withdrawn": withdrawn(folder, more)}
 
     def answer(self, found: Any, question: Question) -> Bounds:

@@ -1,16 +1,16 @@
 """A question asked of a study that there is: a study of its own in a folder within, which begins with what is known.
 
 Labels that the study has, of its curve or of questions before, make their items known: these are not asked again, and
-count as what they are. An answer to one of them that comes later does not count, for what is drawn depends on which are
-known (a test that took alternatives anew after late answers would be wrong more often than it says).
+count as what they are, now and whenever the question is evaluated: what is forgotten or corrected counts no more. An
+answer to a task that was open when the question was planned does not count, for what is drawn depends on which items
+are known.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,28 +23,26 @@ from streameval.judges.classes import asked_judge
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import isin
 from streameval.kinds import Kind, kind_of
+from streameval.kinds.question.asked_before import number_of_several, refuse_asked_before
 from streameval.kinds.question.earlier import evidence_of
-from streameval.kinds.question.plan import Beside, drawn_plan, known_of
-from streameval.kinds.question.rounds import counted
-from streameval.labelling.tally import Tallied
+from streameval.kinds.question.known import known_of
+from streameval.kinds.question.plan import Beside, drawn_plan
+from streameval.kinds.question.tree import asked_of, counted, known_in, new_place, root_of, tree_of
 from streameval.questions import Condition
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.sequential import EarlierEvidence, KnownItems
-from streameval.sequential.pilot import joined
 from streameval.study import Study
 from streameval.study.judging import last_judging
 from streameval.study.planning import fresh_seed
 from streameval.text import number_of
 from streameval.types import Plan
 
-_FOLDER = "question-{}"
-
 
 def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None) -> Plan:
-    """Plan a question of a study's ranking; the same one asked again is the one that is there.
+    """Plan a question of a study's ranking; the same command again gives the one that is there.
 
     One of which nothing was handed out yet is drawn anew where labels have come since: they are known then. None of
     them was of its draw.
@@ -53,7 +51,8 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         Plan: `location["beside"]` is the folder that it was written to.
 
     Raises:
-        InputError: A seed that drew from this ranking before.
+        InputError: A question that was asked of this list before, or a seed that drew from it; one of those that hold
+            together, at another confidence than these.
         StudyError: No study there, or one of many rankings.
     """
     folder, (asking, judge) = Study(Path(study)), given
@@ -61,20 +60,20 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
     if kind.name not in ("curve", "question"):
         raise StudyError(f"{folder.folder} is {kind.about}, and a question is asked of one ranking",
                          "plan that ranking into a folder of its own")  # fmt: skip
-    with folder.changing():
-        asked = asked_before(folder)
-        here = _tallied(folder, plan)
-        known = _known_in(plan, here, asked)
-        place, before = _the_same(asked, asking, judge, seed) or (_new_place(folder, asked), None)
+    with root_of(folder).changing():
+        tree = tree_of(folder)
+        known = known_in(tree)
+        place, before = _again(asked_of(folder), asking, judge, seed) or (new_place(folder), None)
         if before is not None and (Study(place).is_begun or _is_known_to(before, known)):
             return _beside(before, place)
-        others = [plan, *(one for _, one in asked if one is not before)]
-        if seed is not None and seed in {one.seed for one in (*others, *_above(folder))}:
+        others = [one for one in tree if before is None or one[0] != place]
+        refuse_asked_before(others, asking)
+        if seed is not None and seed in {one.seed for _, one in others}:
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
-        number = 1 + sum("together" in one.parameters for one in others)
+        number = number_of_several([one for _, one in others], asking)
         certain = asking.of_several(number)
         _refuse_answered(folder, plan, kind, certain)
-        opened, evidence = _opened(plan), _evidence(folder, plan, here, certain.confidence)
+        opened, evidence = _opened(plan), _evidence(folder, plan, certain.confidence)
         chosen = fresh_seed() if seed is None else seed
         beside = Beside(known, evidence, judge, number=number)
         drawn = drawn_plan(opened, asking, chosen, beside)
@@ -83,15 +82,11 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         return _beside(made, place)
 
 
-def _the_same(
+def _again(
     asked: Iterable[tuple[Path, Plan]], asking: Asking, judge: Judge | None, seed: int | None
 ) -> tuple[Path, Plan] | None:
-    """The question that asks the same, in the same way."""
+    """The question that was asked by the same command."""
     return next((one for one in asked if _is_asked(one[1], asking, judge) and seed in (None, one[1].seed)), None)
-
-
-def _new_place(folder: Study, asked: Sequence[object]) -> Path:
-    return folder.folder / _FOLDER.format(len(asked) + 1)
 
 
 def _is_known_to(before: Plan, known: KnownItems) -> bool:
@@ -128,33 +123,11 @@ def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> N
             ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
 
 
-def known_in(folder: Study, plan: Plan) -> KnownItems:
-    """Items that a study has an answer of, its questions' items too; -1 where an answer made no label."""
-    return _known_in(plan, _tallied(folder, plan), asked_before(folder))
-
-
-def _known_in(plan: Plan, here: Tallied | None, asked: Iterable[tuple[Path, Plan]]) -> KnownItems:
-    parts = [_answered(plan, here), *(_answered(one, _tallied(Study(place), one)) for place, one in asked)]
-    ranks, first = np.unique(np.concatenate([part.rank for part in parts]), return_index=True)
-    return KnownItems(ranks, np.concatenate([part.label for part in parts])[first])
-
-
-def _tallied(folder: Study, plan: Plan) -> Tallied | None:
-    return counted(folder, plan) if folder.labels.folder.exists() else None
-
-
-def _answered(plan: Plan, tallied: Tallied | None) -> KnownItems:
-    if tallied is None:
-        return known_of(plan)
-    here = tallied.answered
-    return joined(known_of(plan), plan.ranks[here], tallied.labels.label[here])
-
-
-def _evidence(folder: Study, plan: Plan, here: Tallied | None, confidence: str | float) -> EarlierEvidence | None:
+def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvidence | None:
     """What the labels of a curve are worth; labels that may be wrong are no evidence."""
-    if here is None or last_judging(folder).label_error:
+    if not folder.labels.folder.exists() or last_judging(folder).label_error:
         return None
-    return evidence_of(plan, here.labels, str(confidence))
+    return evidence_of(plan, counted(folder, plan).labels, str(confidence))
 
 
 def _opened(plan: Plan) -> Ranking:
@@ -171,25 +144,6 @@ def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
         typed |= {"confidence": typed["together"], "together": True}
     same = all(value == getattr(asking, name) for name, value in typed.items())
     return same and asked_judge(before) == judge and before.questions == tuple(map(str, asking.asked))
-
-
-def asked_before(folder: Study) -> list[tuple[Path, Plan]]:
-    """Questions that were asked of a study: folders within, and their plans."""
-    places = (folder.folder / _FOLDER.format(number) for number in range(1, 10_000))
-    there = []
-    for place in places:
-        if not Study(place).exists:
-            break
-        there.append((place, Study(place).plan()))
-    return there
-
-
-def _above(folder: Study) -> list[Plan]:
-    """Plans of the study that a question was asked of, of its other questions, and so on upwards."""
-    parent = Study(folder.folder.parent)
-    if not (re.fullmatch(_FOLDER.format(r"\d+"), folder.folder.name) and parent.exists):
-        return []
-    return [parent.plan(), *(one for _, one in asked_before(parent)), *_above(parent)]
 
 
 def _beside(plan: Plan, place: Path) -> Plan:

@@ -13,11 +13,12 @@ import pyarrow as pa
 from streameval.errors import InputError, StudyError
 from streameval.kinds.question.plan import next_drawn, posed
 from streameval.kinds.question.says import is_condition
+from streameval.kinds.question.tree import state_of
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions import CUT, Question
 from streameval.questions.cutoffs import Cutoff
-from streameval.sequential import Answer, DrawnItems, Line, QuestionDesign
+from streameval.sequential import Answer, DrawnItems, KnownItems, Line, QuestionDesign
 from streameval.study import Study
 from streameval.text import number_of
 from streameval.types import Claim, Coverage, Plan
@@ -37,9 +38,13 @@ _ANSWERS = pa.schema(
 )
 
 
-def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
-    """Say what the labels prove: their tables, what they claim, and what the summary says besides."""
-    design, drawn = posed(plan)
+def measured(plan: Plan, known: KnownItems, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+    """Say what the labels prove: their tables, what they claim, and what the summary says besides.
+
+    Args:
+        known: What the question was planned with, with the labels that these items have now.
+    """
+    design, drawn = posed(plan, known)
     budget = plan.parameters["budget"]
     design = design.within(None if budget is None else max(0, budget - int(tallied.answered.sum())))
     told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
@@ -48,7 +53,7 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     claim = Claim(coverage_of(answer.lines, confidence), confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items, claim.coverage), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
-    more = {**summary_of(plan, answer), **missing_cost(design, drawn, told, answer)}
+    more = {**summary_of(plan, known, answer), **missing_cost(design, drawn, told, answer)}
     return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
 
 
@@ -113,7 +118,7 @@ def withdrawn(folder: Study, now: Mapping[str, Any]) -> str | int | None:
     return None if told in (None, now["outcome"]) else str(told)
 
 
-def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
+def summary_of(plan: Plan, known: KnownItems, answer: Answer) -> dict[str, Any]:
     """What evaluation.json says of an answer."""
     return {
         "questions": list(plan.questions),
@@ -122,7 +127,9 @@ def summary_of(plan: Plan, answer: Answer) -> dict[str, Any]:
         "more": asdict(answer.more),
         "reach": None if answer.reach is None else asdict(answer.reach),
         "rounds": max(plan.table.column("batch").to_pylist()),
-        "known": 0 if plan.known is None else plan.known.num_rows,
+        "known": known.rank.size,
+        "known_changed": known.n_changed,
+        "known_labels": state_of(known),
     }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from streameval.curve import Curve
 from streameval.errors import InputError
-from streameval.kinds.question.adding import known_in
 from streameval.kinds.question.plan import design_for
+from streameval.kinds.question.tree import known_in, tree_of
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import QuestionSetting
@@ -34,7 +34,7 @@ def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float
         return NOTHING
     ranks = {str(one): _rank(curve, one) for question in estimates for one in question.cutoffs}
     by_text = {str(question): value for question, value in estimates.items()}
-    known, certain = known_in(folder, plan), f"{confidence:g}"
+    known, certain = known_in(tree_of(folder)), f"{confidence:g}"
     try:
         design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
         _, forecast = design.expected()[0]

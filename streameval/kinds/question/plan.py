@@ -176,9 +176,12 @@ def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:
     return held.with_notes(state=dict(drawn.state))
 
 
-def posed(plan: Plan) -> tuple[QuestionDesign, DrawnItems]:
-    """Read the design that answers the question of a plan, and what was drawn of its order so far."""
-    known = known_of(plan)
+def posed(plan: Plan, known: KnownItems) -> tuple[QuestionDesign, DrawnItems]:
+    """Read the design that answers the question of a plan, and what was drawn of its order so far.
+
+    Args:
+        known: What it was planned with; its labels count as they are given here.
+    """
     table = plan.table.drop_columns(["stratum"])
     table = table.rename_columns(["round" if name == "batch" else name for name in table.column_names])
     design = read_design(plan.notes["design"], known)
@@ -186,13 +189,6 @@ def posed(plan: Plan) -> tuple[QuestionDesign, DrawnItems]:
     if plan.judge_sample is not None:
         ahead = design.unasked(plan.judge_sample, plan.ranks)
     return design, DrawnItems(table, ahead, plan.notes["state"])
-
-
-def known_of(plan: Plan) -> KnownItems:
-    """What was known when a question was planned."""
-    if plan.known is None:
-        return KnownItems.nothing()
-    return KnownItems(**{name: np.asarray(plan.known.column(name).to_numpy()) for name in plan.known.column_names})
 
 
 def next_drawn(

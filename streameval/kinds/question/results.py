@@ -14,9 +14,10 @@ from streameval.curve.bounds import Bounds
 from streameval.errors import InputError
 from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
-from streameval.kinds.question.plan import is_asked, known_of
+from streameval.kinds.question.plan import is_asked
 from streameval.kinds.question.says import (
     answer_sentence,
+    changed_lines,
     forecast_sentence,
     is_condition,
     is_cut,
@@ -24,6 +25,7 @@ from streameval.kinds.question.says import (
     promise,
     shown_values,
 )
+from streameval.kinds.question.tree import known_now
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns, Told
@@ -85,7 +87,8 @@ def counted_bounds(found: Result, question: Question) -> Bounds | None:
         return None
     labels = found.tables["labels"]
     given = labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
-    facts = LabelFacts.of(n_items, known_of(Study(found.folder).plan()), labels.column("rank").to_numpy(), given)
+    study = Study(found.folder)
+    facts = LabelFacts.of(n_items, known_now(study, study.plan()), labels.column("rank").to_numpy(), given)
     (least, most), (fewest, all_) = facts.positives(int(rank)), facts.positives(n_items)
     if total:
         return Bounds(fewest, math.nan, all_)
@@ -141,7 +144,7 @@ def told(found: Result) -> Told:
         [[row["question"], row["outcome"], f"{row['labels']:,}", f"{row['positives']:,}",
           *shown_values(row)] for row in rows],
     )  # fmt: skip
-    remarks = [*_withdrawn(found), forecast_sentence(found.summary), *_account(found), _KEPT]
+    remarks = [*_changes(found), forecast_sentence(found.summary), *_account(found), _KEPT]
     return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
 
 
@@ -156,6 +159,12 @@ def verdict(found: Result) -> str:
     several = len(rows) > 1
     of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
     return of_all + " ".join(answer_sentence(row, zone, row["question"] if several else "") for row in rows)
+
+
+def _changes(found: Result) -> list[str]:
+    """What was said before and is not any more, and what became of known labels."""
+    known = changed_lines(found.summary["known"], found.summary.get("known_changed", 0))
+    return [*_withdrawn(found), *known]
 
 
 def _withdrawn(found: Result) -> list[str]:
@@ -201,7 +210,7 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     following = following_round(study, plan, found)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (promise(found), *_withdrawn(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
+    values = (promise(found), *_changes(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
               *_account(found))  # fmt: skip
     return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
 

@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kinds.question.plan import next_drawn, posed, with_drawn
-from streameval.labelling.tally import Tallied
+from streameval.kinds.question.tree import counted, known_now
 from streameval.study import Study
-from streameval.study.judging import last_judging, tally_stored
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
-
-
-def counted(folder: Study, plan: Plan) -> Tallied:
-    """Count the labels that a study has, judged as in its last evaluation."""
-    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
 
 
 def open_tasks(folder: Study, plan: Plan) -> BoolArray:
@@ -38,7 +32,7 @@ def ranks_asked_about(plan: Plan) -> Int64Array | None:
 
 def is_answered(folder: Study, plan: Plan) -> bool:
     """Whether the labels that there are decide every question."""
-    design, drawn = posed(plan)
+    design, drawn = posed(plan, known_now(folder, plan))
     return design.answer(drawn, counted(folder, plan).labels.label).outcome != "open"
 
 
@@ -53,7 +47,7 @@ def next_round(folder: Study, plan: Plan) -> Plan:
     tallied = counted(folder, plan)
     if not tallied.answered.all():
         return plan
-    design, drawn = posed(plan)
+    design, drawn = posed(plan, known_now(folder, plan))
     how = plan.parameters["round"], plan.parameters["budget"], plan.seed
     more = next_drawn(design, drawn, tallied.labels.label, how)
     if more is drawn:

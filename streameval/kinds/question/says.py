@@ -13,6 +13,7 @@ from streameval.kernels.sorted_sets import unique
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import value_text
+from streameval.sequential import KnownItems
 from streameval.study.results import Result
 from streameval.text import number_of
 from streameval.types import Plan
@@ -150,17 +151,29 @@ def counted_lines(plan: Plan) -> Iterator[str]:
             yield f"{question}: {of} of {number_of(rank, 'item')}."
 
 
-def known_lines(plan: Plan) -> Iterator[str]:
-    """Say which labels there were before, and how they count."""
-    known = 0 if plan.known is None else plan.known.num_rows
-    if known:
-        they = "was answered before: it counts, and is" if known == 1 else "were answered before: they count, and are"
-        yield f"{number_of(known, 'item')} {they} not asked again."
+def known_lines(plan: Plan, known: KnownItems) -> Iterator[str]:
+    """Say which labels there were before, and how they count.
+
+    Args:
+        known: With the labels that these items have now.
+    """
+    if many := known.rank.size:
+        they = "was answered before: it counts, and is" if many == 1 else "were answered before: they count, and are"
+        yield f"{number_of(many, 'item')} {they} not asked again."
+    yield from changed_lines(many, known.n_changed)
     if plan.judge_sample is not None:
         yield classes_sentence(plan)
         yield f"{plan.judge_sample.num_rows:,} items were put in order to be asked for, and no others can be."
     if any(one.get("earlier") for one in plan.notes["design"].get("tests", ())):
         yield "What the curve says of all other items counts too, less what it costs to choose a question by it."
+
+
+def changed_lines(known: int, changed: int) -> Iterator[str]:
+    """Say how many of the items that were known when a question was planned have other labels now."""
+    if changed:
+        have = "have" if changed > 1 else "has"
+        yield (f"Of {number_of(known, 'item')} known when this was planned, {changed:,} {have} another label now, or "
+               "none: only what stands counts.")  # fmt: skip
 
 
 def promise(found: Result) -> str:
@@ -172,7 +185,7 @@ def promise(found: Result) -> str:
         f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
     )
     undecided = all(row["outcome"] == "open" and is_condition(row) for row in rows)
-    if several := found.summary["parameters"].get("together"):
+    if several := found.summary.get("together", found.summary["parameters"].get("together")):
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
     return f"{what} {seldom(found.summary['claim']['confidence'])}.{rest} {found.caution}".rstrip()

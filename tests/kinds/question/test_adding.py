@@ -3,6 +3,10 @@
 import json
 import math
 import re
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -70,17 +74,60 @@ def test_what_a_question_knew_is_known_to_one_that_is_asked_of_it_before_it_has_
     assert after.known.equals(plan.known)
 
 
-def test_a_late_answer_to_what_is_known_changes_nothing(begun, truth, people):
-    folder, plan = added(begun("gate open", "c"))
+def gate_within(begun, people, question="precision@1000 >= 0.8"):
+    """A question of a study with 50 labels, which are known to it, and as many of its own; its folder."""
+    folder, plan = added(begun("gate open", "c"), question, seed=6)
     assert plan.known.num_rows == 50
-    tasks = streameval.select(folder).table
-    before = streameval.evaluate(folder, labels=people(tasks))
-    ranks = Study("c").plan().ranks
+    streameval.evaluate(folder, labels=people(streameval.select(folder).table))
+    return folder
+
+
+def answer_of(folder):
+    """The one line that a question is answered by."""
+    (line,) = streameval.evaluate(folder).tables["answers"].to_pylist()
+    return line
+
+
+def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, people, capsys):
+    """Turned round, torn and forgotten; results from before are refused, and what is said tells how many changed."""
+    folder = gate_within(begun, people)
+    before, ranks = answer_of(folder), Study("c").plan().ranks
     late = {"rank": ranks, "label": 1 - truth[ranks - 1], "time": ["2026-01-02"] * ranks.size}
-    assert streameval.evaluate("c", labels=pa.table(late), vote="latest").summary["outcome"] == "fail"
-    after = streameval.evaluate(folder)
-    for name in ("answers", "evidence", "metrics"):
-        assert after.tables[name].equals(before.tables[name])
+    streameval.evaluate("c", labels=pa.table(late), vote="latest")
+    assert "labels that were known to it have changed since" in refused(capsys, "check", folder)
+    turned = answer_of(folder)
+    positives = int(truth[ranks - 1].sum())
+    assert round((before["lower"] - turned["lower"]) * 1_000) == 2 * positives - 50
+    assert run(["show", folder]) == 0
+    said = "Of 50 items known when this was planned, 50 have another label now, or none: only what stands counts."
+    assert said in capsys.readouterr().out
+    streameval.evaluate("c", vote="majority")
+    torn = answer_of(folder)
+    assert round((before["lower"] - torn["lower"]) * 1_000) == positives
+    assert round((torn["upper"] - before["upper"]) * 1_000) == 50 - positives
+
+
+def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(home, people, truth, capsys):
+    """Of the first 100 items somebody calls 50 positive throughout, and is forgotten."""
+    streameval.plan("list.parquet", "c", score="score", questions="precision@100 >= 0.9", seed=3)
+    tasks = streameval.select("c").table.select(["rank"])
+    streameval.evaluate("c", labels=tasks.append_column("label", pa.array([1] * tasks.num_rows)))
+    folder, plan = added("c", "precision@100 >= 0.92", seed=6)
+    assert truth[:100].sum() < 92
+    while (tasks := streameval.select(folder).table).num_rows:
+        streameval.evaluate(folder, labels=people(tasks))
+    assert answer_of(folder)["outcome"] == "pass"
+    (source,) = Study("c").labels.sources()
+    Study("c").labels.forget(source.identity)
+    own, answer = Study(folder).plan().ranks, answer_of(folder)
+    assert (answer["outcome"], answer["lower"]) == ("open", truth[own - 1].sum() / 100)
+    assert own.size == plan.known.num_rows == 50
+    capsys.readouterr()
+    assert run(["show", folder]) == 0
+    said = capsys.readouterr().out
+    assert "Of 50 items known when this was planned, 50 have another label now, or none: only what stands count" in said
+    assert run(["plan", "--study", "c", "--for", "precision@1000 >= 0.3"]) == 0
+    assert "50 items were answered before: they count" in capsys.readouterr().out  # the question's own
 
 
 def test_a_skipped_item_is_known_and_counts_as_what_is_worst(begun, people):
@@ -94,7 +141,7 @@ def test_a_skipped_item_is_known_and_counts_as_what_is_worst(begun, people):
     assert skipped == [tasks.column("rank")[0].as_py()]
 
 
-def test_the_same_question_again_is_the_one_that_is_there_and_another_is_another(curve, people):
+def test_the_same_command_again_gives_the_question_that_is_there_and_another_is_another(curve, people):
     first, plan = added(curve())
     assert added("c")[1].plan_id == plan.plan_id
     streameval.evaluate(first, labels=people(streameval.select(first).table))
@@ -104,9 +151,6 @@ def test_the_same_question_again_is_the_one_that_is_there_and_another_is_another
     assert other.seed != plan.seed
     answered = Study(first).plan().ranks
     assert np.isin(answered, other.known.column("rank").to_numpy()).all()
-    surer, sure = added("c", confidence="0.99")
-    assert surer not in (first, second)
-    assert sure.parameters["confidence"] == "0.99"
 
 
 def test_a_seed_that_drew_from_the_list_before_is_refused(curve):
@@ -136,6 +180,108 @@ def test_questions_that_hold_together_share_the_doubt(home, people, capsys):
     said = capsys.readouterr().out
     assert "Wrong with probability 0.007599 at most" in said
     assert "All questions of the study that were asked to hold together do so with probability 0.95." in said
+
+
+def doubt_of(folder):
+    return 1 - Fraction(Study(folder).plan().parameters["confidence"])
+
+
+def test_questions_of_questions_share_the_doubt_with_all_others_of_the_list(home, capsys):
+    """However deep they lie; what is said to hold together is what was spent, and another confidence is refused."""
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    chain, folders = "q", ["q"]
+    for at in (3, 4, 5):
+        chain, _ = added(chain, f"precision@1000 >= 0.{at}", together=True)
+        folders.append(chain)
+    folders.append(added("q", "precision@1000 >= 0.7", together=True)[0])
+    assert folders[-2:] == ["q/question-1/question-1/question-1", "q/question-2"]
+    doubts = [float(doubt_of(one)) for one in folders]
+    assert doubts == pytest.approx([0.05 * 6 / (math.pi * n) ** 2 for n in (1, 2, 3, 4, 5)], rel=1e-3)
+    assert sum(map(doubt_of, folders)) <= Fraction("0.05")
+    for folder in ("q", chain):
+        said = refused(capsys, "plan", "--study", folder, "--for", "positives >= 900", "--together",
+                       "--confidence", "0.8")  # fmt: skip
+        assert "the questions of this list hold together with probability 0.95, and 0.8 is asked for" in said
+        assert "Hint: --confidence 0.95" in said
+
+
+def test_questions_that_were_numbered_twice_are_said_to_hold_together_as_often_as_they_do(home, people, capsys):
+    """As chains were once: three with the doubt of a first question each."""
+    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    first = Study("q").plan()
+    for folder, seed in (("q/question-1", 4), ("q/question-1/question-1", 5)):
+        Study(Path(folder)).save_plan(replace(first, seed=seed))
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    capsys.readouterr()
+    assert run(["show", "q"]) == 0
+    spent = 3 * doubt_of("q")
+    assert f"hold together do so with probability {float(1 - spent):g}." in capsys.readouterr().out
+    assert spent > Fraction("0.05")
+
+
+AGAIN = {
+    "as it was typed, of its own study": (["precision@1000 >= 0.6"], "q"),
+    "with another seed": (["precision@1000 >= 0.6", "--seed", "9"], "q/question-1"),
+    "with other rounds": (["precision@1000 >= 0.60", "--round", "20"], "q/question-1"),
+    "with an expectation": (["precision@1e3 >= 0.6", "--expect", "0.9"], "q/question-1"),
+    "at another confidence": (["precision@25% >= 0.6", "--confidence", "0.9"], "q/question-1"),
+    "in the same zone": (["precision@1000 >= 0.7", "--zone", "0.05", "--seed", "2"], "q/question-1"),
+    "in no zone": (["precision@1000 >= 0.7"], "q"),
+    "turned round": (["precision@1000 < 0.6"], "q"),
+    "beside another": (["precision@200 >= 0.3", "precision@1000 >= 0.6"], "q"),
+    "as one of the same doubt": (["precision@1000 >= 0.6", "--together"], "q"),
+    "of a question of the list": (["positives >= 1500"], "q"),
+    "of a width": (["positives within 20%", "--seed", "7"], "q"),
+}
+
+
+@pytest.fixture(scope="module")
+def asked_before(made, tmp_path_factory):
+    """A list with four questions, none of them answered."""
+    folder = tmp_path_factory.mktemp("before")
+    shutil.copy(made.root / "list.parquet", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
+        added("q", "precision@1000 >= 0.7", zone="0.05")
+        added("q/question-1", "positives >= 1500")
+        added("q", "positives within 20%")
+    return folder
+
+
+@pytest.mark.parametrize("case", AGAIN)
+def test_no_question_is_asked_of_a_list_again(asked_before, monkeypatch, capsys, case):
+    monkeypatch.chdir(asked_before)
+    (questions, place), folders = AGAIN[case], sorted(Path("q").rglob("plan.json"))
+    said = refused(capsys, "plan", "--study", place, "--for", *questions)
+    assert re.search(r"q\S* asks this already: p.*Hint: streameval select q\S* --export tasks.csv", said)
+    assert sorted(Path("q").rglob("plan.json")) == folders
+
+
+@pytest.mark.parametrize("other", [
+    ["precision@1000 >= 0.65"], ["precision@1000 > 0.6"], ["precision@999 >= 0.6"], ["recall@1000 >= 0.6"],
+    ["precision@1000 >= 0.7", "--zone", "0.06"],
+])  # fmt: skip
+def test_another_threshold_or_cutoff_and_a_wider_zone_are_other_questions(asked_before, tmp_path, monkeypatch, other):
+    shutil.copytree(asked_before, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    assert run(["plan", "--study", "q", "--for", *other]) == 0
+
+
+def test_a_question_that_has_an_answer_is_refused_with_the_command_that_says_it(begun, capsys):
+    begun("easy decided")
+    said = refused(capsys, "plan", "--study", "q", "--for", "precision@1000 >= 0.5", "--confidence", "0.99")
+    assert "q asks this already: precision@1000 >= 0.5. Hint: streameval show q" in said
+
+
+def test_whoever_asks_ten_times_has_one_draw(home, capsys):
+    """Each with another seed, rounds, confidence or expectation: nine are refused, and are no chance of a false one."""
+    streameval.plan("list.parquet", "c", score="score", seed=5, budget=60)
+    ways = [["--seed", str(n)] for n in range(10, 14)] + [["--round", "60"], ["--confidence", "0.91"], ["--together"]]
+    assert run(["plan", "--study", "c", "--for", GATE, "--confidence", "0.9", "--seed", "9"]) == 0
+    for way in [*ways, ["--expect", "0.8"], ["--budget", "200"]]:
+        assert "asks this already" in refused(capsys, "plan", "--study", "c", "--for", GATE, *way)
+    assert [one.name for one in Path("c").glob("question-*")] == ["question-1"]
 
 
 def test_the_evidence_of_a_curve_counts_where_the_question_is_to_be_surer(curve, capsys):

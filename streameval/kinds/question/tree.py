@@ -1,0 +1,105 @@
+"""The questions asked of a study, of these questions, and so on: all of them are asked of one list.
+
+A question is a study in a folder `question-N` within the one that it is asked of. Whatever has an answer anywhere in
+the tree is known to a question that is planned next, and is not asked again. Which items these are is fixed with its
+plan; which labels they have is read here whenever it is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from streameval.kernels.sorted_sets import isin
+from streameval.kinds.question.known import known_of
+from streameval.labelling.tally import Tallied
+from streameval.sequential import KnownItems
+from streameval.study import Study
+from streameval.study.judging import last_judging, tally_stored
+from streameval.types import Plan
+from streameval.typing import Int8Array, Int64Array
+
+_FOLDER = re.compile(r"question-([1-9]\d*)")
+
+
+def counted(folder: Study, plan: Plan) -> Tallied:
+    """Count the labels that a study has, judged as in its last evaluation."""
+    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
+
+
+def asked_of(folder: Study) -> list[tuple[Path, Plan]]:
+    """Questions that were asked of a study: folders within, and their plans, the first first."""
+    places = (place for place in folder.folder.iterdir() if _FOLDER.fullmatch(place.name))
+    there = sorted(places, key=_number)
+    return [(place, Study(place).plan()) for place in there if Study(place).exists]
+
+
+def new_place(folder: Study) -> Path:
+    """The folder of the next question of a study."""
+    numbers = [_number(place) for place in folder.folder.iterdir() if _FOLDER.fullmatch(place.name)]
+    return folder.folder / f"question-{max(numbers, default=0) + 1}"
+
+
+def _number(place: Path) -> int:
+    found = _FOLDER.fullmatch(place.name)
+    return int(found[1]) if found else 0
+
+
+def root_of(folder: Study) -> Study:
+    """The study that a question was asked of, or the one that this was asked of, and so on; itself, if it is none."""
+    here = folder.folder.resolve()
+    parent = Study(folder.folder.parent if here.parent == folder.folder.parent.resolve() else here.parent)
+    return root_of(parent) if _FOLDER.fullmatch(here.name) and parent.exists else folder
+
+
+def tree_of(folder: Study) -> list[tuple[Path, Plan]]:
+    """All questions of the tree that a study is in, each with its folder, from the root on."""
+    root = root_of(folder)
+    return [(root.folder, root.plan()), *_below(root)]
+
+
+def _below(folder: Study) -> Iterator[tuple[Path, Plan]]:
+    for place, plan in asked_of(folder):
+        yield place, plan
+        yield from _below(Study(place))
+
+
+def known_in(tree: Sequence[tuple[Path, Plan]]) -> KnownItems:
+    """Items that have an answer anywhere in a tree, with their labels as they are; -1 where it made no label.
+
+    Where two studies have an answer of one item, that of the first counts. What a question was told is known counts by
+    the answers that there are of it now; only what the root knew has no others.
+    """
+    known = known_of(tree[0][1])
+    parts = [(known.rank, known.label), *(_answered(Study(place), plan) for place, plan in tree)]
+    ranks, first = np.unique(np.concatenate([rank for rank, _ in parts]), return_index=True)
+    return KnownItems(ranks, np.concatenate([label for _, label in parts])[first])
+
+
+def _answered(folder: Study, plan: Plan) -> tuple[Int64Array, Int8Array]:
+    if not folder.labels.folder.exists():
+        return np.empty(0, np.int64), np.empty(0, np.int8)
+    tallied = counted(folder, plan)
+    return plan.ranks[tallied.answered], tallied.labels.label[tallied.answered]
+
+
+def known_now(folder: Study, plan: Plan) -> KnownItems:
+    """What a question was planned with, with the labels that these items have now; as planned where it lies alone."""
+    known, root = known_of(plan), root_of(folder)
+    if not known.rank.size or root.folder == folder.folder:
+        return known
+    found = known_in(tree_of(root))
+    label = np.full(known.rank.size, -1, np.int8)
+    there = isin(known.rank, found.rank)
+    label[there] = found.label[np.searchsorted(found.rank, known.rank[there])]
+    return known if np.array_equal(label, known.label) else replace(known, label=label, planned=known.label)
+
+
+def state_of(known: KnownItems) -> str:
+    """Sixteen hex digits that differ whenever known items have other labels."""
+    return sha256(known.label.tobytes()).hexdigest()[:16]
