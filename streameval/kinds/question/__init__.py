@@ -107,12 +107,16 @@ class QuestionStudy(Kind):
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
         from streameval.kinds.question.asked_before import joint_confidence
-        from streameval.kinds.question.evaluate import measured, withdrawn
+        from streameval.kinds.question.before import beside_before, counted_by, rule_of
+        from streameval.kinds.question.evaluate import measured
         from streameval.kinds.question.tree import known_now
 
-        tables, claim, more = measured(plan, known_now(folder, plan), tallied)
-        more["together"] = joint_confidence(folder, plan)
-        return tables, claim, {**more, "withdrawn": withdrawn(folder, more)}
+        known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
+        tables, claim, more = measured(plan, known, tallied)
+        more |= {"together": joint_confidence(folder, plan), **beside_before(folder, plan, rule, (tables, more))}
+        if (first := more["first_rule"]) not in (None, rule):
+            more["by_first_rule"] = counted_by(folder, plan, known, first)
+        return tables, claim, more
 
     def answer(self, found: Any, question: Question) -> Bounds:
         """Bounds on what was asked about; anything else needs labels of its own."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError
 from streameval.kinds.question.plan import next_drawn, posed
 from streameval.kinds.question.says import is_condition
 from streameval.kinds.question.tree import state_of
@@ -19,7 +19,6 @@ from streameval.methods import ASSUMES_THE_DRAW
 from streameval.questions import CUT, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import Answer, DrawnItems, KnownItems, Line, QuestionDesign
-from streameval.study import Study
 from streameval.text import number_of
 from streameval.types import Claim, Coverage, Plan
 from streameval.typing import Int8Array
@@ -97,25 +96,6 @@ def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, a
 _FEW_MISSING = 0.05  # of the answers
 _ALL_ASKED = "All items that were put in order for the judge have been asked for: ask anew without one."
 _MISSING = "What was skipped, or left open by votes that tie, would decide more."
-
-
-def withdrawn(folder: Study, now: Mapping[str, Any]) -> str | int | None:
-    """The answer that an evaluation before gave and that is not given any more, of a cut its rank; None of none such.
-
-    Args:
-        now: What `summary_of` says.
-    """
-    try:
-        before = folder.summary()
-    except (FileNotFoundError, StudyError):
-        return None
-    if before["study"] not in folder.plan().study_ids:
-        return None
-    if now["depth"] is not None:
-        deepest = max(before.get("depth") or 0, before.get("withdrawn") or 0)
-        return deepest if deepest > now["depth"] else None
-    told = before["withdrawn"] if before["outcome"] == "open" else before["outcome"]
-    return None if told in (None, now["outcome"]) else str(told)
 
 
 def summary_of(plan: Plan, known: KnownItems, answer: Answer) -> dict[str, Any]:

@@ -168,18 +168,21 @@ def _changes(found: Result) -> list[str]:
 
 
 def _withdrawn(found: Result) -> list[str]:
-    before, outcome = found.summary["withdrawn"], found.summary["outcome"]
+    before, because = found.summary["withdrawn"], found.summary.get("withdrawn_because")
     if before is None:
         return []
     if isinstance(before, int):
-        return [f"The first {before:,} items were said to have it before: the labels that there are now do not bear it "
-                "out."]  # fmt: skip
-    why = (
-        "answers that it rested on have changed since"
-        if outcome == "open"
-        else "the labels that there are now refute it"
-    )
-    return [f"The answer was {'yes' if before == 'pass' else 'no'} before; {why}."]
+        return [f"The first {before:,} items were said to have it before{_WHY[because]}."]
+    return [f"The answer was {'yes' if before == 'pass' else 'no'} before{_WHY[because]}."]
+
+
+_WHY = {
+    "rule": ", counted by another rule",
+    "refuted": "; the labels that there are now refute it",
+    "changed": "; answers that it rested on have changed since",
+    "later": "; labels that came since do not bear it out",
+    None: "",
+}
 
 
 def _account(found: Result) -> list[str]:

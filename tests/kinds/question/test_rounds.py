@@ -218,7 +218,10 @@ def test_an_answer_that_changes_is_withdrawn_and_it_is_said(begun):
                       "time": ["2026-01-02T11:00:00"] * ranks.size, "annotator": ["ann"] * ranks.size})  # fmt: skip
     found = streameval.evaluate(easy, labels=later)
     assert (found.summary["outcome"], found.summary["withdrawn"]) == ("open", "pass")
-    assert "The answer was yes before" in " ".join(KIND.told(found, str).remarks)
+    said = " ".join(KIND.told(found, str).remarks)
+    assert "The answer was yes before; answers that it rested on have changed since." in said
+    again = streameval.evaluate(easy)
+    assert (again.summary["withdrawn"], again.summary["withdrawn_because"]) == ("pass", "changed")
 
 
 def test_what_the_labels_count_to_goes_before_what_a_test_said(home, truth, people):

@@ -230,9 +230,33 @@ def test_a_cut_that_labels_refute_is_withdrawn_and_it_is_said(begun, capsys):
     assert (found.summary["withdrawn"], found.summary["depth"]) == (before, 0)
     for verb in ("evaluate", "show"):
         said = told(capsys, verb, "q", *(["--vote", "latest"] if verb == "evaluate" else []))
-        assert f"The first {before:,} items were said to have it before" in said
+        assert f"The first {before:,} items were said to have it before, counted by another rule." in said
         assert ">= 0'" not in said
     assert "no rank is proven to have precision 0.7" in refused(capsys, "cut", "q", "precision:0.7")
+
+
+LATE = ("Counted by the rule 'any', chosen after labels were in. By the rule 'majority', the first: No: the precision "
+        "of the first 1,000 items is less than 0.5, after")  # fmt: skip
+
+
+def test_a_rule_that_was_chosen_after_labels_were_in_is_told_with_what_the_first_says(begun, people, capsys):
+    """Of three people one is right, and two say no."""
+    right = people(streameval.select(begun("easy")).table)
+    no = right.set_column(1, "label", pa.array([0] * right.num_rows, right.column("label").type))
+    named = [one.append_column("annotator", pa.array([name] * one.num_rows))
+             for one, name in ((right, "ann"), (no, "ben"), (no, "cem"))]  # fmt: skip
+    streameval.evaluate("q", labels=pa.concat_tables(named))
+    for command in (["evaluate", "q", "--vote", "any"], ["show", "q"], ["evaluate", "q", "--vote", "any"]):
+        said = told(capsys, *command)
+        assert "Yes: the precision of the first 1,000 items is at least 0.5" in said
+        assert LATE in said
+    assert "chosen after" not in told(capsys, "evaluate", "q")
+
+
+def test_a_rule_that_was_there_before_any_label_is_told_without_another(begun, people, capsys):
+    right = people(streameval.select(begun("easy")).table)
+    streameval.evaluate("q", labels=right, vote="any")
+    assert "chosen after" not in told(capsys, "evaluate", "q", "--vote", "any")
 
 
 def test_what_the_labels_count_to_is_checked_though_nobody_asked_for_it(home, truth, people, capsys):
