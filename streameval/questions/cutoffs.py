@@ -20,6 +20,7 @@ _VALUED = ("score", "precision", "recall")
 _MOST = 2**63 - 1
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_EITHER = re.compile(r"[1-9]\d{0,2},[1-9]\d\d", re.ASCII)  # no number is printed so: separators begin at a million
 _SPACED, _COMMA = re.compile(r"\s*,\s+|\s+,"), re.compile(",")
 
 
@@ -51,6 +52,8 @@ class Cutoff:
         if isinstance(value, Cutoff):
             return value
         text = str(value)
+        if _EITHER.fullmatch(text.strip()):  # it cannot be two here
+            text = text.replace(",", "_")
         cutoffs = list(parse(text, 0, len(text)))
         if len(cutoffs) != 1:
             raise refused(text, 0, "this takes one cutoff")
@@ -120,13 +123,16 @@ def parse(text: str, start: int, end: int) -> Iterator[Cutoff]:
     """Read the cutoffs in a part of a text, which are separated by commas.
 
     A comma before exactly three digits separates thousands where all groups are so; one with a space beside it never
-    does.
+    does. What could be two cutoffs, such as 10,300, is refused: where options list cutoffs it is two.
 
     Raises:
         InputError: What stands there is no cutoff; commas that can be read in two ways.
     """
     for first, last in _split(text, start, end, _SPACED):
         whole = _GROUPED.fullmatch(text[first:last].strip())
+        if whole and _EITHER.fullmatch(whole[0]):
+            joined, apart = whole[0].replace(",", "_"), whole[0].replace(",", ", ")
+            raise refused(text, first, f"{whole[0]} is one cutoff or two", f"write {joined} for one, {apart} for two")
         for begin, stop in [(first, last)] if whole else _split(text, first, last, _COMMA):
             if not whole and "," in text[first:last] and re.fullmatch(r"0\d*", text[begin:stop]):
                 hint = "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space between cutoffs"

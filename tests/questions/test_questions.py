@@ -55,7 +55,10 @@ def test_any_text_is_read_and_printed_the_same_or_refused_in_one_line(text):
         ("1000,10000", [1_000, 10_000]),
         ("1000, 10,000", [1_000, 10_000]),
         ("10, 100", [10, 100]),
-        ("10,100", [10_100]),
+        ("10, 300", [10, 300]),
+        ("10_300", [10_300]),
+        ("10,030", [10_030]),
+        ("1,613,706", [1_613_706]),
         ("1,10,100", [1, 10, 100]),
         ("1e4,1e6", [10_000, 1_000_000]),
         ("1_000", [1_000]),
@@ -103,6 +106,8 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("precision@threshold:.7", f"{FORM} (at column 11)."),
         ("precision@2.5", f"{FORM} (at column 11)."),
         ("precision@1,000,10000", "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space"),
+        ("precision@10,300", "10,300 is one cutoff or two (at column 11). Hint: write 10_300 for one, 10, 300 for two"),
+        ("precision@5, 10,300", "10,300 is one cutoff or two (at column 14). Hint: write 10_300"),
         ("precision@0", "rank 0 is below 1, the rank of the best item (at column 11)."),
         ("recall@precison:0.9", "(at column 8). Hint: did you mean 'precision'?"),
         ("recall@precision:1.5", "precision is 1.5, outside (0, 1] (at column 8)."),
@@ -180,3 +185,7 @@ def test_signs_numbers_and_cutoffs_are_told_as_they_are_to_be_written():
                 Question.of(text)
     with pytest.raises(InputError, match="'1e-400' is as good as 0"):
         Question.of("precision@1000 >= 1e-400")
+
+
+def test_one_cutoff_may_have_its_thousands_apart_where_it_cannot_be_two():
+    assert Cutoff.of("10,300") == Cutoff.of("10_300") == Cutoff("rank", 10_300)
