@@ -211,10 +211,11 @@ class PositivesToWidth(QuestionDesign):
         rest = samples @ left
         half = float(self._half(np.median(rest) + found))
         labels = np.max([rates.labels(bet) for bet in self._bets(rates, found)], axis=0)
+        floor = -math.log(self._delta / 2) * free / half if half else math.inf  # no positive is likely: see all
         return {
             "fixed": self._fixed_size(rest / max(free, 1), found, free),
             "blocks": math.ceil(min(_UNEVEN * float(np.median(labels)), free)),
-            "floor": math.ceil(min(-math.log(self._delta / 2) * free / half, free)),
+            "floor": math.ceil(min(floor, free)),
         }
 
     def _likely(self, known: KnownItems) -> FloatArray:
