@@ -104,7 +104,11 @@ def _reason(
     It is refuted where no item without a label matters. None where an evaluation of an older version did not say.
     """
     tables, now = found
-    if before.get("withdrawn") is not None and before["outcome"] == now["outcome"] and before["depth"] == now["depth"]:
+    if (
+        before.get("withdrawn") is not None
+        and before["outcome"] == now["outcome"]
+        and before.get("depth") == now["depth"]
+    ):
         said: Reason | None = before.get("withdrawn_because")
         return said
     if rule_of(before) != rule:

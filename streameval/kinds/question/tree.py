@@ -89,11 +89,17 @@ def _answered(folder: Study, plan: Plan) -> tuple[Int64Array, Int8Array]:
 
 
 def known_now(folder: Study, plan: Plan) -> KnownItems:
-    """What a question was planned with, with the labels that these items have now; as planned where it lies alone."""
+    """What a question was planned with, with the labels that these items have now.
+
+    As planned where it lies alone, and where it was handed on without any votes, which results stand without.
+    """
     known, root = known_of(plan), root_of(folder)
     if not known.rank.size or root.folder == folder.folder:
         return known
-    found = known_in(tree_of(root))
+    tree = tree_of(root)
+    if not any(Study(place).labels.folder.exists() for place, _ in tree):
+        return known
+    found = known_in(tree)
     label = np.full(known.rank.size, -1, np.int8)
     there = isin(known.rank, found.rank)
     label[there] = found.label[np.searchsorted(found.rank, known.rank[there])]

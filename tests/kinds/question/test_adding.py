@@ -107,6 +107,19 @@ def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, people
     assert round((torn["upper"] - before["upper"]) * 1_000) == 50 - positives
 
 
+@pytest.mark.parametrize("left", ["c/question-1", "c"])
+def test_a_question_that_was_handed_on_without_votes_or_alone_says_what_it_said(begun, people, capsys, left):
+    folder = gate_within(begun, people)
+    assert run(["show", folder]) == 0
+    said = capsys.readouterr().out.splitlines()[1]
+    for votes in [*Path("c").rglob("votes")]:
+        shutil.rmtree(votes)
+    moved = Path("moved") / Path(folder).relative_to(left)
+    shutil.copytree(left, "moved")
+    assert run(["show", str(moved)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == said
+
+
 def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(home, people, truth, capsys):
     """Of the first 100 items somebody calls 50 positive throughout, and is forgotten."""
     streameval.plan("list.parquet", "c", score="score", questions="precision@100 >= 0.9", seed=3)
