@@ -66,8 +66,17 @@ class PairedRankings(Kind):
     ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:
         """Bound the difference at every cutoff."""
         from streameval.kinds.paired.evaluate import measured
+        from streameval.kinds.paired.says import verdict
+        from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 
-        return measured(plan, tallied)
+        tables, claim, more = measured(plan, tallied)
+        first = first_rule(summary_before(folder, plan))
+        more["first_rule"] = first
+        if first not in (None, rule_of(vars(asked[1]))):
+            then = tally_by(folder, plan, first)
+            found = then and measured(plan, then)
+            more["by_first_rule"] = found and verdict(self._result({"evaluation_id": "", **found[2]}, found[0]))
+        return tables, claim, more
 
     def answer(self, found: Any, question: Question) -> Bounds:
         """Bounds on a difference, and its estimate."""

@@ -9,6 +9,7 @@ from typing import Any
 from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.said import Columns, Told
+from streameval.study.first_rule import late_rule_sentence
 from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
@@ -141,7 +142,11 @@ def measure_sentence(row: Mapping[str, Any]) -> str:
 
 
 def promise(found: Result) -> str:
-    """What holds of all cutoffs together."""
+    """What holds of all cutoffs together, and what another rule said first."""
+    return f"{_promised(found)} {late_rule_sentence(found.summary)}".rstrip()
+
+
+def _promised(found: Result) -> str:
     claim = found.summary["claim"]
     if claim["coverage"] == "none":
         return ("These bounds promise nothing: a ranking was made with labels that are reused here. Planned anew into "

@@ -107,15 +107,19 @@ class QuestionStudy(Kind):
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
         from streameval.kinds.question.asked_before import joint_confidence
-        from streameval.kinds.question.before import beside_before, counted_by, rule_of
+        from streameval.kinds.question.before import beside_before
         from streameval.kinds.question.evaluate import measured
+        from streameval.kinds.question.says import answers_told
         from streameval.kinds.question.tree import known_now
+        from streameval.study.first_rule import rule_of, tally_by
 
         known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
         tables, claim, more = measured(plan, known, tallied)
         more |= {"together": joint_confidence(folder, plan), **beside_before(folder, plan, rule, (tables, more))}
         if (first := more["first_rule"]) not in (None, rule):
-            more["by_first_rule"] = counted_by(folder, plan, known, first)
+            then = tally_by(folder, plan, first)
+            answers = None if then is None else measured(plan, known, then)[0]["answers"].to_pylist()
+            more["by_first_rule"] = answers and answers_told(answers, plan.parameters["zone"])
         return tables, claim, more
 
     def answer(self, found: Any, question: Question) -> Bounds:

@@ -1,9 +1,4 @@
-"""What evaluations before this one said, by which rule, and why an answer is not given any more.
-
-A rule that makes labels of votes is best chosen before there are any: whoever may choose it by what they come to has a
-choice of answers. So the first rule under which there were labels is kept, with what it says of the labels that there
-are now, and told beside any other.
-"""
+"""What evaluations before this one said, and why an answer is not given any more."""
 
 from __future__ import annotations
 
@@ -13,52 +8,14 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import StudyError
 from streameval.kinds import EVALUATE
-from streameval.kinds.question.evaluate import measured
-from streameval.labelling.options import Judging
-from streameval.labelling.rules import vote_rule
-from streameval.sequential import KnownItems
 from streameval.study import Study
-from streameval.study.judging import tally_stored
+from streameval.study.first_rule import first_rule, rule_of, summary_before
 from streameval.study.results import read_tables
 from streameval.types import Plan
 
 Reason = Literal["rule", "refuted", "changed", "later"]
-
-
-def _summary_before(folder: Study, plan: Plan) -> Mapping[str, Any] | None:
-    """What the last evaluation of this question said; None where there was none."""
-    try:
-        before = folder.summary()
-    except (FileNotFoundError, StudyError):
-        return None
-    return before if before["study"] in plan.study_ids else None
-
-
-def rule_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule that an evaluation made labels by."""
-    return {"vote": str(vote_rule(summary["vote"])), "prefer": list(summary["prefer"])}
-
-
-def first_rule(before: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The first rule under which a question had labels, JSON-ready; None before there were any."""
-    if before is None:
-        return None
-    if (first := before.get("first_rule")) is not None:
-        return dict(first)
-    return rule_of(before) if before["account"]["labelled"] else None
-
-
-def counted_by(folder: Study, plan: Plan, known: KnownItems, rule: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Rows of the table of answers, with the labels that the votes come to by a rule; None where they come to none."""
-    judging = Judging(vote=rule["vote"], prefer=tuple(rule["prefer"]))
-    try:
-        tallied = tally_stored(folder, plan, judging, folder.labels.sources())
-    except InputError:  # grades have come since, which need a rule with a threshold
-        return None
-    rows: list[dict[str, Any]] = measured(plan, known, tallied)[0]["answers"].to_pylist()
-    return rows
 
 
 def beside_before(
@@ -74,7 +31,7 @@ def beside_before(
         withdrawn: The answer that is not given any more, and `withdrawn_because`: a `Reason`.
         first_rule: The first under which there were labels; None before this evaluation.
     """
-    before = _summary_before(folder, plan)
+    before = summary_before(folder, plan)
     gone = withdrawn(before, now[1])
     why = None if before is None or gone is None else _reason(folder, before, rule, now)
     return {"withdrawn": gone, "withdrawn_because": why, "first_rule": first_rule(before)}

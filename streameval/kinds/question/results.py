@@ -16,7 +16,7 @@ from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.plan import is_asked
 from streameval.kinds.question.says import (
-    answer_sentence,
+    answers_told,
     changed_lines,
     forecast_sentence,
     is_condition,
@@ -158,7 +158,7 @@ def verdict(found: Result) -> str:
     rows = found.tables["answers"].to_pylist()
     several = len(rows) > 1
     of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
-    return of_all + " ".join(answer_sentence(row, zone, row["question"] if several else "") for row in rows)
+    return of_all + answers_told(rows, zone)
 
 
 def _changes(found: Result) -> list[str]:

@@ -14,6 +14,7 @@ from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import value_text
 from streameval.sequential import KnownItems
+from streameval.study.first_rule import late_rule_sentence
 from streameval.study.results import Result
 from streameval.text import number_of
 from streameval.types import Plan
@@ -98,6 +99,11 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") ->
     if passed and zone is not None:
         says += f", or {'below' if '>' in operator else 'above'} it by less than the zone of {zone}"
     return f"{'Yes' if passed else 'No'}: {subject(question)} is {says}, {after}."
+
+
+def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
+    """What is known of every question, each by its name where there are several."""
+    return " ".join(answer_sentence(row, zone, row["question"] if len(rows) > 1 else "") for row in rows)
 
 
 def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
@@ -188,25 +194,8 @@ def promise(found: Result) -> str:
     if several := found.summary.get("together", found.summary["parameters"].get("together")):
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
-    said = f"{what} {seldom(found.summary['claim']['confidence'])}.{rest} {_chosen_late(found)}".rstrip()
+    said = f"{what} {seldom(found.summary['claim']['confidence'])}.{rest} {late_rule_sentence(found.summary)}".rstrip()
     return f"{said} {found.caution}".rstrip()
-
-
-def _chosen_late(found: Result) -> str:
-    """By which rule votes were counted where another was the first, and what that says; empty where none was."""
-    first, now = found.summary.get("first_rule"), {name: found.summary[name] for name in ("vote", "prefer")}
-    if first in (None, now):
-        return ""
-    zone, rows = found.summary["parameters"]["zone"], found.summary["by_first_rule"] or []
-    before = " ".join(answer_sentence(row, zone, row["question"] if len(rows) > 1 else "") for row in rows)
-    late = f"Counted by {_rule(now)}, chosen after labels were in."
-    return f"{late} By {_rule(first)}, the first: {before}" if before else late
-
-
-def _rule(rule: Mapping[str, Any]) -> str:
-    """How a rule is called: the rule 'any', with the sources that it prefers."""
-    best = f" of {', then '.join(rule['prefer'])}" if rule["prefer"] else ""
-    return f"the rule '{rule['vote']}'{best}"
 
 
 def seldom(confidence: float) -> str:

@@ -24,7 +24,7 @@ from streameval.kinds.paired.open_pair import open_pair
 from streameval.kinds.paired.page import figure, scale_of
 from streameval.kinds.paired.plan import drawn_plan
 from streameval.kinds.paired.results import measures
-from streameval.kinds.paired.says import planned_lines, promise, subject, told
+from streameval.kinds.paired.says import planned_lines, promise, subject, told, verdict
 from streameval.labelling.options import ReuseOptions
 from streameval.paired.bet import BetLimits
 from streameval.progress import silent
@@ -344,3 +344,20 @@ def test_the_figure_shows_what_the_table_says(one):
         assert losses == pytest.approx((zero, zero - scale * min(end, row["losses"] / size)), abs=0.01)
         assert both[0] == pytest.approx(zero + scale * row["lower"] / size, abs=0.01)
         assert both[1] == pytest.approx(max(zero + scale * row["upper"] / size, both[0] + 2), abs=0.01)
+
+
+def test_a_rule_of_a_comparison_that_was_chosen_after_labels_were_in_is_told_with_what_the_first_says(begun, tmp_path):
+    """Of three people one is right, and two say no: by the rule of most nothing is better."""
+    study = shutil.copytree(begun, tmp_path / "s")
+    votes = right(streameval.select(study).table)
+    no = votes.set_column(1, "label", pa.array([0] * votes.num_rows, votes.column("label").type))
+    named = [one.append_column("annotator", pa.array([name] * one.num_rows))
+             for one, name in ((votes, "ann"), (no, "ben"), (no, "cem"))]  # fmt: skip
+    first = streameval.evaluate(study, labels=pa.concat_tables(named))
+    late = streameval.evaluate(study, vote="any")
+    said = (
+        f"Counted by the rule 'any', chosen after labels were in. By the rule 'majority', the first: {verdict(first)}"
+    )
+    assert said in promise(late)
+    assert bounds(late) != bounds(first)
+    assert "chosen after" not in promise(streameval.evaluate(study))
