@@ -145,7 +145,8 @@ def _next_stage(plan: Plan) -> int:
     from streameval.methods import method_of
 
     method = cast("Sequential", method_of(plan))
-    return int(method.enlarged(plan, plan.look + 1).table.num_rows) - plan.table.num_rows
+    more: int = method.enlarged(plan, plan.look + 1).table.num_rows - plan.table.num_rows
+    return more
 
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:

@@ -7,7 +7,7 @@ import venv
 
 import pytest
 from small_studies import MACROS, study_of
-from test_several_studies import QUESTIONS, SLICED, N, two_nights
+from test_several_studies import QUESTIONS, SLICED, N, night
 
 from streameval.study import Study
 from streameval.verbs.register import registering
@@ -69,7 +69,7 @@ def test_the_oldest_duckdb_answers(method, oldest, ranking, tmp_path):
 
 @pytest.mark.slow
 def test_the_oldest_duckdb_keeps_studies_apart(oldest, tmp_path):
-    nights = two_nights(tmp_path)
+    nights = {name: night(tmp_path / name, share, seed) for name, share, seed in (("n6", 1.0, 6), ("n7", 0.5, 7))}
     attached = [f"ATTACH '{study}/study.duckdb' AS {name} (READ_ONLY)" for name, study in nights.items()]
     asked = [f"SELECT n6.{name}({values})" for name, values in QUESTIONS + SLICED]
     own, other = (ask(oldest, [*attached, f"USE {name}", *asked])[len(attached) + 1 :] for name in nights)
