@@ -79,6 +79,7 @@ PRINTED_BY = {
     "labelling/answers.py": "evaluate",
     "labelling/match_items.py": "select",
     "labelling/reading.py": "evaluate",
+    "labelling/rules.py": "evaluate",
     "methods/__init__.py": "plan",
     "methods/adopted/designs.py": "adopt",
     "methods/uniform/": "plan",
