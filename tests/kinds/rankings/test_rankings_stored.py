@@ -58,12 +58,12 @@ def test_lowest_rankings_are_those_of_the_rows(tmp_path):
 def test_rankings_are_written_in_one_order_byte_for_byte_whatever_the_threads_and_the_memory(tmp_path, names):
     """One ranking is longer than memory, others share its part; memory says into how many parts the rest go."""
     rng = np.random.default_rng(3)
-    query = np.where(rng.random(12_000) < 0.3, 7, rng.integers(0, 1_500, 12_000))
+    query = np.where(rng.random(6_000) < 0.3, 7, rng.integers(0, 700, 6_000))
     column = query if names == "numbers" else pa.array([f"query {i}" for i in query])
-    rows = pa.table({"q": column, "label": (rng.random(12_000) < 0.3).astype(np.int8)})
+    rows = pa.table({"q": column, "label": (rng.random(6_000) < 0.3).astype(np.int8)})
     pq.write_table(rows, tmp_path / "list.parquet", row_group_size=1_000)
     files, how = set(), set()
-    for threads, memory in ((1, 2.0), (2, 2.0), (1, 0.0001), (2, 0.0002)):
+    for threads, memory in ((1, 2.0), (2, 2.0), (2, 0.0001)):
         out = tmp_path / f"{threads} {memory}"
         found = streameval.exact(
             tmp_path / "list.parquet", label="label", per="q", at=[2], out=out, threads=threads, memory=memory
