@@ -177,9 +177,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Hint at the closest of the known names; None where none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean '{close[0]}'?" if close else None
+    """Hint at the closest of the known names; None where none is close.
+
+    Capitals and what separates words count for nothing, and a name that begins like it is close.
+
+    >>> closest("scoreA", ["score_a", "score_b"]), closest("conf", ["id", "Confidence"])
+    ("did you mean 'score_a'?", "did you mean 'Confidence'?")
+    """
+    plain = {"".join(filter(str.isalnum, one.lower())): one for one in reversed(list(known))}
+    wanted = "".join(filter(str.isalnum, name.lower()))
+    begins = sorted(one for one in plain if len(wanted) > 2 and one.startswith(wanted))
+    close = [wanted] * (wanted in plain) or difflib.get_close_matches(wanted, list(plain), n=1) or begins
+    return f"did you mean '{plain[close[0]]}'?" if close else None
 
 
 def of_each(asked: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) -> list[AnyAnswer]:

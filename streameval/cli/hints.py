@@ -56,6 +56,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "scan": _SPARK,
 }  # by verb: options that stood in the guides, and what says the same now
 VERBS = [verb for panel in PANELS.values() for verb in panel]
+_FEW = 4
 _NEAR = 0.75  # of the letters of two options: --labls and --labels, but neither --looks and --log
 _ANY = "|".join(VERBS)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
@@ -108,7 +109,8 @@ def of_verb(app: App, verb: str, hint: str) -> str:
 
 
 def _whose(app: App, option: str) -> str:
-    """The first verb of the journey that has an option; what describes a list, `adopt` may have been told as well."""
-    first = next((verb for verb in VERBS if option in flags(app, verb)), None)
-    also = first == "plan" and option in flags(app, "adopt")
-    return f"`{first}`{' and `adopt`' if also else ''}" if first else ""
+    """The verbs that have an option: all where they are few, else the first of the journey and how many more."""
+    verbs = [f"`{verb}`" for verb in VERBS if option in flags(app, verb)]
+    if len(verbs) > _FEW:
+        return f"{verbs[0]} and {len(verbs) - 1} other verbs"
+    return " and ".join([", ".join(verbs[:-1]), verbs[-1]] if len(verbs) > 1 else verbs)

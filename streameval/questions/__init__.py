@@ -112,7 +112,9 @@ class Question:
         text = str(asked)
         metric = _METRIC.match(text)
         if metric is None:
-            raise refused(text, 0, "the name of a metric is missing", MEASURE)
+            unquoted = number(text.strip().removesuffix("%")) is not None
+            hint = _QUOTED if unquoted else MEASURE
+            raise refused(text, 0, "the name of a metric is missing", hint)
         at = metric.end()
         if metric[1].lower() == CUT:
             return Question(CUT, (_of_cut(text, at),))
@@ -194,6 +196,7 @@ def _of_cut(text: str, at: int) -> Cutoff:
     return Cutoff("precision", read_share(text, given.end(), "precision", text[given.end() :].strip()))
 
 
+_QUOTED = 'quote a condition, "precision@10000 >= 0.9": without quotes the shell writes to a file called "="'
 _SEVERAL = re.compile(r"(,|;|&|\band\b)\s*[a-z_]\w*.*([<>]|\bwithin\b)", re.IGNORECASE)
 _EACH = 'several are quoted one by one: "precision@5000 >= 0.8" "precision@50000 >= 0.7"'
 

@@ -8,6 +8,18 @@ from typing import Any
 
 from streameval.questions.cutoffs import Cutoff
 
+OURS = {
+    **dict.fromkeys(("base_rate", "prevalence", "positive_rate"), "precision@100%"),
+    **dict.fromkeys(("ppv", "positive_predictive_value"), "precision"),
+    **dict.fromkeys(("sensitivity", "tpr", "true_positive_rate", "hit_rate"), "recall"),
+    **dict.fromkeys(("tnr", "true_negative_rate", "selectivity"), "specificity"),
+    **dict.fromkeys(("fpr", "false_alarm_rate", "fallout"), "false_positive_rate"),
+    **dict.fromkeys(("auc", "auroc", "roc"), "roc_auc"),
+    **dict.fromkeys(("ap", "aveprec", "auprc", "pr_auc", "average_precision_score"), "average_precision"),
+    **dict.fromkeys(("f", "f_score", "f1_score", "dice"), "f1"),
+    **dict.fromkeys(("hits", "tp", "true_positives", "found"), "yield"),
+    **dict.fromkeys(("matthews", "phi", "matthews_corrcoef"), "mcc"),
+}  # other names of the field, and what we call it
 SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}  # of means over many rankings
 _LONG = {name: short for short, name in SHORT.items()}
 _COUNTS = ("yield", "positives", "rank", "gain")

@@ -65,6 +65,11 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     """Store labels, and count all that the study has; errors as in `evaluate`."""
     if sources and not plan.table.num_rows:
         raise InputError(f"{folder.folder}: there is nothing to label", "evaluate it without --labels")
+    if not sources and os.path.isfile(columns.label):
+        raise InputError(
+            f"--label {columns.label} is a file, and names a column",
+            f"`evaluate --labels {columns.label}` takes files of labels",
+        )
     read = _read(sources, plan, folder.items(plan), columns)
     whole = folder.labels.with_new(read)
     rows = rows_of(whole)

@@ -76,6 +76,7 @@ def test_sentences_name_options_that_are_there():
 # hints that are kept in variables, and what one verb alone prints
 PRINTED_BY = {
     "engines/spark/sessions.py": "select",
+    "kinds/labelled_list/": "exact",
     "labelling/answers.py": "evaluate",
     "labelling/match_items.py": "select",
     "labelling/reading.py": "evaluate",
@@ -126,7 +127,7 @@ def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, cap
     assert run([*plan, "--seed", "1"]) == 0
     capsys.readouterr()
     assert run(["select", str(tmp_path / "m")]) == 2
-    hint = "put these last with --nan last (--nan is an option of `plan` and `adopt`)"
+    hint = "put these last with --nan last (--nan is an option of `plan`, `simulate` and `adopt`)"
     assert capsys.readouterr().err.strip().endswith(hint)
     assert run([*plan, "--seed", "1", "--nan", "last"]) == 0
     assert run(["select", str(tmp_path / "m")]) == 0
@@ -163,3 +164,49 @@ def test_what_is_wrong_with_an_option_names_it_as_a_flag():
         if in_error and begins.match(text) and not place.startswith(arrays)
     ]
     assert not wrong
+
+
+@pytest.fixture
+def two_scores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    score = np.linspace(1, 0, 100)
+    table = {"id": range(100), "score_a": score, "score_b": -score, "label": [1] * 50 + [0] * 50}
+    pq.write_table(pa.table(table), "list.parquet")
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("plan list.parquet --study s --score scoreA", "did you mean 'score_a'?"),
+        ("plan list.parquet --study s --score SCORE-B", "did you mean 'score_b'?"),
+        ("plan list.parquet --study s --positive x", "--positive is an option of `select` and 4 other verbs"),
+        ("show {study} base_rate", "we call it precision@100%"),
+        ("show {study} auc", "we call it roc_auc"),
+        (
+            "check {study} precision@10 .9",
+            'quote a condition, "precision@10000 >= 0.9": without quotes the shell writes',
+        ),
+        ("evaluate {study} --label list.parquet", "`evaluate --labels list.parquet` takes files of labels"),
+    ],
+)
+def test_a_slip_is_answered_by_what_was_meant(command, hint, two_scores, catalogue, capsys):
+    assert run([word.format(study=catalogue.path("curve-evaluated")) for word in command.split()]) == 2
+    assert f"Hint: {hint}" in capsys.readouterr().err
+
+
+def test_a_list_that_is_read_the_wrong_way_round_is_said_to_be(two_scores, capsys):
+    for score, said in (
+        ("score_a", ""),
+        ("score_b", "The list looks reversed: positives stand near its end (ROC AUC 0)"),
+    ):
+        assert run(["exact", "list.parquet", "--label", "label", "--score", score]) == 0
+        assert said in (printed := capsys.readouterr().out)
+        assert ("reversed" in printed) == bool(said)
+    assert run(["exact", "list.parquet", "--label", "label", "--score", "score_b", "--ascending"]) == 0
+    assert "reversed" not in capsys.readouterr().out
+
+
+def test_a_selection_without_tasks_says_how_to_write_them(two_scores, capsys):
+    assert run(["plan", "list.parquet", "--study", "s", "--seed", "1", "--budget", "20"]) == 0
+    assert run(["select", "s"]) == 0
+    assert capsys.readouterr().out.endswith("Next: streameval select s --export tasks.csv\n")

@@ -141,7 +141,7 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             *[verdict] * kind_of(study).rounds,
             *[f"Next: {following}"] * bool(following),
         ]
-    lines, back = [], shlex.quote(str(export or "labels.csv"))
+    lines, back = [], shlex.quote(str(export))
     if export is not None:
         form = format_of(str(export))
         back = form.back or back
@@ -158,6 +158,8 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
             lines.append(f"{what} If that is the answer, --columns names what to show.")
     folder = shlex.quote(str(study))
+    if export is None:
+        return [*lines, f"Next: streameval select {folder} --export tasks.csv"]
     return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
 
 

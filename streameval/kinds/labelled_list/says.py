@@ -16,6 +16,8 @@ _OVERALL = (
     ("breakeven", ""), ("r_precision", ""),
 )  # fmt: skip
 
+_REVERSED = 0.3  # area under the ROC curve below which a list is said to look reversed
+
 
 def says(found: Evaluation) -> list[Said]:
     """Say how many are positive, precision at cutoffs, and the main metrics."""
@@ -26,12 +28,24 @@ def says(found: Evaluation) -> list[Said]:
     return [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *([TIES] if summary["ties"] == "open" else []),
+        *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),
         "",
         *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts]),
         "",
         *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
         *_windows(summary["diagnostics"]),
     ]
+
+
+def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[Said]:
+    """Say where the best items stand last, as they do where a score is read the wrong way round."""
+    value = None if area is None else area["estimate"]
+    if value is None or value >= _REVERSED:
+        return []
+    by_score = ranking.get("order") == "score"
+    way = "without --ascending" if ranking.get("ascending") else "with --ascending, where a low score is the better one"
+    what = f"give its score the other way round, {way}" if by_score else "is it stored from the worst to the best?"
+    return [f"The list looks reversed: positives stand near its end (ROC AUC {value:.3g}); {what}."]
 
 
 def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Said]:

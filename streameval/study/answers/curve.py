@@ -23,7 +23,7 @@ from streameval.curve.targets import (
 from streameval.errors import InputError, did_you_mean
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
-from streameval.questions.printed import SHORT
+from streameval.questions.printed import OURS, SHORT
 from streameval.slices.files import SliceResult
 from streameval.study.result_files import Evaluation
 
@@ -130,4 +130,6 @@ def _of_the_list(result: CurveResult, metric: str) -> Bounds:
 def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     where = " of the whole list" if question.cutoff is None else f" at {question.cutoff}"
     meant = SHORT.get(question.metric, question.metric)
-    return InputError(f"there is no metric '{question.metric}'{where}", did_you_mean(meant, names))
+    ours = OURS.get(question.metric)
+    hint = did_you_mean(meant, names) if ours is None else f"we call it {ours}"
+    return InputError(f"there is no metric '{question.metric}'{where}", hint)
