@@ -1,4 +1,4 @@
-"""What systems differ in: positioned reads, hints to the page cache, room on the disk, folders on disk, a timer.
+"""What systems differ in: positioned reads, the page cache, room on the disk, a timer, owners of files, memory.
 
 Where a system lacks one of them it is done another way, or without; what cannot be done at all says so.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 
 from streameval.errors import InputError
 
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows would turn line ends into others
 _seeking = threading.Lock()
 
@@ -134,3 +138,41 @@ def alarm(seconds: float, ring: Callable[[int, Any], None]) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def at_most(more: int) -> Iterator[None]:
+    """Let this process take so many bytes more than it has; what would take more fails to.
+
+    Only Linux counts what a process may write to; elsewhere nothing is limited.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [_taken() + more, *(one for one in before if one != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _taken() -> int:
+    """Bytes of memory that this process may write to."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmData:")[2].split()[0]) << 10
+
+
+def is_trusted(handle: int) -> bool:
+    """Whether an open file is this user's or root's, and nobody else may write it; systems without owners are trusted.
+
+    Args:
+        handle: File descriptor: what is asked of a path might be true of another file than the one that is read.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    found = os.fstat(handle)
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & _OTHERS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
@@ -37,8 +37,14 @@ _MOST_BITS = 9
 _SPILL = 0.65  # of the memory: rows that wait to be measured
 _WORKER_ROWS, _MOST_WORKER_BITS = 1 << 21, 12
 _SALT = np.uint64(1)
-_SALTS = (_SALT, np.uint64(mix64(_SALT)), np.uint64(mix64(np.uint64(mix64(_SALT)))))  # 2^36 parts are the most
 _SMALL = np.uint64(0xFFFFFFFF)
+
+
+@cache
+def _salts() -> tuple[np.uint64, ...]:
+    """Give the salts of the digits that tell parts: of three, since 2^36 parts are the most."""
+    second = np.uint64(mix64(_SALT))
+    return _SALT, second, np.uint64(mix64(second))
 
 
 @dataclass
@@ -263,7 +269,7 @@ def _told_in_order(batch: RowBatch, which: Int32Array, first: Int32Array) -> tup
         first: First row of each ranking.
     """
     low = batch.low[first].astype(np.uint64, copy=False)
-    digits = digits_of(low, _SALTS)
+    digits = digits_of(low, _salts())
     order = np.argsort(digits)
     if np.any(digits[order[1:]] == digits[order[:-1]]):
         order = np.lexsort((*([batch.high[first]] if batch.high.size else []), low, digits))

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from streameval.errors import InputError
-from streameval.process.trust import is_trusted
+from streameval.process.system import is_trusted
 
 _KEY = ".label-key"
 _LONGEST = 80

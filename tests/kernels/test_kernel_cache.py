@@ -137,9 +137,9 @@ assert streameval.__file__.startswith({folder!r})
 def installed(tmp_path, python):
     """Have the package where its folder for compiled files cannot be made, even by root, and run it from there."""
     own, copy = Path(streameval.__file__).parent, tmp_path / "streameval"
-    for room in ("kernels", "process"):
+    for room in ("kernels", "process", "text"):
         shutil.copytree(own / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("__init__.py", "typing.py"):
+    for file in ("__init__.py", "errors.py", "typing.py"):
         shutil.copyfile(own / file, copy / file)
     (copy / "kernels" / "__pycache__").write_text("no folder")
     code = ELSEWHERE_INSTALLED.format(folder=str(tmp_path)) + ANNOUNCED

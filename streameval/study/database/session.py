@@ -14,7 +14,7 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import in_batches, literal, quote, unique_names
 from streameval.process.interrupts import held
-from streameval.process.memory import at_most
+from streameval.process.system import at_most
 from streameval.study.database.comments import TABLES
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
