@@ -164,8 +164,8 @@ MUTATIONS = [
     Mutation("macro-off-by-one", "study/database/macros.py", "greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low",
              "greatest(se_lo, se_lo2 - (se_b - se_k - 1)) AS se_low", "tests/study/test_sql.py"),
     # what people see
-    Mutation("failed-check-passes", "cli/commands/check.py", '"inconclusive": EXIT_INCONCLUSIVE}',
-             '"inconclusive": EXIT_DONE}', "tests/verbs/test_check.py"),
+    Mutation("failed-check-passes", "cli/commands/check.py", '"fail": EXIT_FAILS}.get(outcome, EXIT_INCONCLUSIVE)',
+             '"fail": EXIT_FAILS}.get(outcome, EXIT_DONE)', "tests/verbs/test_check.py"),
     Mutation("outside-is-input", "errors.py", "exit_status = EXIT_OUTSIDE", "exit_status = EXIT_INPUT",
              "tests/journeys/test_journey.py"),
     Mutation("markup-in-page", "reporting/page.py", "<strong>{escaped(study.name)}.", "<strong>{study.name}.",
