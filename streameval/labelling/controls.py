@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,23 +11,26 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.duckdb_session import connected, one_line_errors
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
+from streameval.labelling.key_forms import ambiguous, is_whole, refuse_ambiguous
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 
-def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
+def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: Sequence[str]) -> pa.Table:
     """Read control items.
 
     Args:
         source: Of the kinds that label tables have, with the items' columns and `label`.
         columns: The items' columns that the tasks show.
         schema: Their types.
+        key: Columns that tell items apart; those of whole numbers may.
 
     Returns:
         pyarrow.Table: `columns`, `expected` float64 and `content` (a hash, by which the same item is recognised).
 
     Raises:
-        InputError: A column is missing or of another type, or a label is not there or cannot be read.
+        InputError: A column is missing or of another type, a key is a float that is no exact whole number, or a label
+            is not there or cannot be read.
     """
     name = name_of(source)
     with connected() as connection, one_line_errors(name):
@@ -37,6 +40,7 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.
             if column not in names:
                 raise InputError(f"{name}: the control items have no column '{column}'", did_you_mean(column, names))
         kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
+        _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
         value, state = sql.value_of(given(names["label"]), kinds[names["label"]])
         shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
         table = connection.sql(
@@ -47,6 +51,22 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.
     if unknown:
         raise InputError(f"{name}: row {unknown[0]:,} has no answer in 'label'", "a control item needs a known one")
     return _typed(table, columns, schema, name)
+
+
+def _refuse_inexact(
+    connection: Connection, given_as: Mapping[str, tuple[str, str]], schema: pa.Schema, key: Sequence[str], name: str
+) -> None:
+    """Refuse keys that may have been another item's.
+
+    Args:
+        given_as: Of each column, its name in the source and its SQL type there.
+    """
+    connection.register("se_types", schema.empty_table())
+    own = {row[0]: row[1] for row in connection.execute("DESCRIBE se_types").fetchall()}
+    for column, (there, kind) in given_as.items():
+        unclear = ambiguous(given(there), kind, own[column]) if column in key or is_whole(own[column]) else "false"
+        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM se_given WHERE {unclear})").fetchall() == [(True,)]:
+            refuse_ambiguous(connection, [(there, kind)], unclear, name)
 
 
 def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:

@@ -26,6 +26,11 @@ def is_integer(kind: str) -> bool:
     return kind in _INTEGERS
 
 
+def is_whole(kind: str) -> bool:
+    """Whether a type holds nothing but whole numbers: an integer, or a decimal of scale 0."""
+    return is_integer(kind) or (kind.startswith("DECIMAL") and kind.endswith(",0)"))
+
+
 def is_float(kind: str) -> bool:
     """Whether a type holds floats."""
     return kind in _EXACT
@@ -43,7 +48,7 @@ def known_key(column: str, kind: str) -> str:
 
 def key_of(column: str, kind: str, known: str) -> str:
     """A key in the form of the items' column, whose SQL type is `known`; null where it can be no item's."""
-    if _is_whole(known):
+    if is_whole(known) or is_float(known):
         return _whole(column, kind)
     if known == "UUID" or known == "BLOB":
         return _bytes(column, kind)
@@ -77,7 +82,7 @@ def ambiguous(column: str, kind: str, known: str) -> str:
     """
     if is_float(kind):
         return f"coalesce(NOT isnan({column}) AND {_inexact(column, kind)}, false)"
-    if is_number(kind) or not _is_whole(known):
+    if is_number(kind) or not (is_whole(known) or is_float(known)):
         return "false"
     text = f"trim({column}::VARCHAR)"
     decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
@@ -154,10 +159,6 @@ def whole_text(text: str, kind: str) -> str:
     odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
     exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
     return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
-
-
-def _is_whole(kind: str) -> bool:
-    return is_integer(kind) or is_float(kind) or (kind.startswith("DECIMAL") and kind.endswith(",0)"))
 
 
 def _inexact(column: str, kind: str) -> str:

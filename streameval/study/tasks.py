@@ -110,7 +110,7 @@ def make_tasks(
         from streameval.stores.transfer import copied
 
         with copied(options.controls) as place:
-            more.append(extra.controls(read_controls(place, names, table.schema)))
+            more.append(extra.controls(read_controls(place, names, table.schema, plan.key_columns)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())
     return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table, _ends(plan, shown, tasks))
