@@ -85,6 +85,10 @@ class NoRowsError(InputError):
     """A table that can be used, but for having no rows."""
 
 
+class NothingMetError(InputError):
+    """A table whose rows may be about items, and are about none of those that were asked for."""
+
+
 class StudyError(StreamevalError):
     """The files of a study do not fit together, or do not fit what was asked."""
 

@@ -215,7 +215,7 @@ class _DrawnReading:
             missing = setdiff1d(np.arange(1, total + 1), rows)
             first = f" (first: row {int(missing[0]):,})" if missing.size else ""
             if not rows.size:
-                first = f" ({first_of_each(self.connection, self.columns.key_kinds, 'se_batch')})"
+                first = f" ({first_of_each(self.connection, self.columns.key_kinds, 'se_batch', 'in the list')})"
             raise InputError(
                 f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",

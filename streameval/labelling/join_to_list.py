@@ -112,7 +112,7 @@ def _joined(
         if not met:
             raise InputError(
                 f"{name}: {', '.join(columns.keys)} matches no item of the list "
-                f"({first_of_each(connection, columns.key_kinds, 'se_first')})",
+                f"({first_of_each(connection, columns.key_kinds, 'se_first', 'in the list')})",
                 "name columns that hold the same identifiers in both",
             )
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.duckdb_session import Connection, quote, tables_of_ours
 from streameval.text import number_of
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -133,20 +135,37 @@ def refuse_inexact_items(connection: Connection, table: str, columns: Sequence[t
                 )
 
 
-def first_of_each(connection: Connection, keys: Sequence[tuple[str, str]], items: str) -> str:
+def first_of_each(connection: Connection, keys: Sequence[tuple[str, str]], items: str, where: str) -> str:
     """Show the first key of a source and one of the items, each with its type: said where none are the same.
 
     Args:
         keys: Names of the source's key columns, each with its SQL type.
-        items: A table of the items' key columns, in their order, in DuckDB.
+        items: A table of the items' key columns, in their order, in DuckDB, or a query in brackets.
+        where: What the items are called, such as "in the list".
     """
-    own = [row[:2] for row in connection.execute(f"DESCRIBE {items}").fetchall()]
+    own = [row[:2] for row in connection.execute(f"DESCRIBE SELECT * FROM {items}").fetchall()]
     shown = []
     for table, columns in (("se_given", keys), (items, own[: len(keys)])):
         cells = ", ".join(f"{quote(name)}::VARCHAR" for name, _ in columns)
         (row,) = connection.execute(f"SELECT {cells} FROM {table} LIMIT 1").fetchall() or [["none"] * len(columns)]
         shown.append(", ".join(f"{name} is {value} ({kind})" for (name, kind), value in zip(columns, row, strict=True)))
-    return f"{shown[0]} in the first of them, {shown[1]} in the list"
+    return f"{shown[0]} in the first row, {shown[1]} {where}"
+
+
+def meeting(mine: pa.Table, theirs: pa.Table) -> int:
+    """Count items of one table that are in another, by the keys that are their columns, in one order in both."""
+    with tables_of_ours() as connection:
+        kinds = []
+        for view, table in (("se_mine", mine), ("se_theirs", theirs)):
+            connection.register(view, table.rename_columns([f"k{i}" for i in range(table.num_columns)]))
+            kinds.append([row[:2] for row in connection.execute(f"DESCRIBE {view}").fetchall()])
+        own = ", ".join(known_key(name, kind) for name, kind in kinds[0])
+        pairs = zip(*kinds, strict=True)
+        other = ", ".join(key_of(name, kind, known) for (_, known), (name, kind) in pairs)
+        ((count,),) = connection.execute(
+            f"SELECT count(*) FROM se_mine WHERE ({own}) IN (SELECT ({other}) FROM se_theirs)"
+        ).fetchall()
+    return int(count)
 
 
 def whole_text(text: str, kind: str) -> str:

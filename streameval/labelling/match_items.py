@@ -41,13 +41,11 @@ class Join:
         on: Joins `se_given` to `se_known`.
         unknown: True of rows whose key cannot be any item's.
         ambiguous: True of rows whose key may have been another.
-        kinds: SQL types of the items' own columns.
     """
 
     on: str
     unknown: str
     ambiguous: str
-    kinds: tuple[str, ...] = ("BIGINT",)
 
 
 def shared_keys(connection: Connection, selection: pa.Table | None, types: Mapping[str, str]) -> list[str]:
@@ -149,5 +147,4 @@ def _by_items(
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
     if columns.ours:  # a task of ours that matches nothing was damaged
         unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
-    own = tuple(kinds[n] for n in names)
-    return Join(join, unknown, columns.ambiguous(own), own)
+    return Join(join, unknown, columns.ambiguous([kinds[n] for n in names]))

@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.key_forms import is_integer, refuse_ambiguous
+from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source, place_of
@@ -104,7 +104,7 @@ class _VoteReading:
                 "unreadable": rejected.table.num_rows - broken.num_rows,
             },
         }
-        self._check_any(table, broken, counts["rows"], strange, join.kinds)
+        self._check_any(table, broken, counts["rows"], strange)
         return self._with_lines(pa.concat_tables([table, broken])), counts
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
@@ -240,7 +240,7 @@ class _VoteReading:
         ).to_arrow_table()
         return _rows("unknown", strangers, self.columns.ours)
 
-    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int, kinds: tuple[str, ...]) -> None:
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
         """A table that says nothing about this study was given by mistake."""
         name, key = self.opened.name, ", ".join(self.columns.keys)
         states = table.column("state").to_pylist()
@@ -251,7 +251,7 @@ class _VoteReading:
         ranks = f"ranks of this list are 1..{self.plan.n_items:,}; is this label table about another ranking?"
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
         if self.columns.role == "key":
-            hint += f": the {key} of its first item is {self._first_item(kinds)}"
+            hint += f": {self._first_of_each()}"
         self._refuse_first(table, "unreadable", self.columns.label, _READABLE)
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
@@ -259,25 +259,17 @@ class _VoteReading:
             raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
         if states:
             raise InputError(f"{name}: none of its {len(states):,} rows about planned items has a label yet")
-        raise InputError(
-            f"{name}: none of its {rows:,} rows is about a planned item ({key} matches nothing: {self._first_row()}, "
-            f"{self._first_item(kinds)} of the first item)",
+        raise NothingMetError(
+            f"{name}: none of its {rows:,} rows is about a planned item ({key} matches nothing: "
+            f"{self._first_of_each()})",
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
 
-    def _first_row(self) -> str:
-        keys = self.columns.key_kinds
-        (row,) = self.connection.execute(
-            f"SELECT {', '.join(f'{given(key)}::VARCHAR' for key, _ in keys)} FROM se_given LIMIT 1"
-        ).fetchall()
-        named = [f"{key} is {value} ({kind})" for (key, kind), value in zip(keys, row, strict=True)]
-        return f"{', '.join(named)} in the first of them"
-
-    def _first_item(self, kinds: tuple[str, ...]) -> str:
-        keys = ", ".join(f"key{i}::VARCHAR" for i in range(len(kinds)))
-        for item in self.connection.execute(f"SELECT {keys} FROM se_known LIMIT 1").fetchall():
-            return ", ".join(f"{value} ({kind})" for value, kind in zip(item, kinds, strict=True))
-        return "none"
+    def _first_of_each(self) -> str:
+        """Show a key of the rows, and one of the planned items."""
+        by_items = self.columns.role == "key"
+        own = "SELECT * EXCLUDE rank FROM se_selection" if by_items else "SELECT key0 AS rank FROM se_known"
+        return first_of_each(self.connection, self.columns.key_kinds, f"({own})", "of the first planned item")
 
     def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
         """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.by_score import by_score
-from streameval.order.item_keys import check_key, family, key_type
+from streameval.order.item_keys import as_keys, check_key, family, key_type
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -99,6 +99,12 @@ class Pair:
     def key_types(self) -> pa.Schema:
         """Types of the key columns as they are returned: those of A."""
         return pa.schema([(name, plain_type(self.a, name)) for name in self.key])
+
+    def some_keys(self) -> pa.Table:
+        """Key of the first row of A, as keys are returned."""
+        rows = self.a.rows
+        stored = rows.take(np.zeros(min(1, rows.n_rows), np.int64), list(self.key)).table.select(list(self.key))
+        return as_keys(stored, self.key_types(), rows.name)
 
 
 def stored_type(ranking: Ranking, column: str) -> pa.DataType:

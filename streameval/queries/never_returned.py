@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from streameval.copies.write import for_a_while
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
 from streameval.kernels.sorted_sets import isin
-from streameval.order.item_keys import as_keys, key_type, meets
+from streameval.order.item_keys import as_keys, key_type, meets, sample
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, refuse_nameless
 from streameval.rankings import open_ranking
@@ -50,7 +50,7 @@ def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]
     if options.key in columns and rows.item is not None:
         kinds.append(pa.field(str(options.key), key_type(rows.item)))
     for kind in kinds:
-        refuse_other_type(opened, kind)
+        refuse_other_type(opened, kind, lambda name: rows.rows.units[0].read([name]))
     graded = rows.rows.label in columns
     batches = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
     return replace(rows, ungraded=not graded and any(one.rows for one in batches)), batches
@@ -65,11 +65,16 @@ def refuse_unexplained(there: Iterable[str], names: Collection[str | None], labe
         )
 
 
-def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
-    """Refuse a column whose values would be compared with those of another type."""
+def refuse_other_type(opened: Ranking, wanted: pa.Field, listed: Callable[[str], pa.Table]) -> None:
+    """Refuse a column whose values would be compared with those of another type.
+
+    Args:
+        listed (callable(name)): Gives this column of some rows of the list.
+    """
     for place, kind in opened.rows.types(wanted.name):
         if not meets(kind, wanted.type):
-            raise InputError(f"{place}: '{wanted.name}' is {kind}, and {wanted.type} in the list",
+            first = opened.rows.take(np.zeros(1, np.int64), [wanted.name]).table
+            raise InputError(f"{place}: {sample(first)} in the first row, {sample(listed(wanted.name))} in the list",
                              "write both with one type")  # fmt: skip
 
 

@@ -86,16 +86,18 @@ def read_pool(
     """
     (item, label), count, given = how, int(plan.parameters["rankings"]), plan.notes["per"]
     kinds, drawn = _drawn(plan)
+    items = pa.table({})
     if item is not None:
         refuse_ambiguous_item(item, given)
         columns = () if selection is None else selection.column_names
         if selection is None or item not in columns:
             raise InputError(f"the selected items have no column '{item}'",
                              did_you_mean(item, columns) if columns else "run `streameval select` first")  # fmt: skip
-        kinds.append(pa.field(item, stored_type(selection.schema.field(item).type)))
+        items = selection.select([item])
+        kinds.append(pa.field(item, stored_type(items.schema.field(item).type)))
     try:
         with for_a_while(source, RankingOptions()) as place:
-            rows, table = _positives_of(open_ranking(place), kinds, drawn, label)
+            rows, table = _positives_of(open_ranking(place), kinds, (drawn, items), label)
     except NoRowsError:
         return Pool(np.zeros(count, np.int64), complete, 0)
     drawn_rows, matched = table.num_rows, None
@@ -108,8 +110,15 @@ def read_pool(
     return Pool(beyond, complete, rows, drawn_rows, matched)
 
 
-def _positives_of(opened: Ranking, kinds: list[pa.Field], drawn: pa.Table, label: str) -> tuple[int, pa.Table]:
-    """Read the positives of a table: how many there are, and those of the rankings that were drawn."""
+def _positives_of(
+    opened: Ranking, kinds: list[pa.Field], listed: tuple[pa.Table, pa.Table], label: str
+) -> tuple[int, pa.Table]:
+    """Read the positives of a table: how many there are, and those of the rankings that were drawn.
+
+    Args:
+        listed: The rankings that were drawn, and the column of their selected items, where they are named.
+    """
+    drawn, items = listed
     there = opened.columns()
     for kind in kinds:
         if kind.name not in there:
@@ -117,7 +126,7 @@ def _positives_of(opened: Ranking, kinds: list[pa.Field], drawn: pa.Table, label
     given = [name for name in drawn.column_names if name != _NUMBER]
     kinds = [_as_stored(opened, kind) if kind.name in given else kind for kind in kinds]
     for kind in kinds:
-        refuse_other_type(opened, kind)
+        refuse_other_type(opened, kind, lambda name: (drawn if name in given else items).select([name]))
     refuse_unexplained(there, [one.name for one in kinds], label)
     rows, tables = 0, []
     for unit in opened.rows.units(kinds[0].name):

@@ -16,6 +16,7 @@ from streameval.curve import Curve
 from streameval.curve.bounds import inside
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import StudyError
+from streameval.labelling.key_forms import meeting
 from streameval.labelling.options import Judging
 from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.study import Study
@@ -80,11 +81,10 @@ def refuse_overlap(study: Study, plan: Plan, rest: Rest) -> None:
     if rest.plan is None:
         return
     key = plan.ranking.get("key") or rest.plan.ranking.get("key") or ()
-    selected = study.selection(plan), Study(rest.folder).selection(rest.plan)
-    if not key or any(one is None or not {*key} <= {*one.column_names} for one in selected):
+    mine, theirs = study.selection(plan), Study(rest.folder).selection(rest.plan)
+    if not key or mine is None or theirs is None or not {*key} <= {*mine.column_names} & {*theirs.column_names}:
         return
-    mine, theirs = (set(zip(*(one.column(name).to_pylist() for name in key), strict=True)) for one in selected if one)
-    if shared := len(mine & theirs):
+    if shared := meeting(mine.select(key), theirs.select(key)):
         raise StudyError(
             f"{rest.folder}: {shared:,} of its labelled items are items of {study.folder} too, by {', '.join(key)}",
             "misses are among the items that the ranking never returned: leave its items out of that list",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling.options import LabelColumns, ReuseOptions
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, Method
@@ -125,10 +125,13 @@ def reused_votes(ranking: Ranking, plan: Plan, how: Reuse, on: Sequence[str]) ->
     keys = ranking.fetch(plan.ranks, list(on)).table.columns[-len(on) :]
     items = pa.table({"rank": plan.ranks, **dict(zip(on, keys, strict=True))})
     source = how.labels(on)
-    if how.study is not None and not _rows(source, on) & _rows(items, on):
+    try:
+        with copied(source) as place:
+            votes = read_votes(place, plan, Items(items), how.columns(on))
+    except NothingMetError:
+        if how.study is None:
+            raise
         return None
-    with copied(source) as place:
-        votes = read_votes(place, plan, Items(items), how.columns(on))
     if place is not how.reuse:
         votes = votes.at(how.reuse)
     answers = votes.table.filter(pc.is_valid(votes.table.column("value")))
@@ -143,10 +146,6 @@ def reused_votes(ranking: Ranking, plan: Plan, how: Reuse, on: Sequence[str]) ->
             "reuse one label per item",
         )
     return replace(votes, table=answers, reused=True)
-
-
-def _rows(table: pa.Table, names: Sequence[str]) -> set[tuple[object, ...]]:
-    return set(zip(*(table.column(name).to_pylist() for name in names), strict=True))
 
 
 def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:

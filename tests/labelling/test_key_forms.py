@@ -14,7 +14,7 @@ from suite_cases import examples
 import streameval
 from streameval.errors import InputError
 from streameval.labelling.duckdb_session import connected
-from streameval.labelling.key_forms import ambiguous, key_of, known_key
+from streameval.labelling.key_forms import ambiguous, key_of, known_key, meeting
 
 EDGES = [0, 1, 12, 2**24 - 1, 2**24, 2**24 + 1, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, 10**18 + 1]
 TYPES = {  # how a whole number is written in a column of a type; None where it cannot be
@@ -112,8 +112,8 @@ def test_an_id_that_became_a_double_labels_no_other_item(tmp_path):
 
 
 @pytest.mark.parametrize(("key", "said"), [
-    ("x", r"row 1 has id 'x', .* the id of its first item is 1 \(BIGINT\)"),
-    (3, r"id matches nothing: id is 3 \(BIGINT\) in the first of them, 1 \(BIGINT\) of the first item"),
+    ("x", r"row 1 has id 'x', .* id is x \(VARCHAR\) in the first row, id is 1 \(BIGINT\) of the first planned item"),
+    (3, r"id matches nothing: id is 3 \(BIGINT\) in the first row, id is 1 \(BIGINT\) of the first planned item"),
 ])  # fmt: skip
 def test_where_nothing_matches_a_key_of_each_side_is_shown_with_its_type(tmp_path, key, said):
     study = study_of(pa.array([1, 2]), tmp_path / "s")
@@ -123,11 +123,54 @@ def test_where_nothing_matches_a_key_of_each_side_is_shown_with_its_type(tmp_pat
 
 def test_every_verb_that_joins_labels_shows_a_key_of_each_side_where_none_is_the_same(tmp_path):
     items, labels = pa.table({"id": [1, 2]}), pa.table({"id": ["3", "4"], "label": [1, 0]})
-    said = r"id is 3 \(VARCHAR\) in the first of them, id is 1 \(BIGINT\) in the list"
+    said = r"id is 3 \(VARCHAR\) in the first row, id is 1 \(BIGINT\) in the list"
     with pytest.raises(InputError, match=f"id matches no item of the list \\({said}"):
         streameval.exact(items, labels=labels, on="id", label="label")
     with pytest.raises(InputError, match=f"2 of 2 rows match no item of the ranking \\({said}"):
         streameval.adopt(items, tmp_path / "s", labels=labels, on="id", drawn="unknown")
+
+
+def test_judge_and_reuse_show_a_key_of_each_side_where_none_is_the_same(tmp_path):
+    items = pa.table({"id": np.arange(100)})
+    plan = {"budget": 20, "seed": 1, "method": "loguniform"}
+    streameval.plan(items, tmp_path / "j", judge_sample=50, **plan)
+    streameval.select(tmp_path / "j", ranking=items, columns="id", export=tmp_path / "tasks.csv")
+    words, numbers = ({"id": ids, "label": [1, 0]} for ids in (["x", "y"], [300, 301]))
+    one = r"id is x \(VARCHAR\) in the first row, id is [0-9]+ \(BIGINT\) of the first planned item"
+    other = r"id is 300 \(BIGINT\) in the first row, id is [0-9]+ \(BIGINT\) of the first planned item"
+    for theirs, said in ((words, one), (numbers, other)):
+        with pytest.raises(InputError, match=said):
+            streameval.judge(tmp_path / "j", pa.table(theirs), on="id")
+        with pytest.raises(InputError, match=said):
+            streameval.plan(
+                items, tmp_path / "r", on="id", reuse=pa.table(theirs), labels_unseen_by_model="yes", **plan
+            )
+    items = pa.table({"id": np.arange(100), "other": np.arange(100)[::-1]})
+    either = {"score": "id", "against_score": "other", "key": "id", "at": "10", "reuse": pa.table(words)}
+    with pytest.raises(InputError, match=r"id is x \(VARCHAR\) in the first row, id is 0 \(BIGINT\) in the list"):
+        streameval.plan(items, tmp_path / "c", against=items, **either)
+
+
+def test_a_study_whose_ids_are_text_lends_its_labels_to_a_list_whose_ids_are_numbers(tmp_path):
+    numbers = pa.table({"id": np.arange(40), "right": np.arange(40) % 2})
+    plan = {"on": "id", "budget": 40, "seed": 1}
+    items = numbers.set_column(0, "id", numbers.column("id").cast(pa.string()))
+    streameval.plan(items, tmp_path / "a", **plan)
+    tasks = streameval.select(tmp_path / "a", ranking=items).table
+    labels = pa.table({"rank": tasks["rank"], "label": tasks["right"]})
+    streameval.evaluate(tmp_path / "a", labels=labels)
+    streameval.plan(numbers, tmp_path / "b", reuse=tmp_path / "a", labels_unseen_by_model="yes", **plan)
+    assert streameval.labels(tmp_path / "b").account["labelled"] == 40
+
+
+@pytest.mark.parametrize(("mine", "theirs", "count"), [
+    ({"id": [1, 2, 3]}, {"key": ["3", "1.0", "x", None]}, 2),
+    ({"id": ["1", None]}, {"id": [1.0, 2.0]}, 1),
+    ({"a": [1, 1], "b": ["x", "y"]}, {"a": [1.0, 2.0], "b": ["y", "y"]}, 1),
+    ({"id": pa.array([ID.bytes], pa.uuid())}, {"id": [str(ID).upper()]}, 1),
+])  # fmt: skip
+def test_items_of_two_tables_are_counted_by_value(mine, theirs, count):
+    assert meeting(pa.table(mine), pa.table(theirs)) == count
 
 
 def test_items_whose_own_keys_are_fractions_are_refused(tmp_path):

@@ -53,7 +53,7 @@ class ReusedLabels:
             raise InputError(f"labels are joined by --key {','.join(pair.key)}", "leave --on out")
         if seed is None or _was_drawn_here(folder, seed):
             source = reuse.labels(pair.key)
-            return ReusedLabels(reuse, pair.key, labelled_keys(source, reuse.columns(pair.key), pair.key_types()))
+            return ReusedLabels(reuse, pair.key, labelled_keys(source, reuse.columns(pair.key), pair.some_keys()))
         reuse.refuse_unsaid()
         return ReusedLabels(reuse, pair.key, None)
 

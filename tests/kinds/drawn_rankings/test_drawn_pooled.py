@@ -228,7 +228,7 @@ def unusable(tmp_path_factory):
 @pytest.mark.parametrize(
     ("given", "said"),
     [("--positives qrels.parquet --key dok", "the selected items have no column 'dok'"),
-     ("--positives numbers.parquet", "'query' is int64, and large_string in the list"),
+     ("--positives numbers.parquet", "query is 1 (int64) in the first row, query is "),
      ("--positives nulls.parquet", "1 row without query (null)"), ("--key doc", "key is for a table of positives"),
      ("--positives qrels.parquet", "has a column 'doc' of unknown meaning"),
      ("--positives runs.parquet --key doc", "has a column 'score' of unknown meaning"),

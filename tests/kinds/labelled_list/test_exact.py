@@ -301,7 +301,7 @@ def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
         (
             {"id": [1, 2, 3], "y": [1, 0, 1]},
             "id",
-            r"id is 1 \(BIGINT\) in the first of them, id is 7 \(BIGINT\) in the list",
+            r"id is 1 \(BIGINT\) in the first row, id is 7 \(BIGINT\) in the list",
         ),
         ({"key": [1, 2, 3], "y": [1, 0, 1]}, "key", "labels come with 'key', which the list does not have"),
     ],

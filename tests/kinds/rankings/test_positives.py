@@ -50,8 +50,10 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("positives", "said"),
-    [({"x": [1]}, "no column 'q'"), ({"q": [1], "label": [1]}, "'q' is int64, and large_string in the list"),
-     ({"q": ["x"], "doc": [1], "label": [1]}, "'doc' is int64"), ({"q": ["x"]}, "has no grades"),
+    [({"x": [1]}, "no column 'q'"),
+     ({"q": [1], "label": [1]}, r"q is 1 \(int64\) in the first row, q is x \(string\) in the list"),
+     ({"q": ["x"], "doc": [1], "label": [1]}, r"doc is 1 \(int64\) in the first row, doc is a \(string\) in the list"),
+     ({"q": ["x"]}, "has no grades"),
      ({"q": ["x"], "doc": [None], "label": [1]}, "doc"),
      ({"q": ["x"], "doc": ["e"], "grade": [0]}, "a column 'grade' of unknown meaning. Hint: .* grades 'label'"),
      ({"q": ["x"], "label": pa.array([None], pa.int64())}, "1 label missing. Hint: give every row of the table")],
