@@ -19,7 +19,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError
 from streameval.order.finer_bins import OrderWords
-from streameval.order.item_keys import check_key, refuse_inexact
+from streameval.order.item_keys import as_whole, check_key, refuse_inexact
 from streameval.order.locate import least_memory, locate
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys, ScoreOrder, order_of, widest
@@ -41,10 +41,15 @@ _LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 
 @dataclass(frozen=True)
 class ByScore:
-    """Rows in the order of a score column; `options` name the score."""
+    """Rows in the order of a score column; `options` name the score.
+
+    Attributes:
+        whole: Key columns of floats that are hashed as the whole numbers that they are.
+    """
 
     rows: Rows
     options: RankingOptions
+    whole: tuple[str, ...] = ()
 
     @property
     def score(self) -> str:
@@ -53,7 +58,8 @@ class ByScore:
 
     def description(self) -> dict[str, Any]:
         """What the rows and their order are, JSON-ready."""
-        return {**self.rows.facts(), **describe(self.options)}
+        whole = {"key_as_whole_numbers": list(self.whole)} if self.whole else {}
+        return {**self.rows.facts(), **describe(self.options), **whole}
 
     @cached_property
     def order(self) -> ScoreOrder:
@@ -144,12 +150,12 @@ class ByScore:
 
     def _scan(self, units: Sequence[Unit], n_wanted: int, skipped: SkippedRows) -> Scan:
         threads = self._threads(n_wanted)
-        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, skipped)
+        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, skipped, self.whole)
 
     def _key_hashes(self, positions: Int64Array) -> UInt64Array:
         keys = self.rows.take_anywhere(positions, list(self.options.key)).table
         refuse_inexact(keys, self.rows.name)
-        return key_hashes(keys)
+        return key_hashes(as_whole(keys, self.whole))
 
     def budget(self, n_wanted: int) -> float:
         """Bytes for bins and candidates; the rest is for row groups that are being decoded."""

@@ -3,7 +3,7 @@
 | a key is | as it is returned | values of one family meet |
 |---|---|---|
 | a whole number: integers, decimals of scale 0 | int64, uint64, decimal128(38, 0) | whatever the type |
-| a float that is a whole number | float64 | with floats |
+| a float that is a whole number | float64 | with floats; in two lists that are compared, with whole numbers too |
 | text | large_string | whatever the encoding |
 | bytes, and UUIDs, which are their 16 bytes | large_binary, UUID | whatever the width |
 | a day | date32 | with days |
@@ -16,6 +16,7 @@ float16 2¹¹. Of a larger one nobody can tell which number it was before it bec
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -88,6 +89,25 @@ def meets(kind: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether `as_keys` gives keys of a type the type of others: of one family, two of numbers, or text for a UUID."""
     pair = {family(kind), family(wanted)}
     return len(pair) == 1 or pair == {"whole numbers", "floats"} or (pair == {"text", "bytes"} and wanted == _UUID)
+
+
+def met_as_whole(key: Collection[str], one: pa.Schema, other: pa.Schema) -> dict[str, pa.DataType]:
+    """Types of whole numbers in which keys of two lists meet that are floats in one of them, by name."""
+    found = {}
+    for name in (name for name in key if name in one.names and name in other.names):
+        kinds = {family(of.field(name).type): of.field(name).type for of in (one, other)}
+        if {*kinds} == {"whole numbers", "floats"}:
+            found[name] = kinds["whole numbers"]
+    return found
+
+
+def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
+    """Make integers of some columns of floats, which `refuse_inexact` let pass; NaN becomes null."""
+    for at, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
+        if name in names:
+            plain = column.cast(stored_type(column.type))
+            keys = keys.set_column(at, name, pc.if_else(pc.is_nan(plain), None, plain).cast(pa.int64()))
+    return keys
 
 
 def as_keys(keys: pa.Table, types: pa.Schema, where: str) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import OrderWords
-from streameval.order.item_keys import refuse_inexact
+from streameval.order.item_keys import as_whole, refuse_inexact
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
@@ -27,6 +27,7 @@ class Scan:
         key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
             key columns.
         skipped: Rows of the list that are in none of the units.
+        whole: Key columns of floats that are hashed as the whole numbers that they are.
     """
 
     units: Sequence[Unit]
@@ -36,6 +37,7 @@ class Scan:
     threads: int
     key_hashes: Callable[[Int64Array], UInt64Array]
     skipped: SkippedRows = field(default_factory=SkippedRows.none)
+    whole: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -72,7 +74,7 @@ class Scan:
         """Tie hashes of all rows of a unit from its key columns."""
         keys = unit.read(self.key_columns).select(list(self.key_columns))
         refuse_inexact(keys, unit.place)
-        return key_hashes(keys)
+        return key_hashes(as_whole(keys, self.whole))
 
     def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> OrderWords:
         """All words of some rows of a block.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.by_score import by_score
-from streameval.order.item_keys import as_keys, check_key, family, key_type
+from streameval.order.item_keys import as_keys, check_key, family, key_type, met_as_whole
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -90,15 +91,26 @@ class Pair:
         for ranking in rankings:
             _check_types(ranking, self.key, self.judge)
         for name in self.key:
-            if len({family(plain_type(one, name)) for one in rankings}) > 1:
+            if name not in self.whole and len({family(plain_type(one, name)) for one in rankings}) > 1:
                 b, a = (f"{stored_type(one, name)} in {one.rows.name}" for one in rankings)
                 raise InputError(f"key column '{name}' is {b} and {a}: no item would be found in both",
                                  "cast one of them")  # fmt: skip
-        return replace(self, a=_tied_by(self.a, self.key), b=_tied_by(self.b, self.key))
+        return replace(self, a=_tied_by(self.a, self.key, self.floats(self.a)),
+                       b=_tied_by(self.b, self.key, self.floats(self.b)))  # fmt: skip
 
-    def key_types(self) -> pa.Schema:
-        """Types of the key columns as they are returned: those of A."""
-        return pa.schema([(name, plain_type(self.a, name)) for name in self.key])
+    @cached_property
+    def whole(self) -> tuple[str, ...]:
+        """Key columns that are floats in one list and whole numbers in the other: they meet as whole numbers."""
+        return tuple(met_as_whole(self.key, self.a.rows.schema, self.b.rows.schema))
+
+    def key_types(self, of: Ranking | None = None) -> pa.Schema:
+        """Types of the key columns as they are returned of one of the rankings; of A, unless one is given."""
+        floats, types = self.floats(of or self.a), {name: plain_type(of or self.a, name) for name in self.key}
+        return pa.schema([(name, pa.int64() if name in floats else kind) for name, kind in types.items()])
+
+    def floats(self, of: Ranking) -> tuple[str, ...]:
+        """Key columns of one of the rankings that are floats and count as whole numbers."""
+        return tuple(name for name in self.whole if plain_type(of, name) == pa.float64())
 
     def some_keys(self) -> pa.Table:
         """Key of the first row of A, as keys are returned."""
@@ -139,14 +151,17 @@ def _check_types(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> N
             raise InputError(f"{place}: judge column '{judge}' is {kind}", "it holds 0 and 1, or probabilities")
 
 
-def _tied_by(ranking: Ranking, key: tuple[str, ...]) -> Ranking:
+def _tied_by(ranking: Ranking, key: tuple[str, ...], floats: tuple[str, ...]) -> Ranking:
+    """Break ties by the hash of the key; `floats` are hashed as whole numbers, so that ties agree."""
     order = ranking.order
-    if order is None or order.options.key == key:
+    if order is None:
         return ranking
+    if order.options.key == key:
+        return replace(ranking, order=replace(order, whole=floats))
     if order.options.key:
         raise InputError(
             f"{ranking.rows.name}: ties are broken by {', '.join(order.options.key)}, not by {', '.join(key)}",
             "equal scores have to be ordered by one hash of the item in both rankings: leave --key of the order out",
         )
     options = replace(ranking.options, key=key)
-    return Ranking(ranking.rows, options, by_score(ranking.rows, options))
+    return Ranking(ranking.rows, options, replace(by_score(ranking.rows, options), whole=floats))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
-from streameval.order.item_keys import sample
+from streameval.order.item_keys import as_whole, sample
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws.kept import keys_of_table, repeated_keys, text_of
 from streameval.paired_draws.pair import Pair
@@ -44,7 +44,7 @@ def refuse_contradictions(scan: TopScan, contradicted: Sequence[UInt64Array], pa
 def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
     """Refuse tables of which neither has a key of the other's tops anywhere; their tops have none in common."""
     for here, there in zip(sides, (pair.b, pair.a), strict=True):
-        if _any_of(_some_hashes(here), there, pair.key):
+        if _any_of(_some_hashes(here), there, pair):
             return
     first = [sample(one.rows.take(np.zeros(1, np.int64), list(pair.key)).table) for one in (pair.a, pair.b)]
     raise InputError(
@@ -79,7 +79,8 @@ def _some_hashes(scan: TopScan) -> UInt64Array:
     return unique(*found)[:_LOOKED_FOR]
 
 
-def _any_of(hashes: UInt64Array, ranking: Ranking, key: Sequence[str]) -> bool:
+def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
     """Whether a table has a key with one of some hashes."""
-    units = ranking.rows.units(key[0])
-    return any(bool(isin(key_hashes(unit.read(list(key)).select(list(key))), hashes).any()) for unit in units)
+    key, floats = list(pair.key), pair.floats(ranking)
+    tables = (as_whole(unit.read(key).select(key), floats) for unit in ranking.rows.units(key[0]))
+    return any(bool(isin(key_hashes(table), hashes).any()) for table in tables)

@@ -81,7 +81,7 @@ def _scan(ranking: Ranking, pair: Pair, draw: PairedDraw, side: int, scans: Scan
     held[0] |= not held.any()
     read = [unit for unit, one in zip(units, held.tolist(), strict=True) if one]
     threads = tops.scan.threads if tops.scan is not None else ranking.options.threads or ranking.rows.readers
-    return TopScan(read, (tops,), replace(pair, a=ranking).key_types(), pair.judge, threads)
+    return TopScan(read, (tops,), pair.key_types(ranking), pair.judge, threads)
 
 
 def _most_rows(ranking: Ranking, draw: PairedDraw) -> int:

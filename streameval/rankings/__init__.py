@@ -97,10 +97,13 @@ def _open(source: Any, plan: Plan) -> Ranking:
     options = RankingOptions.of(plan)
     if "against" not in plan.location:
         return open_ranking(source, options)
+    from streameval.order.item_keys import met_as_whole
     from streameval.rows.two_tables import TwoTables
 
     both = (source, plan.location["against"]) if plan.location["against"] is not None else source
     if not isinstance(both, tuple) or len(both) != 2:
         raise StudyError("this study compares two lists, which were tables in memory",
                          "give both again in Python, with ranking=(b, a)")  # fmt: skip
-    return Ranking(TwoTables(*(open_rows(one, options) for one in both)), options)
+    first, second = (open_rows(one, options) for one in both)
+    given_as = met_as_whole(plan.draw_by, first.schema, second.schema)
+    return Ranking(TwoTables(first, second, given_as), options)

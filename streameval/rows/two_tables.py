@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -20,10 +20,15 @@ from streameval.typing import Int64Array
 
 @dataclass(frozen=True)
 class TwoTables(Rows):
-    """Two lists of rows, one after the other."""
+    """Two lists of rows, one after the other.
+
+    Attributes:
+        given_as: Types of columns that are not given as they are in the first, by name.
+    """
 
     first: Rows
     second: Rows
+    given_as: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -38,9 +43,12 @@ class TwoTables(Rows):
 
     @cached_property
     def schema(self) -> pa.Schema:  # type: ignore[override]
-        """Columns that both have, of the type that they have in the first."""
+        """Columns that both have, of the type that they have in the first, or of `given_as`."""
         there = self.second.schema.names
-        return pa.schema([field for field in self.first.schema if field.name in there])
+        return pa.schema([self._as_given(one) for one in self.first.schema if one.name in there])
+
+    def _as_given(self, column: pa.Field) -> pa.Field:
+        return column.with_type(self.given_as.get(column.name, column.type))
 
     @property
     def name(self) -> str:
@@ -69,7 +77,8 @@ class TwoTables(Rows):
         cut = int(np.searchsorted(positions, self.first.n_rows))
         sides = (self.first, positions[:cut]), (self.second, positions[cut:] - self.first.n_rows)
         parts = [rows.take(wanted, columns, progress) for rows, wanted in sides if wanted.size]
-        table = pa.concat_tables([one.table.cast(parts[0].table.schema) for one in parts])
+        schema = pa.schema([self._as_given(one) for one in parts[0].table.schema])
+        table = pa.concat_tables([one.table.cast(schema) for one in parts])
         counts: dict[str, Any] = {one.name: reduce(add, (getattr(part, one.name) for part in parts))
                                   for one in fields(Taken) if one.name != "table"}  # fmt: skip
         return Taken(table, **counts)

@@ -6,6 +6,8 @@ import uuid
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import streameval
@@ -60,6 +62,24 @@ def test_two_tables_are_compared_by_a_key_and_labels_taken_off_by_it(name, tmp_p
     known = (item < 200).tolist()
     assert plan.column("known").to_pylist() == known
     assert 0 < sum(known) < plan.num_rows
+
+
+@pytest.mark.parametrize("of_b", [pa.int64(), pa.float64()])
+def test_a_list_of_floats_is_compared_with_one_of_integers_by_value(of_b, tmp_path):
+    ids, score = 2**40 + np.arange(N), np.random.default_rng(1)
+    new, old = (pa.table({"id": score.permutation(ids), "score": np.round(score.random(N), 1)}) for _ in range(2))
+    old = pa.concat_tables([old, pa.table({"id": [2**53 + 1] if of_b == pa.float64() else [1], "score": [2.0]})])
+    of_a = pa.float64() if of_b == pa.int64() else pa.int64()
+    for kind, table in ((of_b, new), (of_a, old)):
+        pq.write_table(table.set_column(0, "id", table.column("id").cast(kind)), tmp_path / f"{kind}.parquet")
+    options = {"key": "id", "score": "score", "at": "30,100", "seed": 1}
+    streameval.plan(tmp_path / f"{of_b}.parquet", tmp_path / "s", against=tmp_path / f"{of_a}.parquet", **options)
+    chosen = streameval.select(tmp_path / "s").table
+    assert chosen.schema.field("id").type == pa.int64()
+    assert (2**53 + 1 if of_b == pa.float64() else 1) in chosen.column("id").to_pylist()
+    labels = pa.table({"id": chosen.column("id"), "label": pc.bit_wise_and(chosen.column("id"), 1)})
+    found = streameval.evaluate(tmp_path / "s", labels=labels, on="id").tables["labels"]
+    assert found.column("label").to_pylist() == [one % 2 for one in chosen.column("id").to_pylist()]
 
 
 @pytest.mark.parametrize("name", KEYS)

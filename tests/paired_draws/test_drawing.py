@@ -302,6 +302,21 @@ def test_composite_keys_and_widths_of_numbers(monkeypatch):
     assert set(one.table.column("key")[0].as_py()) == {"day", "id"}
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_a_list_whose_keys_became_floats_is_drawn_from_as_one_of_integers(kind):
+    a, b = items(seed=1), items(seed=1).take(pa.array(np.random.default_rng(2).permutation(900)))
+    floats = [one.set_column(0, "id", one.column("id").cast(kind)) for one in (a, b)]
+    draw = PairedDraw(CUTOFFS, RATES, 5)
+    of_integers = draw_two_tables(pair_of(a, b), draw)
+    for one, other in ((a, floats[1]), (floats[0], b)):
+        drawn = draw_two_tables(pair_of(one, other), draw)
+        assert drawn.cells.tolist() == of_integers.cells.tolist()
+        assert drawn.table.equals(of_integers.table)
+    of_floats = draw_two_tables(pair_of(*floats), draw)  # by the hash of floats, as ever
+    assert of_floats.table.column("key").type == pa.float64()
+    assert of_floats.table.column("u").to_pylist() != of_integers.table.column("u").to_pylist()
+
+
 def replaced(table, column, row, value):
     values = table.column(column).to_pylist()
     values[row] = value
@@ -317,6 +332,9 @@ def refusals():
     null = replaced(table, "id", 3, None)
     other = table.set_column(0, "id", pa.array(np.arange(900) + 10**6))
     text = table.set_column(0, "id", table.column("id").cast(pa.string()))
+    below = {"id": [float("nan")], "a": [-9.0], "b": [-9.0], "judge": [0.0]}  # in no top
+    apart = pa.concat_tables([other.set_column(0, "id", other.column("id").cast(pa.float64())), pa.table(below)])
+    halves = table.set_column(0, "id", pa.array(np.arange(900) + 0.5))
     says = replaced(table, "judge", 3, 1 - round(table.column("judge")[3].as_py()))
     nan = replaced(table, "b", 3, float("nan"))
     return {
@@ -325,6 +343,8 @@ def refusals():
         "key is null": (table, null, {}, "key column 'id' is null in 1 of the rows that are in a top. Hint: "),
         "key twice": (twice, twice, {}, f"1 of the rows read have the key of another (first: '{twice['id'][3]}')"),
         "types differ": (table, text, {}, "key column 'id' is string in the table and int64 in the table"),
+        "floats are no integers": (table, halves, {}, "key 'id' 29.5 is a float that is no exact whole number"),
+        "floats share nothing": (table, apart, {}, "(the first: id is "),
         "nothing shared": (table, other, {}, "no key 'id' of the table is in the table (the first: id is "),
         "judge contradicts": (table, says, {}, f"of 1 items (first: '{table['id'][3]}'). Hint: a judge says one"),
         "judge is text": (table, table, {"judge": "words"}, "judge column 'words' is string"),

@@ -18,6 +18,7 @@ from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, w
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
 from streameval.labelling.options import ReuseOptions
 from streameval.order.checkpoints import Scans, forget
+from streameval.order.item_keys import met_as_whole
 from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
@@ -154,7 +155,9 @@ def _rates(
 
 def _rows(pair: Pair) -> Rows:
     """All rows in their stored order; where there are two lists, those of B first."""
-    return pair.b.rows if pair.one_table else TwoTables(pair.b.rows, pair.a.rows)
+    if pair.one_table:
+        return pair.b.rows
+    return TwoTables(pair.b.rows, pair.a.rows, met_as_whole(pair.key, pair.b.rows.schema, pair.a.rows.schema))
 
 
 def _draw(pair: Pair, draw: PairedDraw, scans: Scans | None, progress: Progress) -> DrawnPair:

@@ -139,8 +139,9 @@ JOINS = {
     "key types differ": (
         as_type(pa.string()), "key column 'id' is int64 in ", "new.parquet and string in ", "Hint: cast one",
     ),
-    "numbers of two kinds": (
-        as_type(pa.float32()), "key column 'id' is int64 in ", "new.parquet and float in ", "Hint: cast one",
+    "numbers and booleans": (
+        lambda table, score: table.set_column(0, "id", pc.greater(table.column("id"), 0)),
+        "key column 'id' is int64 in ", "new.parquet and bool in ", "Hint: cast one",
     ),
     "no common key": (
         lambda table, score: table.set_column(0, "id", pc.add(table.column("id"), 10**9)),
