@@ -1,8 +1,12 @@
 """One question in SQL and in Python has one answer, and a query reaches nothing but the study."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import threading
 from contextlib import ExitStack, nullcontext
 from functools import cache
 from io import StringIO
@@ -581,3 +585,41 @@ def test_texts_that_a_function_makes_stay_within_the_memory_that_was_given(study
     with pytest.raises(InputError, match="takes more memory than it may"):
         streameval.sql(study, "SELECT length(repeat('x', 2000000000))", memory=0.05)
     assert streameval.sql(study, "SELECT 2 AS a", memory=0.05).to_pylist() == [{"a": 2}]
+
+
+HELD = """
+import os, signal, sys, threading
+from streameval.verbs.sql import connect
+never = threading.Event()
+def hold(a):
+    os.kill(os.getpid(), signal.SIGINT)
+    never.wait()
+with connect(sys.argv[1]) as session:
+    session._connection.create_function("hold", hold, ["BIGINT"], "BIGINT")
+    session.ask("SELECT hold(1)")
+"""
+
+
+def test_an_interrupt_ends_a_query_within_one_call(study):
+    """Within which DuckDB hears nothing."""
+    called, go_on = [], threading.Event()
+
+    def hold(number):
+        called.append(number)
+        os.kill(os.getpid(), signal.SIGINT)
+        go_on.wait()
+        return number
+
+    with connect(study) as session:
+        session._connection.create_function("hold", hold, ["BIGINT"], "BIGINT")
+        with pytest.raises(KeyboardInterrupt):
+            session.ask("SELECT hold(7)")
+    assert called == [7]
+    go_on.set()
+
+
+@pytest.mark.slow
+def test_a_program_ends_though_a_query_that_was_interrupted_goes_on(study):
+    ended = subprocess.run([sys.executable, "-c", HELD, str(study)], capture_output=True, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGINT
+    assert ended.stderr.decode().splitlines()[-1] == "KeyboardInterrupt"

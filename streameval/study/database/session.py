@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from pathlib import Path
+from threading import Thread
 
 import duckdb
 import pyarrow as pa
@@ -32,7 +33,7 @@ _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
 
 _BATCH_ROWS = 1 << 16
 _BESIDE = 1 << 29  # bytes that threads and libraries take beside what is counted
-_PATIENCE = 15  # tenths of a second in which a query that is interrupted may stop
+_PATIENCE = 10  # tenths of a second in which a query that is interrupted may stop
 
 
 class Session:
@@ -83,7 +84,7 @@ class Session:
         Raises:
             InputError: What DuckDB says of a query that is wrong, or that would write or read files; an answer that
                 would be lost.
-            KeyboardInterrupt: Ctrl-C, after the query has stopped, or has not within a second and a half.
+            KeyboardInterrupt: Ctrl-C, after the query has stopped, or has not within a second, and is left behind.
         """
         try:
             return self._interruptible(query)
@@ -100,27 +101,30 @@ class Session:
 
         It does not count the texts and lists that functions make either, so the system limits what the process takes.
         """
-        pool = ThreadPoolExecutor(1)
+        answer: Future[pa.Table] = Future()
         with held() as arrived, at_most(self._memory + _BESIDE):
             statements = self._connection.extract_statements(query)
             for statement in statements:
                 self._refuse_writing(statement)
             if any(one.type in _ASKS for one in statements[:-1]):
                 raise InputError("several statements ask, and only the last would be answered", "ask one at a time")
-            answer = pool.submit(self._answer, query)
+            # a daemon: the end of the program does not wait for a query that is left
+            Thread(target=self._answer, args=(query, answer), daemon=True).start()
             patience = _PATIENCE
             while not wait([answer], timeout=0.1).done and patience:
                 if arrived:
                     self._connection.interrupt()
                     patience -= 1
             self._left = not answer.done()  # a single long call, within which DuckDB hears nothing
-            pool.shutdown(wait=not self._left)
         return answer.result()
 
-    def _answer(self, query: str) -> pa.Table:
-        answer = self._connection.sql(query)
-        rows = pa.table({}) if answer is None else self._table(in_batches(answer, _BATCH_ROWS))
-        return rows.rename_columns(unique_names(rows.column_names))
+    def _answer(self, query: str, told: Future[pa.Table]) -> None:
+        try:
+            answer = self._connection.sql(query)
+            rows = pa.table({}) if answer is None else self._table(in_batches(answer, _BATCH_ROWS))
+            told.set_result(rows.rename_columns(unique_names(rows.column_names)))
+        except BaseException as error:  # whatever it is, who waits raises it
+            told.set_exception(error)
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
         batches, left = [], self._memory
