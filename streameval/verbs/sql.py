@@ -30,8 +30,8 @@ def sql(
             slice_precision_at(s, k) … Of many rankings (`exact` with `per`): rankings, metrics, by_size, histograms,
             provenance, and no macros.
         files (mapping of name to path): Files that the query may read besides, each under its name.
-        memory: GB that the query may take, its answer included. Outside Linux, texts and lists that functions make, such as
-            repeat, are not counted.
+        memory: GB that the query may take, its answer included. Outside Linux, texts and lists that
+            functions such as repeat make are not counted.
 
     Returns:
         pyarrow.Table: Rows of the last statement.

@@ -53,8 +53,8 @@ def sql(
             repeated.
         macros: NAME: ask nothing, and print SQL for a DuckDB of your own: it attaches the study as NAME, read-only, and
             makes macros NAME_precision_at(k) and so on, so that several studies answer beside your tables.
-        memory: GB that a query may take, its answer included. Outside Linux, texts and lists that functions make, such as
-            repeat, are not counted.
+        memory: GB that a query may take, its answer included. Outside Linux, texts and lists that
+            functions such as repeat make are not counted.
     """
     from streameval.cli import rows
     from streameval.cli.prompt import ask_in_turn
