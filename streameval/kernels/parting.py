@@ -9,14 +9,12 @@ rankings can be told in one order (`digits_of`), however many parts there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from streameval.kernels.draw import mix64, mix_each
 from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
-from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 DIGIT = 12  # bits
 _ROWS = 10  # that are parted or gathered in numpy while plain Python takes a step
@@ -64,19 +62,58 @@ def backwards(bits: int) -> Int64Array:
     return out
 
 
-_BACKWARDS = backwards(DIGIT).astype(np.uint64)
+BACKWARDS = backwards(DIGIT).astype(np.uint16)  # every digit, each with its bits in reverse
 
 
-def digits_of(low: UInt64Array, salts: Sequence[np.uint64]) -> UInt64Array:
+@kernel
+def digits_of(low: UInt64Array, salts: UInt64Array, reverse: UInt16Array, digits: UInt64Array) -> None:
     """Write the digits of rankings behind each other, each with its bits in reverse: the order in which they are told.
 
     Parts come in the order of their own bits in reverse, and so does what they are parted into.
+
+    Args:
+        low (uint64 array, shape (n,)): What names each ranking.
+        salts (uint64 array): Of the digits, the first highest; five at most.
+        reverse: `BACKWARDS`.
+        digits (uint64 array, shape (n,)): Receives them.
     """
-    above, digits = low >> np.uint64(DIGIT), np.zeros(low.size, np.uint64)
+    bits, mask = np.uint64(DIGIT), np.uint64((1 << DIGIT) - 1)
+    for i in range(low.size):
+        above, told = low[i] >> bits, np.uint64(0)
+        for salt in salts:
+            told = (told << bits) | np.uint64(reverse[np.int64((low[i] ^ mix64(above ^ salt)) & mask)])
+        digits[i] = told
+
+
+@digits_of.in_numpy(_ROWS)
+def _digits_of_few(low: UInt64Array, salts: UInt64Array, reverse: UInt16Array, digits: UInt64Array) -> None:
+    above = low >> np.uint64(DIGIT)
+    digits[:] = 0
     for salt in salts:
         digit = (low ^ mix_each(above ^ salt)) & np.uint64((1 << DIGIT) - 1)
-        digits = (digits << np.uint64(DIGIT)) | _BACKWARDS[digit.astype(np.int64)]
-    return digits
+        digits[:] = (digits << np.uint64(DIGIT)) | reverse[digit.astype(np.int64)]
+
+
+@kernel
+def renumber(which: Int32Array, order: Int64Array) -> None:
+    """Give rankings the numbers of their places in an order.
+
+    Args:
+        which (int32 array): Number of each row's ranking; receives the new one.
+        order (int64 array): Numbers of all rankings, in their order.
+    """
+    number = np.empty(order.size, np.int32)
+    for place in range(order.size):
+        number[order[place]] = place
+    for i in range(which.size):
+        which[i] = number[which[i]]
+
+
+@renumber.in_numpy(_ROWS)
+def _renumber_few(which: Int32Array, order: Int64Array) -> None:
+    number = np.empty(order.size, np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    which[:] = number[which]
 
 
 @kernel

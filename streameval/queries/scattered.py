@@ -19,7 +19,17 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
-from streameval.kernels.parting import DIGIT, backwards, digits_of, gather, parts_of, place_rows, put
+from streameval.kernels.parting import (
+    BACKWARDS,
+    DIGIT,
+    backwards,
+    digits_of,
+    gather,
+    parts_of,
+    place_rows,
+    put,
+    renumber,
+)
 from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
@@ -29,7 +39,7 @@ from streameval.queries.never_returned import left_out
 from streameval.rows.units import Unit
 from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
-from streameval.typing import AnyArray, Int32Array, Int64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
@@ -41,10 +51,10 @@ _SMALL = np.uint64(0xFFFFFFFF)
 
 
 @cache
-def _salts() -> tuple[np.uint64, ...]:
+def _salts() -> UInt64Array:
     """Give the salts of the digits that tell parts: of three, since 2^36 parts are the most."""
     second = np.uint64(mix64(_SALT))
-    return _SALT, second, np.uint64(mix64(second))
+    return np.array([_SALT, second, mix64(second)], np.uint64)
 
 
 @dataclass
@@ -261,28 +271,31 @@ def _is_one(parts: Parts, part: int) -> bool:
     return True
 
 
-def _told_in_order(batch: RowBatch, which: Int32Array, first: Int32Array) -> tuple[Int32Array, Int32Array]:
+def _told_in_order(batch: RowBatch, which: Int32Array, first: Int32Array) -> Int32Array:
     """Number rankings in the order of their digits, and where these are equal, of what tells them apart.
 
     Args:
-        which: Number of each row's ranking.
+        which: Number of each row's ranking; receives the new one.
         first: First row of each ranking.
+
+    Returns:
+        int32 array: First row of each, in that order.
     """
     low = batch.low[first].astype(np.uint64, copy=False)
-    digits = digits_of(low, _salts())
+    digits = np.empty(low.size, np.uint64)
+    digits_of.for_rows(batch.rows)(low, _salts(), BACKWARDS, digits)
     order = np.argsort(digits)
     if np.any(digits[order[1:]] == digits[order[:-1]]):
         order = np.lexsort((*([batch.high[first]] if batch.high.size else []), low, digits))
-    number = np.empty(order.size, np.int32)
-    number[order] = np.arange(order.size, dtype=np.int32)
-    return number[which], first[order]
+    renumber.for_rows(batch.rows)(which, order)
+    return first[order]
 
 
 def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
     """Measure the rankings of a part that memory holds; the others tell the lowest `bits` of what tells them apart."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
     count = gather.for_rows(batch.rows)(batch.low, batch.high, bits, which, first)
-    which, first = _told_in_order(batch, which, first[:count])
+    first = _told_in_order(batch, which, first[:count])
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
         measured = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)

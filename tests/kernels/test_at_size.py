@@ -32,7 +32,7 @@ from streameval.kernels.order_keys import (
     float64_keys,
     int64_keys,
 )
-from streameval.kernels.parting import gather, parts_of, place_rows, put
+from streameval.kernels.parting import BACKWARDS, digits_of, gather, parts_of, place_rows, put, renumber
 from streameval.kernels.paula import bracket, window_sums
 from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
 from streameval.kernels.segments import add_up, measure, repeated
@@ -229,6 +229,8 @@ CASES = [
     (leading_ties, lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
     (add_words, lambda rng: (words(rng), words(rng))),
     (add_strings, strings),
+    (digits_of, lambda rng: (words(rng), words(rng)[:3], BACKWARDS, np.empty(99, np.uint64))),
+    (renumber, lambda rng: (rng.integers(0, 40, 99).astype(np.int32), rng.permutation(40))),
     (parts_of, lambda rng: (words(rng), SEED, 3, np.empty(99, np.int32), np.zeros(9, np.int64))),
     (put, lambda rng: (words(rng), rng.permutation(99).astype(np.int32), np.zeros(99, np.uint32))),
     *[(gather, lambda rng, how=how: named(rng, *how)) for how in
