@@ -24,18 +24,26 @@ Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
 """What holds, from the weakest to the strongest."""
 TRUTH = "the truth"
+MAY_BE_WRONG = "no item's label is wrong with probability above"
+"""What a claim assumes of labels that need not be right."""
+_RIGHT = "every label is right"
 
 
 class Promise(str):
     """A sentence that begins with the probability of a claim, which can be told anew when the claim is another one."""
 
+    confidence: float
     says: str
 
     def __new__(cls, confidence: float, says: str) -> Promise:
         """Put the probability before what it is the probability of."""
         made = super().__new__(cls, f"With probability {confidence:g}, {says}")
-        made.says = says
+        made.confidence, made.says = confidence, says
         return made
+
+    def only(self, condition: str) -> Promise:
+        """Put a condition, such as ", if it rains", before the full stop."""
+        return Promise(self.confidence, f"{self.says.removesuffix('.')}{condition}.")
 
 
 @dataclass(frozen=True)
@@ -63,12 +71,29 @@ class Claim:
     @property
     def caution(self) -> str:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
-        return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
+        return "" if self.about == TRUTH else f"This is a claim about the truth only if {_RIGHT}: {self.why}."
+
+    @property
+    def if_right(self) -> str:
+        """Condition of a claim about the truth, for its end: ", if every label is right".
+
+        Empty where nothing is claimed, where labels may be wrong with some probability, and of what annotators would
+        say (`caution`).
+        """
+        otherwise = self.about != TRUTH or MAY_BE_WRONG in self.assumes or _RIGHT in self.assumes
+        return "" if self.coverage == "none" or otherwise else f", if {_RIGHT}"
+
+    @property
+    def assumed(self) -> str:
+        """All that has to be true for the claim to hold: of the list, of the draw and of the labels."""
+        if not self.if_right:
+            return self.assumes
+        return f"that {_RIGHT}" if self.assumes == "nothing" else f"{self.assumes}, and that {_RIGHT}"
 
     @property
     def condition(self) -> str:
-        """What is assumed, for after what is claimed; empty where nothing is."""
-        return "" if self.coverage == "none" else f"; assumed: {self.assumes}"
+        """What is assumed, for after what is claimed; empty where nothing is claimed."""
+        return "" if self.coverage == "none" else f"; assumed: {self.assumed}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""

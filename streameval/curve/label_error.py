@@ -32,7 +32,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, lift
 from streameval.errors import InputError
-from streameval.types import TRUTH, Claim, Promise
+from streameval.types import MAY_BE_WRONG, TRUTH, Claim, Promise
 from streameval.typing import FloatArray
 
 _SLOPES = 24  # values of λ; more of them cost a little of δ each
@@ -90,7 +90,7 @@ def widen(curve: Curve, rate: float, confidence: float | None, about: str = TRUT
     envelope = _widened(curve.envelope, c, s, curve.claim.coverage == "none")
     told = curve.claim
     coverage = "simultaneous" if told.coverage == "exact" else told.coverage
-    errors = f"no item's label is wrong with probability above {rate:g}, whatever the labels of items ranked above it"
+    errors = f"{MAY_BE_WRONG} {rate:g}, whatever the labels of items ranked above it"
     assumes = errors if told.coverage == "exact" else f"{told.assumes}; and that {errors}"
     why = "" if about == TRUTH else told.why
     claim = Claim(coverage, None if coverage == "none" else level, assumes, about, why)

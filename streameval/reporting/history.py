@@ -19,11 +19,12 @@ def sentences(history: DayHistory) -> list[str]:
     """What is claimed, what was named, what is odd about days, and how the current run stands."""
     settings, about = history.settings, history.settings.question.get("about", TRUTH)
     whose = "the truth" if about == TRUTH else "what the annotators of each day would say"
+    right = about == TRUTH and not settings.question.get("label_error")
     return [
         f"With probability {settings.confidence:.6g}, {whose} lies inside all bounds of this history, and every fall "
         "or rise of the mean that it names is true, however many days it gets and however often one looks; assumed: "
-        "only that each day was drawn afresh, that the items drawn are the ones that were labelled, and that no day "
-        "was left out because of its labels.",
+        "only that each day was drawn afresh, that the items drawn are the ones that were labelled, "
+        f"{'that every label is right, ' if right else ''}and that no day was left out because of its labels.",
         *_changes(history),
         *(_contradiction(row) for row in history.rows if row["contradiction"] is not None),
         *([_run(history)] if history.rows else []),

@@ -24,7 +24,8 @@ def verdict(found: Evaluation) -> str:
     claim, account = found.curve.claim, found.summary["account"]
     labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
     if claim.coverage == "exact":
-        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels}). {claim.caution}".rstrip()
+        exact = f"the curve is exact{_of(claim)}{claim.if_right}"
+        return f"Every item is labelled: {exact} ({labels}). {claim.caution}".rstrip()
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
     return f"{promise(claim)} ({labels}). {claim.caution}".rstrip()
@@ -64,7 +65,9 @@ def page_verdict(found: Evaluation) -> str:
     if claim.coverage == "exact":
         tied = found.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
-        sentence = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
+        sentence = (
+            f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}{claim.if_right}."
+        )
         return f"{sentence} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
@@ -72,7 +75,7 @@ def page_verdict(found: Evaluation) -> str:
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}. {claim.caution}".rstrip()
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumed)}. {claim.caution}".rstrip()
     )
 
 

@@ -23,7 +23,7 @@ from streameval.slices.pool import counted, pool_bounds, slice_confidence, slice
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of, told_apart
-from streameval.types import TRUTH, Labels, Plan
+from streameval.types import TRUTH, Labels, Plan, Promise
 
 
 def as_read(plan: Plan, judging: Judging) -> Plan:
@@ -133,7 +133,19 @@ def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | N
         curve = curve.with_findings((curve.findings[0], caution, *curve.findings[1:]))
     # where answers differ more often than labels may be wrong, the bounds, which only grew, are about the answers still
     beyond = labels.error_rate > label_error and claim.coverage != "none"
-    return widen(replace(curve, claim=claim), label_error, confidence, labels.about if beyond else TRUTH)
+    about = labels.about if beyond else TRUTH
+    return _of_right_labels(widen(replace(curve, claim=claim), label_error, confidence, about))
+
+
+def _of_right_labels(curve: Curve) -> Curve:
+    """Say in the first sentence that the claim is about the truth if every label is right, where it is."""
+    condition, findings = curve.claim.if_right, curve.findings
+    if not condition or not findings or not curve.proves or curve.claim.coverage == "exact":
+        return curve
+    first = findings[0]
+    plain = curve.claim.coverage != "conditional" and isinstance(first, Promise)
+    said = first.only(condition) if plain else f"{first} Every label is taken to be right."
+    return curve.with_findings((said, *findings[1:]))
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:

@@ -48,7 +48,12 @@ class Result(Tabular):
     @property
     def caution(self) -> str:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
-        return Claim(**self.summary["claim"]).caution
+        return self.claim.caution
+
+    @property
+    def claim(self) -> Claim:
+        """What the bounds promise."""
+        return Claim(**self.summary["claim"])
 
     @property
     def table(self) -> pa.Table:

@@ -1,6 +1,7 @@
 """A claim says whose answers it is about: the truth only of labels that nobody disputes, or with a label error."""
 
 import json
+import re
 import shutil
 
 import duckdb
@@ -132,7 +133,7 @@ def test_the_label_error_that_answers_suggest_makes_them_the_truth(long_study, c
     assert low <= truth.mean() <= high
     assert found.curve.claim.about == TRUTH
     assert "the truth lies inside the bounds" in told
-    assert "no claim about the truth" not in told
+    assert "a claim about the truth only if every label is right" not in told
     assert often in told
     assert "suggests" not in told  # as much as the answers suggest was given
     half = found.summary["half_width"]
@@ -152,7 +153,7 @@ def test_comparisons_say_it_of_the_side_that_it_is_true_of(catalogue, tmp_path, 
     assert run(["compare", str(folder), str(other)]) == 0
     told = capsys.readouterr().out
     assert told.count(ABOUT) == 1
-    because = told.split("This is no claim about the truth: ")[1]
+    because = told.split("This is a claim about the truth only if every label is right: ")[1]
     assert because.startswith("of the first, labels are")
     assert "of the second" not in because
     assert told.index("no difference to find") < told.index("a - b at least")  # the verdict stands above its table
@@ -426,3 +427,32 @@ def test_a_table_of_strangers_is_no_part_of_the_task_files(study):
     folder, ranks, _ = study
     meaning_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
     assert meaning_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT
+
+
+CLAIMED = ("curve-half-labelled", "curve-evaluated", "curve-misses", "stratified-evaluated",
+           "uniform-evaluated", "slices-evaluated", "judge-evaluated", "stages-evaluated", "adopted-evaluated",
+           "gate-decided", "gate-half-labelled", "cut-decided", "width-decided", "comparison-half-labelled",
+           "comparison-evaluated", "drawn-rankings-evaluated")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_every_claim_about_the_truth_says_once_that_labels_are_taken_to_be_right(catalogue, capsys, name):
+    assert run(["show", str(catalogue.path(name))]) == 0
+    told = capsys.readouterr().out
+    assert len(re.findall("every label is (?:taken to be )?right", told, re.I)) == 1, told
+
+
+def test_with_a_label_error_no_label_is_taken_to_be_right(study):
+    folder, ranks, truth = study
+    found = judged(folder, votes_of(ranks, truth[ranks - 1]), label_error=0.02)
+    assert found.curve.claim.assumed == found.curve.claim.assumes
+    assert "label is right" not in told_of(folder, found)
+
+
+def test_of_answers_that_differ_the_claim_is_about_the_truth_on_the_condition_of_one_person(study):
+    folder, ranks, truth = study
+    tables = [votes_of(ranks, truth[ranks - 1], annotator="ann"),
+              votes_of(ranks[:40], 1 - truth[ranks[:40] - 1], annotator="ben")]  # fmt: skip
+    told = told_of(folder, judged(folder, pa.concat_tables(tables)))
+    assert "This is a claim about the truth only if every label is right: answers are" in told
+    assert told.count("every label is right") == 1

@@ -126,7 +126,7 @@ def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
 def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
     """What holds of both together: the weaker of the two, under the assumptions of both."""
     coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
-    assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumes}; of the second: {b.assumes}"
+    assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumed}; of the second: {b.assumed}"
     disputed = [(name, one) for name, one in (("first", a), ("second", b)) if one.caution]
     about = disputed[0][1].about if disputed else TRUTH
     why = "; ".join(f"of the {name}, {one.why}" for name, one in disputed)

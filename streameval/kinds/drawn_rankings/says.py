@@ -65,7 +65,7 @@ def sample_sentence(found: RankingsSample) -> str:
     if claim["confidence"] is None:
         return (
             "Every ranking was drawn, and every label that these means depend on is there: they are exact"
-            f"{condition}. ({counts}){caution}"
+            f"{found.claim.if_right}{condition}. ({counts}){caution}"
         )
     names = [
         measure_of(row["metric"], row["argument"]) for row in found.metrics.to_pylist() if row["coverage"] == "exact"
@@ -73,7 +73,7 @@ def sample_sentence(found: RankingsSample) -> str:
     exact = f" Exact: {', '.join(names)}." if names else ""
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are{condition}.{exact} ({counts}){caution}"
+        f"whatever the rankings are{found.claim.if_right}{condition}.{exact} ({counts}){caution}"
     )
 
 

@@ -16,12 +16,14 @@ COLUMNS = ("number", "study", "labels", "lower", "estimate", "upper", "outcome")
 def sentences(history: ComparisonHistory) -> list[str]:
     """What is claimed, what is proven of how many, and what of those that were just given."""
     settings = history.settings
-    whose = "the truth" if settings.question.get("about", TRUTH) == TRUTH else "what the annotators of each would say"
+    of_truth = settings.question.get("about", TRUTH) == TRUTH
+    whose = "the truth" if of_truth else "what the annotators of each would say"
     return [
         f"With probability {settings.confidence:.6g}, {whose} lies inside the bounds of all comparisons of this "
         "history, however many come and however often one looks; assumed: only that each was drawn afresh once both of "
-        "its rankings were fixed, that the items drawn are the ones that were labelled, and that no comparison was "
-        "left out, or put in another place, because of its labels.",
+        "its rankings were fixed, that the items drawn are the ones that were labelled, "
+        f"{'that every label is right, ' if of_truth else ''}and that no comparison was left out, or put in another "
+        "place, because of its labels.",
         *_counts(history),
         *(_of_one(history, row) for row in history.rows if row["number"] in history.given),
     ]

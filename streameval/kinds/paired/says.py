@@ -14,7 +14,7 @@ from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
 
-_CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them."
+_CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them"
 _BETTER = {"b": "B", "a": "A"}
 
 
@@ -153,15 +153,15 @@ def _promised(found: Result) -> str:
                 "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
-        certain = "Exact: every item that changed sides has a label." if exact else _CERTAIN
-        return f"{certain} {found.caution}".rstrip()
+        certain = "Exact: every item that changed sides has a label" if exact else _CERTAIN
+        return f"{certain}{found.claim.if_right}. {found.caution}".rstrip()
     where = "at every rank" if found.summary.get("every") else "at all cutoffs"
     if found.tables["measures"].num_rows:
         where = "at all cutoffs and on all measures" if found.tables["differences"].num_rows else "on all measures"
     once = found.summary["parameters"]["look"] == "one"
     when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
     return (f"The bounds {where} hold together with probability {claim['confidence']:g}{' ' if once else ', '}{when}; "
-            f"assumed: {claim['assumes']}. {found.caution}").rstrip()  # fmt: skip
+            f"assumed: {found.claim.assumed}. {found.caution}").rstrip()  # fmt: skip
 
 
 def told(found: Result) -> Told:

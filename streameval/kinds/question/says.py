@@ -194,7 +194,8 @@ def promise(found: Result) -> str:
     if several := found.summary.get("together", found.summary["parameters"].get("together")):
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
-    said = f"{what} {seldom(found.summary['claim']['confidence'])}.{rest} {late_rule_sentence(found.summary)}".rstrip()
+    said = f"{what} {seldom(found.summary['claim']['confidence'])}{found.claim.if_right}.{rest}"
+    said = f"{said} {late_rule_sentence(found.summary)}".rstrip()
     return f"{said} {found.caution}".rstrip()
 
 

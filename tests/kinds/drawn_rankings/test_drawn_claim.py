@@ -46,7 +46,9 @@ def test_exact_is_said_of_no_more_than_the_labels_decide(every):
     assert found.summary["claim"]["coverage"] == "exact"
     assert found.metrics["lower"][0].as_py() == np.mean(first_of(chosen)["label"].to_numpy())
     said = sample_sentence(found)
-    assert "every label that these means depend on is there: they are exact. (60 of 600 labels, of 60 of 60" in said
+    assert (
+        "every label that these means depend on is there: they are exact, if every label is right. (60 of 600" in said
+    )
     assert "item 10" not in said
 
 
@@ -71,7 +73,7 @@ def test_means_that_are_exact_on_a_condition_have_it_said(every):
     claim = found.summary["claim"]
     assert (claim["coverage"], claim["confidence"]) == ("conditional", None)
     assert "that it and the labels have every positive" in claim["assumes"]
-    assert "they are exact, and those of " + COMPLETE in sample_sentence(found)
+    assert "they are exact, if every label is right, and those of " + COMPLETE in sample_sentence(found)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_exact_means_of_what_annotators_say_are_not_the_truth(every):
     votes = pa.concat_tables([own.append_column("source", pa.array([by] * own.num_rows)) for own, by in both])
     said = sample_sentence(found_of(study, labels=votes))
     assert "they are exact" in said
-    assert "This is no claim about the truth" in said
+    assert "This is a claim about the truth only if every label is right" in said
 
 
 def judged(tmp_path, labels, says, seed, rankings, confidence):

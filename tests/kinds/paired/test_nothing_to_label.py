@@ -66,7 +66,10 @@ def test_tops_that_are_the_same(lists, capsys, form, at):
     assert run(["evaluate", "s"]) == 0
     said = capsys.readouterr().out
     first = said.splitlines()[0]
-    assert first == "At every cutoff, B has as many positives as A. Exact: every item that changed sides has a label."
+    assert first == (
+        "At every cutoff, B has as many positives as A. Exact: every item that changed sides has a label, if every "
+        "label is right."
+    )
     assert {(row["lower"], row["estimate"], row["upper"], row["better"]) for row in differences()} == {
         (0, 0.0, 0, "neither")}  # fmt: skip
     first = at.partition(",")[0]
