@@ -11,14 +11,16 @@ disputes them. The rule: a claim is about "what the annotators would say" where
 The rate of wrong labels that this suggests for `--label-error` is the largest of: the rate e at which independent votes
 of error e differ as often as these do, 2e(1 − e); the share of wrong answers of a less preferred source, where a more
 preferred one decided and is taken to be right, among positives or among negatives, whichever is larger
-(`--label-error` bounds both); the share of control items that were answered wrongly.
+(`--label-error` bounds both); the share of control items that were answered wrongly. Of several sources one may be
+always right, so that another errs wherever they differ: the rate is then the share that differs. The clause says which
+of the two it was.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +40,9 @@ _MOST = 5  # sources that are named
 Rate = Callable[[int, int], float]
 """Share of wrong labels, from how many of so many answers differ."""
 
+_ALIKE = "all err alike"
+_ONE_ERRS = "one source errs and the others never do"
+
 
 @dataclass(frozen=True)
 class Dispute:
@@ -47,6 +52,7 @@ class Dispute:
         what: What they are, after "of".
         rate: Share of wrong labels that it suggests.
         among: Of which items that is the share, where not of all.
+        where: Who errs, if answers differ so often and `rate` is right; empty where one side is known to be.
     """
 
     differ: int
@@ -54,6 +60,7 @@ class Dispute:
     what: str
     rate: float
     among: str = ""
+    where: str = ""
 
 
 def whose(rows: pa.Table, counts: VoteCounts, label: Int8Array, rank: Int64Array, people: Agreement,
@@ -72,15 +79,17 @@ def whose(rows: pa.Table, counts: VoteCounts, label: Int8Array, rank: Int64Array
         rate: Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
     sources = sources_of(rows, rank[label >= 0])
-    error = _rate if len(sources) < 2 else _rate_of_two
-    disputes = [_between_votes(counts, error), _given_again(rows, error), *_repeats(people)]
+    error, where = (_rate, _ALIKE) if len(sources) < 2 else (_rate_of_two, _ONE_ERRS)
+    between = [replace(one, where=where) for one in (_between_votes(counts, error), _given_again(rows, error))]
+    disputes = [*between, *_repeats(people)]
     disputes += [_overruled(rows, rule.least)] if rule.name == "latest" else []
     disputes += [_outranked(rows, one, label, rank, rule.least) for one in sources]
     disputed = [one for one in disputes if one.differ]
     if len(sources) < 2 and not disputed:
         return TRUTH, "", 0.0
-    rate = math.ceil(max((one.rate for one in disputed), default=0.0) * 1000 - 1e-9) / 1000
-    clause = _said(disputed, disputes)
+    worst = max(disputed, key=lambda one: one.rate, default=None)
+    rate = math.ceil((worst.rate if worst else 0.0) * 1000 - 1e-9) / 1000
+    clause = _said(disputed, disputes) + (f", as often as where {worst.where}" if worst and worst.where else "")
     return ANNOTATORS, f"{_parties(sources, people)}; {clause}{'' if disputed else _way_out(sources)}", rate
 
 
@@ -153,7 +162,7 @@ def _overruled(rows: pa.Table, least: float) -> Dispute:
     both = both.filter(pc.invert(pc.fill_null(pc.equal(both.column("voter"), both.column("voter_last")), False)))
     earlier, later = (pc.greater_equal(both.column(name), least) for name in ("value", "value_last"))
     differ = pc.sum(pc.xor(earlier, later)).as_py() or 0
-    return Dispute(differ, both.num_rows, "answers that others replaced", _rate(differ, both.num_rows))
+    return Dispute(differ, both.num_rows, "answers that others replaced", _rate(differ, both.num_rows), where=_ALIKE)
 
 
 def _repeats(people: Agreement) -> list[Dispute]:
@@ -162,7 +171,7 @@ def _repeats(people: Agreement) -> list[Dispute]:
              for key in ("repeats", "repeats_equal", "controls", "controls_right")}  # fmt: skip
     changed, wrong = total["repeats"] - total["repeats_equal"], total["controls"] - total["controls_right"]
     return [
-        Dispute(changed, total["repeats"], "second answers to a task", _rate(changed, total["repeats"])),
+        Dispute(changed, total["repeats"], "second answers to a task", _rate(changed, total["repeats"]), where=_ALIKE),
         Dispute(wrong, total["controls"], "answers to control items", wrong / max(1, total["controls"])),
     ]
 

@@ -16,6 +16,8 @@ from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
 
 RANK_COLUMNS = ("se_task", "se_rank", "rank")
+BY_FILE = "file"
+"""What `--annotator` says where a file is named after who filled it in; a column of that name goes before."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class SourceColumns:
     Attributes:
         keys: Names as they stand there.
         role: "rank", "task" or "key".
+        person: Who gave all answers, where the file's name says it and no column (`BY_FILE`).
         words: What words of the label mean, beside those that are always understood.
     """
 
@@ -32,6 +35,7 @@ class SourceColumns:
     role: str
     label: str
     annotator: str | None
+    person: str | None
     time: str | None
     source: str | None
     choice: str | None
@@ -114,11 +118,13 @@ def find(
     first = keys[0].removeprefix(prefix).lower()
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
     label = names["label"] if asked.label == "label" else (asked.label,)
+    person = search.person() if asked.annotator == BY_FILE else None
     return SourceColumns(
         keys=keys,
         role=role if len(keys) == 1 else "key",
         label=search.one("label", asked.label, (*label, "label") if asked.label == "label" else label),
-        annotator=search.perhaps("annotator", asked.annotator, names["annotator"]),
+        annotator=None if person else search.perhaps("annotator", asked.annotator, names["annotator"]),
+        person=person,
         time=search.perhaps("time", asked.time, names["time"]),
         source=search.perhaps("source", asked.source, ("source",)),
         choice=search.perhaps("choice", None, names.get("choice", ())),
@@ -163,6 +169,17 @@ class _ColumnSearch:
         whole = {name.lower() for name in self.opened.columns}
         parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]
         return tuple(self.one("on", part, (part, f"{self.prefix}{part}")) for part in parts)
+
+    def person(self) -> str | None:
+        """Name of the file; None where a column is called so, an `InputError` without a file."""
+        if BY_FILE in map(str.lower, self.opened.columns):
+            return None
+        if self.opened.file is None:
+            raise InputError(
+                f"{self.opened.name}: --annotator {BY_FILE} takes the name of a file, and this is none",
+                "add a column `annotator`",
+            )
+        return self.opened.file
 
     def perhaps(self, option: str, asked: str | None, candidates: Sequence[str]) -> str | None:
         if asked is not None:

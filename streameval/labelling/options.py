@@ -62,7 +62,10 @@ class LabelColumns(AnswerColumns):
     nothing.
     """
 
-    annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
+    annotator: str | None = option(
+        None,
+        "Column that names who answered (default: annotator, where there is one); file: whom each file is named after.",
+    )
     time: str | None = option(
         None,
         "Column with the time, in UTC where it names no zone: an annotator's later answer replaces the earlier one "

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find
-from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
+from streameval.labelling.columns import BY_FILE, SourceColumns, find
+from streameval.labelling.duckdb_session import Connection, connected, literal, one_line_errors
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
@@ -57,7 +57,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         reading = _VoteReading(connection, opened, plan, fields)
         table, counts = reading.run(known)
         content = digest.result() if digest else _content(table)
-    read = map(str, reading.columns_read().values())
+    read = [*map(str, reading.columns_read().values()), *filter(None, [fields.person])]
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
     votes = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
     return replace(votes, place=place_of(source))
@@ -74,8 +74,9 @@ class _VoteReading:
         """Names by option, as they stand in the source."""
         f = self.columns
         named = {"positive": "\0".join(f.words.positive), "negative": "\0".join(f.words.negative)}
+        annotator = f.annotator if f.person is None else BY_FILE
         return {
-            **{"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source},
+            **{"on": "\0".join(f.keys), "label": f.label, "annotator": annotator, "time": f.time, "source": f.source},
             **{option: words for option, words in named.items() if words},
         }
 
@@ -148,10 +149,11 @@ class _VoteReading:
 
     def _hits(self, join: str) -> str:
         f = self.columns
+        annotator = _perhaps(f.annotator) if f.person is None else literal(f.person)
         return (
             f"SELECT se_known.rank AS rank, se_known.task AS task, {f.label_value} AS label, "
             f"{f.work_status} AS status, "
-            f"{_perhaps(f.annotator)} AS annotator, {_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, "
+            f"{annotator} AS annotator, {_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, "
             f"{ROW} AS row "
             f"FROM se_given JOIN se_known ON {join}"
         )

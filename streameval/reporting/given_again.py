@@ -69,7 +69,8 @@ def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"{len(alike['sources']):,} files share {alike['items']:,} items and name no annotator, so they are read "
             f"as one person's: {alike['answers']:,} answers contradict each other and do not count. If several people "
-            f"answered, add a column `annotator` to each file, `{_forget(study, alike['ids'])}`, and give them again."
+            f"answered, `{_forget(study, alike['ids'])}`, and give the files again with `--annotator file`, which "
+            "names each person by the file (or with a column `annotator`)."
         )
     return lines
 

@@ -156,7 +156,7 @@ def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
     return [
         {"id": one.identity, "columns": one.facts["columns"]}
         for one in stored
-        if one.facts["content"] == votes.content and one.identity != votes.identity
+        if one.facts["content"] == votes.content and one.facts["columns"] != votes.facts()["columns"]
     ]
 
 

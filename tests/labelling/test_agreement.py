@@ -220,10 +220,14 @@ def test_people_without_names_are_told_how_to_get_their_majority(people):
     assert (account["labelled"], account["contradictory"]) == (N_TASKS - torn, 3 * torn)
     assert (
         f"3 files share {SHARED} items and name no annotator, so they are read as one person's: {3 * torn} answers "
-        "contradict each other and do not count. If several people answered, add a column `annotator` to each file"
+        "contradict each other and do not count. If several people answered, `streameval labels"
     ) in told
-    forget = told.split("to each file, `streameval ")[1].split("`")[0]
+    forget = told.split("If several people answered, `streameval ")[1].split("`")[0]
     assert run(forget.split()) == 0
-    found = judged(study, given(folder, answers, "named"))
-    assert "name no annotator" not in told_of(study, found)
+    found = judged(study, given(folder, answers, "plain"), annotator="file")
+    told = told_of(study, found)
+    assert "name no annotator" not in told
+    assert "other columns" not in told
     assert found.summary["account"]["labelled"] == N_TASKS
+    named = {name: one["votes"] for name, one in found.summary["agreement"]["annotators"].items()}
+    assert named == {name: one.num_rows for name, one in answers.items()}

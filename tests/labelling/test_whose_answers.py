@@ -15,6 +15,7 @@ from suite_cases import cases, slow
 
 import streameval
 from streameval.cli import run
+from streameval.errors import InputError
 from streameval.study import Study
 from streameval.study.take_in import sources_of
 from streameval.types import TRUTH
@@ -213,7 +214,10 @@ def test_one_answer_that_differs_is_a_dispute(study):
     again = votes_of(ranks[:1], 1 - truth[ranks[:1] - 1], annotator="ben")
     claim = claim_of(folder, pa.concat_tables([votes_of(ranks, truth[ranks - 1], annotator="ann"), again]))
     assert claim.about == ABOUT
-    assert claim.why.endswith("1 of 1 pairs of answers to one item differ: no --label-error below 0.5 allows for that")
+    assert claim.why.endswith(
+        "1 of 1 pairs of answers to one item differ, as often as where all err alike: no --label-error below 0.5 "
+        "allows for that"
+    )
 
 
 def test_sources_that_share_no_item_leave_their_errors_unknown(study):
@@ -430,8 +434,8 @@ def test_a_table_of_strangers_is_no_part_of_the_task_files(study):
 
 
 CLAIMED = ("curve-half-labelled", "curve-evaluated", "curve-misses", "stratified-evaluated",
-           "uniform-evaluated", "slices-evaluated", "judge-evaluated", "stages-evaluated", "adopted-evaluated",
-           "gate-decided", "gate-half-labelled", "cut-decided", "width-decided", "comparison-half-labelled",
+           "uniform-evaluated", "slices-evaluated", "judge-evaluated", "adopted-evaluated",
+           "gate-decided", "gate-half-labelled", "cut-decided", "comparison-half-labelled",
            "comparison-evaluated", "drawn-rankings-evaluated")  # fmt: skip
 
 
@@ -456,3 +460,42 @@ def test_of_answers_that_differ_the_claim_is_about_the_truth_on_the_condition_of
     told = told_of(folder, judged(folder, pa.concat_tables(tables)))
     assert "This is a claim about the truth only if every label is right: answers are" in told
     assert told.count("every label is right") == 1
+
+
+def test_the_same_answers_in_one_file_and_in_two_suggest_an_error_each_and_say_of_whom(study, tmp_path):
+    folder, ranks, truth = study
+    right = truth[ranks - 1]
+    ann = votes_of(ranks, right, annotator="ann")
+    ben = votes_of(ranks, np.where(np.arange(ranks.size) < 40, 1 - right, right), annotator="ben")
+    for table, name in ((ann, "ann"), (ben, "ben")):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    files = [tmp_path / "ann.parquet", tmp_path / "ben.parquet"]
+    two = meaning_of(shutil.copytree(folder, tmp_path / "two"), files)
+    one = meaning_of(folder, pa.concat_tables([ann, ben]))
+    differ = f"40 of {ranks.size:,} pairs of answers to one item differ, as often as where "
+    assert two.why.endswith(f"{differ}one source errs and the others never do")
+    assert one.why.endswith(f"{differ}all err alike")
+    assert two.error_rate == pytest.approx(40 / ranks.size, abs=1e-3)
+    assert 2 * one.error_rate * (1 - one.error_rate) == pytest.approx(40 / ranks.size, abs=2e-3)
+
+
+def test_a_file_may_name_who_filled_it_in(study, tmp_path):
+    """Also where two people gave the same answers; a column of that name goes before."""
+    folder, ranks, truth = study
+    answers = votes_of(ranks, truth[ranks - 1])
+    for name in ("ann", "ben"):
+        pq.write_table(answers, tmp_path / f"{name}.parquet")
+    pq.write_table(answers.append_column("file", pa.array(["cem"] * ranks.size)), tmp_path / "both.parquet")
+    files = [str(tmp_path / f"{name}.parquet") for name in ("ann", "ben", "both")]
+    found = judged(folder, files, annotator="file")
+    votes = {name: one["votes"] for name, one in found.summary["agreement"]["annotators"].items()}
+    assert votes == dict.fromkeys(("ann", "ben", "cem"), ranks.size)
+    assert "other columns" not in told_of(folder, found)
+    again = judged(folder, files, annotator="file")
+    assert again.summary["account"]["votes"] == 3 * ranks.size
+
+
+def test_labels_that_are_in_no_file_name_nobody_by_it(study):
+    folder, ranks, truth = study
+    with pytest.raises(InputError, match="labels in memory: annotator file takes the name of a file, and this is none"):
+        judged(folder, votes_of(ranks, truth[ranks - 1]), annotator="file")

@@ -22,7 +22,8 @@ import os
 import pkgutil
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from types import ModuleType
 from typing import IO, Any, cast
 
@@ -88,6 +89,7 @@ class Opened:
         columns: Names as they stand in the source: a name that stands there twice is here twice.
         rejected: Rows that could not be split into columns; to be asked after the source was read once.
         lines: Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
+        file: Name of the file without its ending; None of a query or of a table in memory.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Opened:
     columns: tuple[str, ...]
     rejected: Callable[[], Rejected] = lambda: Rejected.none()
     lines: Callable[[Int64Array], Int64Array] | None = None
+    file: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", masked_source(self.name))
@@ -104,7 +107,7 @@ def open_source(connection: Connection, source: Any) -> Opened:
     """Find the reader of a source, and let it open it; an `InputError` where nothing reads it, or it is damaged."""
     module = _of_address(source) or _of_content(source)
     opened: Opened = module.read(connection, source)
-    return opened
+    return replace(opened, file=_file_of(source))
 
 
 def _readers() -> list[ModuleType]:
@@ -135,6 +138,13 @@ def _of_content(source: Any) -> ModuleType:
 def name_of(source: Any) -> str:
     """Name of a source, for messages."""
     return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
+
+
+def _file_of(source: Any) -> str | None:
+    """Name of a file without its ending; None of a query or of a table in memory."""
+    if not isinstance(source, str | os.PathLike) or is_address(source):
+        return None
+    return PurePath(os.fspath(source).removesuffix(".gz")).stem
 
 
 def place_of(source: Any) -> str:
