@@ -287,3 +287,38 @@ def test_of_two_who_select_at_once_one_draws_the_round_and_both_get_it(begun):
         first, second = pool.map(lambda _: streameval.select(gate).table, range(2))
     assert ranks(first) == ranks(second)
     assert Study(gate).plan().table.column("batch").to_pylist().count(2) == first.num_rows
+
+
+def test_an_answer_that_counting_refutes_is_withdrawn_as_refuted(home):
+    """Evidence passes on 69 ones of 100 items; the zeros that come then are the rest, and one too many."""
+    streameval.plan("list.parquet", "q", score="score", questions="precision@100 >= 0.7", seed=3, round=100)
+    streameval.select("q")
+    table = Study("q").plan().table
+    ranks = table.column("rank").to_numpy()[np.argsort(table.column("order").to_numpy())]
+    outcomes = []
+    for part, label in ((ranks[:69], 1), (ranks[69:], 0)):
+        found = streameval.evaluate("q", labels=pa.table({"rank": part, "label": [label] * part.size}))
+        outcomes.append(found.summary["outcome"])
+    assert outcomes == ["pass", "fail"]
+    assert found.summary["withdrawn_because"] == "refuted"
+    assert "The answer was yes before; the labels that there are now refute it." in KIND.told(found, str).remarks
+
+
+def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
+    """No label changed: those that were drawn first say yes throughout, and all others no."""
+    pq.write_table(pa.table({"score": np.linspace(1, 0, 200)}), "short.parquet")
+    streameval.plan("short.parquet", "q", score="score", questions="cut precision 0.7", seed=5, round=200)
+    pilot = streameval.select("q").table["rank"]
+    streameval.evaluate("q", labels=pa.table({"rank": pilot, "label": [1] * len(pilot)}))
+    streameval.select("q")
+    table = Study("q").plan().table
+    table = table.filter(pa.compute.equal(table["batch"], 2)).sort_by("order")
+    depths = []
+    for part, label in ((table["rank"][:60], 1), (table["rank"][60:], 0)):
+        found = streameval.evaluate("q", labels=pa.table({"rank": part, "label": [label] * len(part)}))
+        depths.append(found.summary["depth"])
+    before, after = depths
+    assert before > after
+    assert (found.summary["withdrawn"], found.summary["withdrawn_because"]) == (before, "later")
+    said = f"The first {before} items were said to have it before; labels that came since do not bear it out."
+    assert said in KIND.told(found, str).remarks
