@@ -54,6 +54,22 @@ def _curve(folder):
     _answer(folder)
 
 
+def _ask_within(question):
+    """Ask the study a question, and answer its first round."""
+
+    def step(folder):
+        within = streameval.plan(None, folder, questions=question, seed=6).location["beside"]
+        streameval.evaluate(within, labels=answers_of(streameval.select(within).table))
+
+    return step
+
+
+def _say_yes(folder):
+    """Call all positive that is asked next."""
+    tasks = streameval.select(folder).table.select(["rank"])
+    streameval.evaluate(folder, labels=tasks.append_column("label", pa.array([1] * tasks.num_rows)))
+
+
 STATES = {  # of a study that is made: the state that it starts from, and the step from there
     "curve": (None, _curve),
     "gate": (None, _ask("precision@1000 >= 0.65")),
@@ -69,6 +85,10 @@ STATES = {  # of a study that is made: the state that it starts from, and the st
     "width": (None, _ask("precision@1000 within 0.2", round=120)),
     "width open": ("width", _answer),
     "width decided": ("width open", _answer),
+    "gate within": ("gate open", _ask_within("precision@1000 >= 0.8")),
+    "yes to all": (None, _ask("precision@100 >= 0.9")),
+    "yes to half": ("yes to all", _say_yes),
+    "yes within": ("yes to half", _ask_within("precision@100 >= 0.92")),
 }
 
 

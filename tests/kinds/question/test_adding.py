@@ -17,6 +17,7 @@ from suite_cases import slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds.question import KIND
 from streameval.study import Study
 
 GATE = "precision@1000 >= 0.6"
@@ -74,42 +75,48 @@ def test_what_a_question_knew_is_known_to_one_that_is_asked_of_it_before_it_has_
     assert after.known.equals(plan.known)
 
 
-def gate_within(begun, people, question="precision@1000 >= 0.8"):
-    """A question of a study with 50 labels, which are known to it, and as many of its own; its folder."""
-    folder, plan = added(begun("gate open", "c"), question, seed=6)
-    assert plan.known.num_rows == 50
-    streameval.evaluate(folder, labels=people(streameval.select(folder).table))
-    return folder
-
-
-def answer_of(folder):
+def line_of(found):
     """The one line that a question is answered by."""
-    (line,) = streameval.evaluate(folder).tables["answers"].to_pylist()
+    (line,) = found.tables["answers"].to_pylist()
     return line
 
 
-def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, people, capsys):
-    """Turned round, torn and forgotten; results from before are refused, and what is said tells how many changed."""
-    folder = gate_within(begun, people)
-    before, ranks = answer_of(folder), Study("c").plan().ranks
+def answer_of(folder):
+    """That line as the labels that there are now make it."""
+    return line_of(streameval.evaluate(folder))
+
+
+def otherwise(folder, truth, vote):
+    """Answer again, later and wrongly, all that a study has labels of; its ranks."""
+    ranks = Study(folder).plan().ranks
     late = {"rank": ranks, "label": 1 - truth[ranks - 1], "time": ["2026-01-02"] * ranks.size}
-    streameval.evaluate("c", labels=pa.table(late), vote="latest")
+    streameval.evaluate(folder, labels=pa.table(late), vote=vote)
+    return ranks
+
+
+def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, capsys):
+    """Turned round: results from before are refused, and what is said tells how many changed."""
+    folder = f"{begun('gate within', 'c')}/question-1"
+    before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "latest")
     assert "labels that were known to it have changed since" in refused(capsys, "check", folder)
     turned = answer_of(folder)
-    positives = int(truth[ranks - 1].sum())
-    assert round((before["lower"] - turned["lower"]) * 1_000) == 2 * positives - 50
+    assert round((before["lower"] - turned["lower"]) * 1_000) == 2 * int(truth[ranks - 1].sum()) - 50
     assert run(["show", folder]) == 0
     said = "Of 50 items known when this was planned, 50 have another label now, or none: only what stands counts."
     assert said in capsys.readouterr().out
-    streameval.evaluate("c", vote="majority")
-    torn = answer_of(folder)
+
+
+def test_what_is_known_and_torn_since_counts_as_what_is_worst_for_each_side(begun, truth):
+    folder = f"{begun('gate within', 'c')}/question-1"
+    before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "majority")
+    positives, torn = int(truth[ranks - 1].sum()), answer_of(folder)
     assert round((before["lower"] - torn["lower"]) * 1_000) == positives
     assert round((torn["upper"] - before["upper"]) * 1_000) == 50 - positives
 
 
 @pytest.mark.parametrize("left", ["c/question-1", "c"])
-def test_a_question_that_was_handed_on_without_votes_or_alone_says_what_it_said(begun, people, capsys, left):
-    folder = gate_within(begun, people)
+def test_a_question_that_was_handed_on_without_votes_or_alone_says_what_it_said(begun, capsys, left):
+    folder = f"{begun('gate within', 'c')}/question-1"
     assert run(["show", folder]) == 0
     said = capsys.readouterr().out.splitlines()[1]
     for votes in [*Path("c").rglob("votes")]:
@@ -120,21 +127,16 @@ def test_a_question_that_was_handed_on_without_votes_or_alone_says_what_it_said(
     assert capsys.readouterr().out.splitlines()[1] == said
 
 
-def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(home, people, truth, capsys):
+def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(begun, truth, capsys):
     """Of the first 100 items somebody calls 50 positive throughout, and is forgotten."""
-    streameval.plan("list.parquet", "c", score="score", questions="precision@100 >= 0.9", seed=3)
-    tasks = streameval.select("c").table.select(["rank"])
-    streameval.evaluate("c", labels=tasks.append_column("label", pa.array([1] * tasks.num_rows)))
-    folder, plan = added("c", "precision@100 >= 0.92", seed=6)
+    folder = f"{begun('yes within', 'c')}/question-1"
     assert truth[:100].sum() < 92
-    while (tasks := streameval.select(folder).table).num_rows:
-        streameval.evaluate(folder, labels=people(tasks))
-    assert answer_of(folder)["outcome"] == "pass"
+    assert Study(folder).summary()["outcome"] == "pass"
     (source,) = Study("c").labels.sources()
     Study("c").labels.forget(source.identity)
     own, answer = Study(folder).plan().ranks, answer_of(folder)
     assert (answer["outcome"], answer["lower"]) == ("open", truth[own - 1].sum() / 100)
-    assert own.size == plan.known.num_rows == 50
+    assert own.size == Study(folder).plan().known.num_rows == 50
     capsys.readouterr()
     assert run(["show", folder]) == 0
     said = capsys.readouterr().out
