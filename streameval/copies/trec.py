@@ -1,7 +1,9 @@
 """Runs and relevance judgements of TREC: `trec:RUN`, `trec:RUN#QRELS`, and files of that form by themselves.
 
-A run has the columns query, document, rank, score and run; with judgements also relevance, 0 where nobody judged, or
-below 0. Judgements by themselves have query, document and relevance. Names are texts, whatever they look like.
+A run has the columns query, document, rank, score and run; with judgements also relevance, 0 where nobody judged.
+Judgements by themselves have query, document and relevance; one below 0 says that nobody judged, and is left out. Names
+are texts, whatever they look like. What trec_eval takes is taken: the second field, the rank and what stands behind the
+score may be anything or, but for the first two, nothing; blank lines and those that begin with # are passed over.
 """
 
 from __future__ import annotations
@@ -24,29 +26,49 @@ from streameval.stores.temporary import temporary_folder
 
 READS = "TREC runs with judgements (trec:RUN#QRELS)"
 _SCHEME = "trec:"
-_RUN = re.compile(r"\S+\s+Q0\s+\S+\s+-?\d+\s+\S+\s+\S+\s*", re.IGNORECASE)
-_QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+\s*")
-_FIELDS = {"run": 6, "qrels": 4}
-_HEAD = 4096
+_RUN = re.compile(r"\s*\S+\s+\S+\s+\S+\s+\S+\s+[-+]?\.?\d\S*(\s.*)?")
+_PLAIN_RUN = re.compile(r"\s*\S+\s+Q0\s+\S+\s+\S+\s+[-+]?\.?\d\S*(\s.*)?", re.IGNORECASE)
+_QRELS = re.compile(r"\s*\S+\s+\S+\s+\S+\s+-?\d+\s*")
+_HEAD = 1 << 16
 _FORMS = "a run has lines 'query Q0 document rank score run', judgements have 'query 0 document 1'"
+_LINES = {
+    "run": ("query, Q0, document, rank and score", "len(field) < 5 OR try_cast(field[5] AS DOUBLE) IS NULL"),
+    "qrels": ("query, 0, document and a whole number", "len(field) <> 4 OR try_cast(field[4] AS BIGINT) IS NULL"),
+}
 
 
 def accepts(source: Any) -> bool:
-    """Whether it is an address of a run, or a file whose first line is of that form."""
+    """Whether it is an address of a run, or a file whose first line is of that form, with Q0 where it is a run."""
     paths = paths_of(source)
     if len(paths) != 1:
         return False
-    return paths[0].startswith(_SCHEME) or (not is_text(paths[0]) and _form(paths[0]) is not None)
+    return paths[0].startswith(_SCHEME) or (not is_text(paths[0]) and _form(paths[0], _PLAIN_RUN) is not None)
 
 
-def _form(path: str) -> str | None:
-    """Whether a file is a "run" or "qrels"; None for any other."""
+def _form(path: str, run: re.Pattern[str] = _RUN) -> str | None:
+    """Whether a file is a "run" or "qrels", by its first line that says something; None for any other."""
     try:
         with open_bytes(path) as stream:
-            first = stream.read(_HEAD).decode(errors="replace").lstrip("\ufeff").partition("\n")[0]
+            lines = stream.read(_HEAD).decode(errors="replace").lstrip("\ufeff").split("\n")
     except (OSError, EOFError):
         return None
-    return "run" if _RUN.fullmatch(first) else "qrels" if _QRELS.fullmatch(first) else None
+    first = next((line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    return "run" if run.fullmatch(first) else "qrels" if _QRELS.fullmatch(first) else None
+
+
+def holds_judgements(source: Any) -> bool:
+    """Whether a source is a file of judgements by themselves."""
+    paths = paths_of(source)
+    return accepts(source) and "#" not in paths[0] and _form(paths[0].removeprefix(_SCHEME)) == "qrels"
+
+
+def judgements_of(source: Any) -> str | None:
+    """Address of the judgements that a run is given with; None of any other source."""
+    paths = paths_of(source)
+    if len(paths) != 1 or not paths[0].startswith(_SCHEME):
+        return None
+    judged = paths[0].partition("#")[2]
+    return f"{_SCHEME}{judged}" if judged else None
 
 
 @contextmanager
@@ -77,14 +99,15 @@ def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
 
 
 _COLUMNS = "field[1] AS query, field[3] AS document"
-_GRADE = "greatest(0, field[4]::BIGINT)"
-_OF_RUN = f"{_COLUMNS}, field[4]::BIGINT AS rank, field[5]::DOUBLE AS score, field[6] AS run"
+_GRADE = "field[4]::BIGINT"
+_OF_RUN = f"{_COLUMNS}, try_cast(field[4] AS BIGINT) AS rank, field[5]::DOUBLE AS score, field[6] AS run"
+_JUDGED = f"SELECT {_COLUMNS}, {_GRADE} AS relevance FROM qrels WHERE {_GRADE} >= 0"
 _QUERIES = {
     "run": f"SELECT {_OF_RUN} FROM run",
-    "qrels": f"SELECT {_COLUMNS}, {_GRADE} AS relevance FROM qrels",
-    "judged": f"""SELECT asked.* EXCLUDE (place), coalesce(grade, 0) AS relevance
+    "qrels": _JUDGED,
+    "judged": f"""SELECT asked.* EXCLUDE (place), coalesce(relevance, 0) AS relevance
         FROM (SELECT {_OF_RUN}, place FROM run) AS asked
-        LEFT JOIN (SELECT {_COLUMNS}, max({_GRADE}) AS grade FROM qrels GROUP BY ALL) USING (query, document)
+        LEFT JOIN (SELECT DISTINCT * FROM ({_JUDGED})) USING (query, document)
         ORDER BY place""",
 }
 
@@ -92,17 +115,14 @@ _QUERIES = {
 def _split(connection: Connection, path: str, form: str) -> None:
     """Make a view of the fields of each line; an `InputError` names the first line that has others."""
     connection.execute(
-        f"CREATE TEMP VIEW {form} AS SELECT string_split_regex(trim(line), '\\s+') AS field, place FROM "
-        f"(SELECT line, row_number() OVER () AS place FROM {lines_of(path)}) WHERE trim(line) <> ''"
+        f"CREATE TEMP VIEW {form} AS SELECT field, place FROM (SELECT regexp_extract_all(line, '[^\\s\\v]+') AS field, "
+        f"row_number() OVER () AS place FROM {lines_of(path)}) WHERE len(field) > 0 AND field[1] NOT LIKE '#%'"
     )
-    numbers = "try_cast(field[4] AS BIGINT) IS NULL" + (" OR try_cast(field[5] AS DOUBLE) IS NULL" * (form == "run"))
-    wrong, line = connection.execute(
-        f"SELECT count(*), min(place) FROM {form} WHERE len(field) <> {_FIELDS[form]} OR {numbers}"
-    ).fetchall()[0]
+    holds, is_wrong = _LINES[form]
+    wrong, line = connection.execute(f"SELECT count(*), min(place) FROM {form} WHERE {is_wrong}").fetchall()[0]
     if wrong:
-        are = "line is" if wrong == 1 else "lines are"
-        raise InputError(f"{path}: {wrong:,} {are} not of {_FIELDS[form]} fields, with numbers where they belong "
-                         f"(first: line {line:,})", "mend or remove what is wrong")  # fmt: skip
+        lines = "1 line does" if wrong == 1 else f"{wrong:,} lines do"
+        raise InputError(f"{path}: {lines} not hold {holds} (first: line {line:,})", "mend or remove what is wrong")
 
 
 def _refuse_two_judgements(connection: Connection, path: str) -> None:

@@ -105,6 +105,7 @@ class ManyRows:
         names: Type of each column that names a ranking.
         item: Type of the column that names the item.
         ungraded: Whether labels above 1 are refused, because positives that were never returned have no grade.
+        judged: Whether the table of positives is one of judgements: nobody judged what it does not name.
     """
 
     rows: LabelledRows
@@ -114,6 +115,7 @@ class ManyRows:
     fingerprint: str
     item: pa.DataType | None = None
     ungraded: bool = False
+    judged: bool = False
 
     @staticmethod
     def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:

@@ -15,7 +15,7 @@ from streameval.order.run_threads import Threads
 from streameval.progress import Progress, RowsDone
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import ManyRows, RowBatch
-from streameval.queries.measured import Gathered, Measure, Measured, gathered
+from streameval.queries.measured import Gathered, Measure, Measured, PassedOver, gathered
 from streameval.queries.never_returned import never_returned
 from streameval.queries.options import PerRanking
 from streameval.queries.scattered import PartedRankings
@@ -36,14 +36,14 @@ class Found:
 
     Attributes:
         how: How they were read, for people.
-        returned: Rows of the table of positives that were left out, for the ranking returned their item.
+        left: Rows of the table of positives, and rankings that nobody judged.
         worst: Up to `LOWEST` rankings with a positive, of the lowest average precision; as rankings.parquet has them.
     """
 
     rows: ManyRows
     sums: Sums
     how: str
-    returned: int
+    left: PassedOver
     worst: pa.Table = field(repr=False)
 
 
@@ -70,7 +70,7 @@ def evaluate_rankings(
     total, how = streamed(ranking, rows, beside, measure, collect, progress, engine)
     ranking.rows.check_unchanged()
     worst = measure.table(total.lowest.facts, total.lowest.values, total.lowest.names)
-    return Found(rows, total.sums, how, total.returned, worst)
+    return Found(rows, total.sums, how, total.left, worst)
 
 
 def streamed(
@@ -106,6 +106,7 @@ def _collected(n_items: int, parts: Iterator[Measured], sink: Sink | None) -> Ga
             sink(table)
     if total is None:
         raise InputError("there is no ranking")
-    if total.sums.items != n_items:
-        raise OutsideError(f"{n_items:,} rows were to be measured, and {total.sums.items:,} were", "run it again")
+    measured = total.sums.items + total.left.items
+    if measured != n_items:
+        raise OutsideError(f"{n_items:,} rows were to be measured, and {measured:,} were", "run it again")
     return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 import numpy as np
@@ -21,7 +21,7 @@ from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.sums import Sums
 from streameval.text import number_of
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
 MOST = 1 << 15  # rankings measured at once
 WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref", "roc_auc")
@@ -49,6 +49,26 @@ def column_names(cuts: Sequence[int]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Judgements:
+    """What was judged of some rankings; see `Rankings`.
+
+    Attributes:
+        judged (bool array): Rows whose item was judged.
+        unreturned (int64 array, shape (rankings,)): Items of each that were judged, are no positive, and were not
+            returned.
+    """
+
+    judged: BoolArray = field(repr=False)
+    unreturned: Int64Array = field(repr=False)
+
+    def placed(self, place: Int32Array, inside: int) -> Judgements:
+        """Put the rows in their places, of which the first `inside` are of returned items."""
+        judged = np.empty_like(self.judged)
+        judged[place] = self.judged
+        return Judgements(judged[:inside], self.unreturned)
+
+
+@dataclass(frozen=True)
 class Rankings:
     """Some rankings, whose rows lie one after another.
 
@@ -58,6 +78,7 @@ class Rankings:
         missed (int64 array, shape (rankings + 1,)): First of each among `never`.
         never (uint8 array): Grades of items that were never returned.
         names: Values of the columns that name each.
+        judgements: None where every item counts as judged.
     """
 
     keys: Words
@@ -67,14 +88,42 @@ class Rankings:
     missed: Int64Array
     never: UInt8Array
     names: list[pa.Array]
+    judgements: Judgements | None = None
 
     def cut(self, first: int, last: int) -> Rankings:
         """Some of the rankings; nothing is copied."""
         begin, end = int(self.starts[first]), int(self.starts[last])
         gone, left = int(self.missed[first]), int(self.missed[last])
+        known = self.judgements
+        if known is not None:
+            known = Judgements(known.judged[begin:end], known.unreturned[first:last])
+        names = [name.slice(first, last - first) for name in self.names]
         return Rankings(self.keys[begin:end], self.labels[begin:end], self.items[begin:end],
                         self.starts[first : last + 1] - begin, self.missed[first : last + 1] - gone,
-                        self.never[gone:left], [name.slice(first, last - first) for name in self.names])  # fmt: skip
+                        self.never[gone:left], names, known)  # fmt: skip
+
+    def judged_alone(self, known: Judgements) -> Rankings:
+        """The same without the items that nobody judged."""
+        before = np.concatenate([[0], np.cumsum(known.judged)])
+        return replace(self, keys=self.keys[known.judged], labels=self.labels[known.judged], starts=before[self.starts])
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """What was left out.
+
+    Attributes:
+        rows: Of the table of positives; see `never_returned.Named`.
+        rankings, items: Of which nothing was judged, and what they returned.
+    """
+
+    rows: int = 0
+    rankings: int = 0
+    items: int = 0
+
+    def plus(self, other: PassedOver) -> PassedOver:
+        """That and more."""
+        return PassedOver(self.rows + other.rows, self.rankings + other.rankings, self.items + other.items)
 
 
 @dataclass(frozen=True)
@@ -122,7 +171,6 @@ class Measured:
         values (float64 array, shape (rankings, metrics, 1)): Of `predicted.Predict`; else empty, for they lie in room
             that is used again.
         table: A row for each ranking, where they are kept; see `Measure.schema`.
-        returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
 
     facts: Int64Array = field(repr=False)
@@ -130,7 +178,7 @@ class Measured:
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
     lowest: Lowest = field(repr=False)
-    returned: int = 0
+    left: PassedOver = PassedOver()
 
     @staticmethod
     def summed(parts: Iterator[Measured]) -> Measured:
@@ -138,7 +186,7 @@ class Measured:
         kept, tables = zip(*gathered(parts), strict=True)
         total = reduce(Gathered.plus, kept)
         facts, values = np.empty((0, 3), np.int64), np.empty((0, 0, 3))
-        return Measured(facts, values, total.sums, pa.concat_tables(tables), total.lowest, total.returned)
+        return Measured(facts, values, total.sums, pa.concat_tables(tables), total.lowest, total.left)
 
 
 @dataclass(frozen=True)
@@ -147,16 +195,16 @@ class Gathered:
 
     sums: Sums
     lowest: Lowest
-    returned: int
+    left: PassedOver
 
     def plus(self, other: Gathered) -> Gathered:
         """Of these rankings and others."""
-        return Gathered(self.sums.plus(other.sums), self.lowest.plus(other.lowest), self.returned + other.returned)
+        return Gathered(self.sums.plus(other.sums), self.lowest.plus(other.lowest), self.left.plus(other.left))
 
 
 def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
     """What is kept of each, and the rows of its rankings."""
-    return ((Gathered(part.sums, part.lowest, part.returned), part.table) for part in parts)
+    return ((Gathered(part.sums, part.lowest, part.left), part.table) for part in parts)
 
 
 class Measure:
@@ -193,21 +241,42 @@ class Measure:
 
     def __call__(self, rankings: Rankings) -> Measured:
         """Measure them; an `InputError` where one holds an item twice."""
-        n = rankings.starts.size - 1
         if rankings.items.size:
             self._refuse_repeated(rankings)
-        facts, shape = np.empty((n, 3), np.int64), (n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)
+        known = rankings.judgements
+        preference = None if known is None else self._preference(rankings, known)
+        facts, values = self._values(rankings, self.cuts)
+        if preference is not None:
+            values[:, one.BPREF] = preference
+        return self.measured(facts, values, rankings.names)
+
+    def _values(self, rankings: Rankings, cuts: Int64Array) -> tuple[Int64Array, FloatArray]:
+        """Facts and metrics of rankings, whose items may be put in order; in room of the thread that is used again."""
+        n = rankings.starts.size - 1
+        facts, shape = np.empty((n, 3), np.int64), (n, one.WHOLE + one.AT_CUTOFF * cuts.size + 1, 3)
         values = own_room(math.prod(shape), "metrics")[: math.prod(shape)].view(np.float64).reshape(shape)
         keys, labels, starts = rankings.keys, rankings.labels, rankings.starts
         missed = rankings.missed, rankings.never
         left, run = np.empty(n, np.int64), measure_untied.for_rows(keys.size)
-        others = left[: run(keys, labels, starts, missed, self.cuts, self.tables, facts, values, left)]
+        others = left[: run(keys, labels, starts, missed, cuts, self.tables, facts, values, left)]
         if others.size:
-            steps = int(np.diff(starts)[others].sum()) + _OTHER * (1 + self.cuts.size) * others.size
-            measure.at_size(steps, keys.size)(
-                keys, labels, starts, missed, self.cuts, self.tables, facts, values, others
-            )
-        return self.measured(facts, values, rankings.names)
+            steps = int(np.diff(starts)[others].sum()) + _OTHER * (1 + cuts.size) * others.size
+            measure.at_size(steps, keys.size)(keys, labels, starts, missed, cuts, self.tables, facts, values, others)
+        return facts, values
+
+    def _preference(self, rankings: Rankings, known: Judgements) -> FloatArray:
+        """bpref where not every item was judged: among those that were, with all judged others, returned or not.
+
+        Returns:
+            float64 array, shape (rankings, 3)
+        """
+        facts, values = self._values(rankings.judged_alone(known), np.empty(0, np.int64))
+        relevant, negatives = facts[:, 1] + facts[:, 2], facts[:, 0] - facts[:, 1]
+        returned = np.minimum(negatives, relevant)
+        every = np.maximum(1, np.minimum(negatives + known.unreturned, relevant))
+        found = (facts[:, 1] / np.maximum(1, relevant))[:, None]
+        below: FloatArray = found - (found - values[:, one.BPREF]) * (returned / every)[:, None]
+        return below
 
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
         """Make tables and sums of what the kernels found."""
@@ -281,5 +350,7 @@ class Measure:
         number = np.repeat(np.arange(rankings.starts.size - 1), np.diff(rankings.starts))
         order = np.lexsort((rank, rankings.keys, number))
         keys = np.arange(order.size).astype(np.uint64)
-        rest = (rankings.starts, rankings.missed, rankings.never, rankings.names)
-        return Rankings(keys, rankings.labels[order], rankings.items, *rest)
+        known = rankings.judgements
+        if known is not None:
+            known = replace(known, judged=known.judged[order])
+        return replace(rankings, keys=keys, labels=rankings.labels[order], judgements=known)

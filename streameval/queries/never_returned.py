@@ -1,9 +1,13 @@
-"""Positives that rankings never returned: a table beside the list, such as one of relevance judgements."""
+"""Positives that rankings never returned: a table beside the list, such as one of relevance judgements.
+
+A table that has rows of grade 0 too is one of judgements, as are the qrels of TREC always: an item that it does not
+name was not judged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,14 +34,20 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     """Read the table of positives: the list, to be read with what the table asks of it, and the items of the table.
 
-    Where the table names its items, rows of grade 0 are passed over, so that a table of relevance judgements can be
-    given as it is; without names they are refused (InputError), as is a table that cannot be used.
+    Rows of grade 0 are refused (InputError) where the table does not name its items, as is a table that cannot be used.
     """
+    from streameval.copies.trec import holds_judgements
+
+    judged = holds_judgements(rows.options.positives)
     try:
         with for_a_while(rows.options.positives, RankingOptions()) as source:
-            return _read_all(rows, open_ranking(source))
+            found, beside = _read_all(rows, open_ranking(source))
     except NoRowsError:  # every positive was returned
+        if judged:
+            raise
         return rows, []
+    judged = judged or any(np.any(one.labels == NEVER) for one in beside)
+    return replace(found, judged=judged and rows.options.key is not None), beside
 
 
 def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]]:
@@ -101,22 +111,31 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ro
                          "leave them out, or name the items with --key: they are passed over then")  # fmt: skip
     carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
                for name in rows.carried}  # fmt: skip
-    batch = RowBatch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))
-    return batch.taken(np.flatnonzero(grade)) if np.any(grade == 0) else batch
+    return RowBatch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))
 
 
-def left_out(batch: RowBatch, which: Int32Array) -> BoolArray:
-    """Rows of the table of positives whose item the ranking returned, or that name it again.
+@dataclass(frozen=True)
+class Named:
+    """What the table of positives says of some rows, its own among them.
 
-    Args:
-        which: Number of each row's ranking.
+    Attributes:
+        again (bool array): Rows of the table whose item the ranking returned, or that name it again.
+        judged (bool array): Rows of the table, and those that the ranking returned whose item it names.
     """
-    never = (batch.labels & NEVER) > 0
-    gone: BoolArray = np.zeros(batch.rows, np.bool_)
-    if batch.items.size and never.any() and batch.items[never].any():
-        pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
-        returned = isin(pair[never], pair[~never])
-        again = np.ones(returned.size, np.bool_)
-        again[np.unique(pair[never], return_index=True)[1]] = False
-        gone[never] = returned | again
-    return gone
+
+    again: BoolArray = field(repr=False)
+    judged: BoolArray = field(repr=False)
+
+    @staticmethod
+    def of(batch: RowBatch, which: Int32Array) -> Named:
+        """Of rows, and the number of each one's ranking; a row that is positive was judged, whoever says so."""
+        never = (batch.labels & NEVER) > 0
+        again: BoolArray = np.zeros(batch.rows, np.bool_)
+        judged = batch.labels > 0
+        if batch.items.size and never.any() and batch.items[never].any():
+            pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
+            repeated = np.ones(int(never.sum()), np.bool_)
+            repeated[np.unique(pair[never], return_index=True)[1]] = False
+            again[never] = isin(pair[never], pair[~never]) | repeated
+            judged[~never] |= isin(pair[~never], pair[never])
+        return Named(again, judged)

@@ -39,7 +39,11 @@ class PerRanking:
     )
     positives: Any = option(
         None,
-        "Table (Parquet, CSV) with a row for each positive that a ranking never returned: its --per columns, --label.",
+        "Table (Parquet, CSV) with a row for each positive that a ranking never returned: its --per columns, --label; "
+        "or of judgements, which has rows of grade 0 too, and names the items (--key).",
+    )
+    unjudged: Literal["skip", "zero"] = option(
+        "skip", "Rankings of which the judgements name no item are left out, or count: nothing in them is positive."
     )
     key: str | None = None
 

@@ -22,6 +22,7 @@ from streameval.kernels.draw import mix64
 from streameval.kernels.parting import (
     BACKWARDS,
     DIGIT,
+    NEVER,
     backwards,
     digits_of,
     gather,
@@ -34,12 +35,12 @@ from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
-from streameval.queries.measured import MOST, Measure, Measured, Rankings
-from streameval.queries.never_returned import left_out
+from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
+from streameval.queries.never_returned import Named
 from streameval.rows.units import Unit
 from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
-from streameval.typing import AnyArray, Int32Array, Int64Array, UInt64Array
+from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
@@ -255,7 +256,7 @@ def _measured(
                 continue
             for measured in in_order(pool, small_part, list(some), room.threads + 1):
                 for each in measured:
-                    done(int(each.facts[:, 0].sum()))
+                    done(int(each.facts[:, 0].sum()) + each.left.items)
                     yield each
 
 
@@ -296,27 +297,46 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
     count = gather.for_rows(batch.rows)(batch.low, batch.high, bits, which, first)
     first = _told_in_order(batch, which, first[:count])
-    gone = left_out(batch, which)
-    if gone.any():  # what is left of its ranking has the item
-        measured = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
-        yield replace(next(measured), returned=int(gone.sum()))
-        yield from measured
-        return
+    of_part = Named.of(batch, which)
+    kept, judged, left = ~of_part.again, None, PassedOver(int(np.sum(of_part.again & (batch.labels != NEVER))))
+    if rows.judged:
+        if rows.options.unjudged == "skip":
+            kept, which, first, unjudged = _judged_alone(batch, of_part, which, first)
+            left = left.plus(unjudged)
+        count = first.size
+        unreturned = kept & (batch.labels == NEVER)  # judged, and no positive
+        kept &= ~unreturned
+        judged = Judgements(of_part.judged[kept], np.bincount(which[unreturned], minlength=count))
+    names = rows.named(batch.low[first], batch.table, first)
+    if not kept.all():
+        batch, which = batch.taken(np.flatnonzero(kept)), which[kept]
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
     place_rows.for_rows(batch.rows)(place, batch.labels, starts, missed)
     keys, labels, items = (_placed(one, place) for one in (batch.keys, batch.labels, batch.items))
     inside = int(starts[-1])
     gathered = Rankings(
         keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
-        rows.named(batch.low[first], batch.table, first),
+        names, judged and judged.placed(place, inside),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
         order = np.empty(batch.rows, np.int64)
         order[place] = np.arange(batch.rows)
-        names = batch.table.column(str(rows.options.key)).take(pa.array(order[:inside]))
-        gathered = measure.in_order_of_items(gathered, names)
-    for begin in range(0, count, MOST):
-        yield measure(gathered.cut(begin, min(begin + MOST, count)))
+        items_named = batch.table.column(str(rows.options.key)).take(pa.array(order[:inside]))
+        gathered = measure.in_order_of_items(gathered, items_named)
+    for begin in range(0, max(1, count), MOST):
+        yield replace(measure(gathered.cut(begin, min(begin + MOST, count))), left=left)
+        left = PassedOver()
+
+
+def _judged_alone(
+    batch: RowBatch, named: Named, which: Int32Array, first: Int32Array
+) -> tuple[BoolArray, Int32Array, Int32Array, PassedOver]:
+    """Leave out rankings of which no item was judged: rows that stay, and numbers and first rows of their rankings."""
+    judged = np.zeros(first.size, np.bool_)
+    judged[which[named.judged]] = True
+    kept = judged[which] & ~named.again
+    number = (np.cumsum(judged) - 1).astype(np.int32)
+    return kept, number[which], first[judged], PassedOver(0, int(np.sum(~judged)), int(np.sum(~judged[which])))
 
 
 def _placed(values: AnyArray, place: Int32Array) -> AnyArray:

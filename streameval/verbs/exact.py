@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.copies import kind_of
+from streameval.copies.trec import judgements_of
 from streameval.copies.write import for_a_while
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
@@ -146,7 +147,8 @@ def exact(
         per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
         options: As for `plan`.
         **many: Fields of `RankingOptions`, as `score`; and of a list of many rankings: `at`, `gain`, `no_positives`,
-            `ties`, `positives` (`streameval.queries.options.PerRanking`). Of many rankings `key` names the item.
+            `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many rankings `key` names the
+            item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no other is given.
 
     Returns:
         RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and
@@ -200,7 +202,10 @@ def exact_per(
     stored = options or RankingOptions()
     if len(stored.key) > 1:
         raise InputError(f"--key names {len(stored.key)} columns", "one column names the items of many rankings")
-    (asked,) = RANKINGS.asked("exact", given | ({"key": stored.key[0]} if stored.key else {}))
+    given |= {"key": stored.key[0]} if stored.key else {}
+    if (judgements := judgements_of(ranking)) is not None:
+        given = {"positives": judgements, "key": "document", **given}
+    (asked,) = RANKINGS.asked("exact", given)
     chosen = engine_of(engine)
     if chosen.placement == "on workers":
         _refuse_apart(ranking)

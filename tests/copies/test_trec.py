@@ -1,10 +1,14 @@
-"""Runs and judgements of TREC: the measures are those of the same rows in a table."""
+"""Runs and judgements of TREC: the measures are those of trec_eval, and of the same rows in a table."""
+
+import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from places import RECORDED
 
 import streameval
+from streameval.cli import run as command
 from streameval.errors import InputError
 
 DRAWN = np.random.default_rng(11)
@@ -26,13 +30,13 @@ def files(tmp_path):
 def test_a_run_with_judgements_is_evaluated_as_the_same_rows_in_a_table(files):
     run, qrels = files
     how = {"label": "relevance", "per": "query", "score": "score", "key": "document", "ties": "trec_eval", "at": [5]}
-    found = streameval.exact(f"trec:{run}#{qrels}", positives=qrels, **how)
+    found = streameval.exact(f"trec:{run}#{qrels}", **how)
     query, item, score = zip(*RUN, strict=True)
     grades = [max(0, JUDGED.get(one[:2], 0)) for one in RUN]
     table = pa.table({"query": query, "document": item, "score": score, "relevance": grades})
-    names, missed = zip(*MISSED, strict=True)
-    never = pa.table({"query": names, "document": missed, "relevance": list(MISSED.values())})
-    expected = streameval.exact(table, positives=never, **how)
+    judged = [(*names, grade) for names, grade in {**JUDGED, **MISSED}.items() if grade >= 0]
+    beside = pa.table(dict(zip(("query", "document", "relevance"), zip(*judged, strict=True), strict=True)))
+    expected = streameval.exact(table, positives=beside, **how)
     for metric in ("average_precision", "reciprocal_rank", "bpref"):
         assert found.mean(metric) == expected.mean(metric)
     assert found.mean("ndcg_at", 5) == expected.mean("ndcg_at", 5)
@@ -59,7 +63,7 @@ def test_a_run_by_itself_is_planned_and_its_names_stay_texts(files, tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("001 Q0 doc 1 0.5\n", "1 line is not of 6 fields, with numbers where they belong (first: line 361)"),
+        ("001 Q0 doc 1\n", "1 line does not hold query, Q0, document, rank and score (first: line 361)"),
         ("001 Q0 doc 1 high bm25\n", "(first: line 361)"),
     ],
 )
@@ -85,3 +89,82 @@ def test_judgements_that_contradict_or_are_of_another_form_are_refused(files, tm
         file.write("003 0 never 3\r\n")
     with pytest.raises(InputError, match="document 'never' has two judgements for query '003'"):
         streameval.cost(f"trec:{run}#{qrels}")
+
+
+TREC = json.loads((RECORDED / "trec_judgements.json").read_text())
+NAMES = {"map": "average_precision", "recip_rank": "reciprocal_rank", "ndcg": "ndcg", "Rprec": "r_precision",
+         "bpref": "bpref", "map_cut": "average_precision_at", "P": "precision_at", "recall": "recall_at",
+         "ndcg_cut": "ndcg_at", "success": "success_at"}  # fmt: skip
+
+
+def written(tmp_path, rows=None):
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_text(rows or "".join(f"{q} Q0 {item} 0 {score} tag\n" for q, item, score in TREC["run"]))
+    qrels.write_text("".join(f"{q} 0 {item} {grade}\n" for q, item, grade in TREC["qrels"]))
+    return f"trec:{run}#{qrels}"
+
+
+def evaluated(address, **options):
+    found = streameval.exact(address, label="relevance", per="query", score="score", at=[1, 5, 10],
+                             **{"ties": "trec_eval", **options})  # fmt: skip
+    return {row["query"]: row for row in found.rankings.to_pylist()}, found
+
+
+def own_value(row, name):
+    """The cell of a row that trec_eval calls so; None where we have none."""
+    metric, _, k = name.rpartition("_")
+    column = f"{NAMES[metric]}_{k}" if k.isdecimal() and metric in NAMES else NAMES.get(name)
+    return None if column is None else row[column] or 0.0
+
+
+def test_every_cell_is_that_of_trec_eval_whatever_was_judged(tmp_path):
+    rows, found = evaluated(written(tmp_path))
+    said = TREC["results"]["1"]
+    assert set(rows) == set(said) == {str(number) for number in range(301, 315)} - {"305", "310"}
+    cells = {(q, name): own for q in said for name in said[q] if (own := own_value(rows[q], name)) is not None}
+    assert len(cells) == 12 * 20
+    for (q, name), own in cells.items():
+        assert own == pytest.approx(said[q][name], rel=0, abs=1e-12), (q, name)
+    assert found.mean("bpref") == pytest.approx(sum(one["bpref"] for one in said.values()) / 12, rel=1e-12)
+    assert found.summary["unjudged"] == 2
+
+
+def test_a_ranking_of_which_nothing_was_judged_counts_where_it_is_asked_for(tmp_path, capsys):
+    rows, _ = evaluated(written(tmp_path), unjudged="zero")
+    assert len(rows) == 14
+    assert (rows["305"]["positives"], rows["305"]["precision_at_5"]) == (0, 0.0)
+    arguments = ["exact", written(tmp_path), "--label", "relevance", "--per", "query", "--score", "score"]
+    assert command(arguments) == 0
+    assert "2 rankings of which nothing was judged were left out (" in " ".join(capsys.readouterr().out.split())
+    assert command([*arguments, "--unjudged", "zero"]) == 0
+    assert "judged" not in capsys.readouterr().out
+
+
+def test_a_ranking_that_returned_nothing_counts_and_is_said(tmp_path):
+    address = written(tmp_path, "".join(f"{q} Q0 {item} 0 {score} t\n" for q, item, score in TREC["run"] if q < "304"))
+    rows, found = evaluated(address)
+    assert (rows["309"]["items"], rows["309"]["average_precision"]) == (0, 0.0)
+    assert found.summary["returned_nothing"] == 9
+    assert found.mean("map") == pytest.approx(sum(TREC["results"]["1"][q]["map"] for q in ("301", "302", "303")) / 12)
+
+
+def test_judgements_that_name_no_item_are_refused_and_those_of_other_queries_leave_the_run_out(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 d 0 1 t\n")
+    (tmp_path / "a.qrels").write_text("1 0 d -1\n")
+    with pytest.raises(InputError, match=r"a\.qrels: no rows"):
+        evaluated(f"trec:{tmp_path}/a.run#{tmp_path}/a.qrels")
+    (tmp_path / "a.qrels").write_text("2 0 d 1\n")
+    rows, found = evaluated(f"trec:{tmp_path}/a.run#{tmp_path}/a.qrels")
+    assert (list(rows), found.summary["unjudged"], found.summary["unjudged_items"]) == (["2"], 1, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{q} 0 {d} 1 {s} tag", "{q} Q0 {d} 1 {s} tag and more", "{q} Q0 {d} 1 {s} tag\t", "{q} Q0 {d} 1 {s}",
+     "  {q} Q0 {d} 1 {s} tag", "\t{q}\tQ0\t{d}\t1\t{s}\ttag", "{q} Q0 {d} 1.0 {s} tag", "{q} Q0 {d} - {s} tag",
+     "{q} Q0 {d} 1 {s} tag\r", "# said of it\n\n{q} Q0 {d} 1 {s} tag\n   ", "\n#\n{q} x {d} ? {s}"],
+)  # fmt: skip
+def test_what_trec_eval_takes_is_taken(tmp_path, line):
+    rows = "".join(line.format(q=q, d=item, s=score) + "\n" for q, item, score in TREC["run"])
+    plain = evaluated(written(tmp_path))[1]
+    assert evaluated(written(tmp_path, rows))[1].metrics.equals(plain.metrics)

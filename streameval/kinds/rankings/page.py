@@ -50,6 +50,13 @@ def headline(summary: dict[str, Any] | Any) -> str:
             f" {number_of(gone, 'row')} of the table of positives {_were(gone)} left out: the ranking returned "
             f"{'its' if gone == 1 else 'their'} item, or {'it is' if gone == 1 else 'they are'} there twice."
         )
+    if empty := summary.get("returned_nothing"):
+        text += f" {number_of(empty, 'ranking')} returned nothing, and {'counts' if empty == 1 else 'count'}."
+    if unjudged := summary.get("unjudged"):
+        text += (
+            f" {number_of(unjudged, 'ranking')} of which nothing was judged {_were(unjudged)} left out"
+            f" ({number_of(summary['unjudged_items'], 'item')}; --unjudged zero counts them)."
+        )
     return text
 
 
