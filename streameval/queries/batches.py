@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,10 +23,11 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
 from streameval.text import number_of
-from streameval.typing import Int32Array, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
 NOTHING = np.empty(0, np.uint64)
+_HIGHEST = 1000  # 2^1000 is a gain
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class ManyRows:
         names: Type of each column that names a ranking.
         item: Type of the column that names the item.
         ungraded: Whether labels above 1 are refused, because positives that were never returned have no grade.
+        levels: Grades that there are, ascending, where some are `GRADES` or more: labels are then numbers in it.
         judged: Whether the table of positives is one of judgements: nobody judged what it does not name.
     """
 
@@ -116,6 +118,7 @@ class ManyRows:
     item: pa.DataType | None = None
     ungraded: bool = False
     judged: bool = False
+    levels: tuple[int, ...] | None = None
 
     @staticmethod
     def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
@@ -181,8 +184,10 @@ class ManyRows:
             refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --key out")
             items = key_hashes(table.select([item]))
         labels = self._labels(unit)
-        if self.ungraded and labels.size and labels.max() > 1:
-            raise InputError(f"{unit.place}: labels go up to {labels.max()}, and the table of positives has no grades",
+        highest = labels.max() if labels.size else 0
+        if self.ungraded and (highest > 1 or self.levels):
+            above = self.levels[highest] if self.levels else highest
+            raise InputError(f"{unit.place}: labels go up to {above}, and the table of positives has no grades",
                              f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
         return RowBatch(low, high, self._keys(unit), labels, items, self._carried(table))
 
@@ -209,7 +214,7 @@ class ManyRows:
     def _labels(self, unit: Unit) -> UInt8Array:
         if (words := unit.bits(self.rows.label)) is not None:
             return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
-        return grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
+        return grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place, levels=self.levels)
 
     def _keys(self, unit: Unit) -> Words:
         """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""
@@ -276,21 +281,54 @@ def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
     refuse_inexact(names, place)
 
 
-def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = None) -> UInt8Array:
-    """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none.
+class HighGradeError(InputError):
+    """A grade is `GRADES` or more: labels have to be read as numbers of levels."""
+
+
+def grades(
+    column: pa.ChunkedArray, name: str, place: str, hint: str | None = None, levels: Sequence[int] | None = None
+) -> UInt8Array:
+    """Labels as whole numbers below `GRADES`, or as numbers of levels.
 
     Args:
         hint: What to do where labels are missing.
+        levels: All grades that there are, ascending; None: they are their own numbers.
+
+    Raises:
+        InputError: It names the place of the first that is no grade.
+        HighGradeError: All are, and some are `GRADES` or more.
     """
     values = label_numbers(column, name, place, "not a number or a boolean", hint)
+    if levels is not None:
+        return np.searchsorted(np.array(levels), values).astype(np.uint8)
     with np.errstate(invalid="ignore"):
         narrow = values.astype(np.uint8)
         odd = (narrow >= GRADES) | (narrow != values)
     if np.any(odd):
-        row = int(np.argmax(odd))
-        raise InputError(f"{place}, row {row:,}: label {values[row]} is not a whole number from 0 to {GRADES - 1}",
-                         f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
+        _refuse_no_grade(values, place)
+        raise HighGradeError(f"{place}: label {values[odd].max()} is above {GRADES - 1}", "give lower grades here")
     return narrow
+
+
+def _refuse_no_grade(values: AnyArray, place: str) -> None:
+    with np.errstate(invalid="ignore"):
+        odd = ~((values >= 0) & (values <= _HIGHEST) & (np.floor(values) == values))
+    if np.any(odd):
+        row = int(np.argmax(odd))
+        raise InputError(f"{place}, row {row:,}: label {values[row]} is not a whole number from 0 to {_HIGHEST:,}",
+                         f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
+
+
+def levels_of(units: Iterable[Unit], label: str) -> set[int]:
+    """Grades that there are, of any height; an `InputError` where there are more than `GRADES`."""
+    found: set[int] = set()
+    for unit in units:
+        values = label_numbers(unit.read([label]).column(0), label, unit.place, "not a number or a boolean")
+        _refuse_no_grade(values, unit.place)
+        found.update(int(one) for one in np.unique(values))
+        if len(found) > GRADES - 1:
+            raise InputError(f"{unit.place}: there are {len(found):,} different grades", f"give {GRADES - 1} at most")
+    return found
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

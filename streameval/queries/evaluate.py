@@ -14,9 +14,9 @@ from streameval.order.partials import Engine
 from streameval.order.run_threads import Threads
 from streameval.progress import Progress, RowsDone
 from streameval.queries.adjacent import ApartError, adjacent
-from streameval.queries.batches import ManyRows, RowBatch
+from streameval.queries.batches import HighGradeError, ManyRows, RowBatch
 from streameval.queries.measured import Gathered, Measure, Measured, PassedOver, gathered
-from streameval.queries.never_returned import never_returned
+from streameval.queries.never_returned import never_returned, with_levels
 from streameval.queries.options import PerRanking
 from streameval.queries.scattered import PartedRankings
 from streameval.queries.sums import Sums
@@ -55,7 +55,18 @@ def evaluate_rankings(
     rows = ManyRows.of(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
-    beside: list[RowBatch] = []
+    try:
+        return _evaluated(ranking, rows, opened, progress, engine)
+    except HighGradeError:
+        if engine.placement == "on workers":
+            raise
+        return _evaluated(ranking, with_levels(rows), opened, progress, engine)
+
+
+def _evaluated(
+    ranking: Ranking, rows: ManyRows, opened: SinkOpener | None, progress: Progress, engine: Engine
+) -> Found:
+    options, beside = rows.options, list[RowBatch]()
     if options.positives is not None:
         rows, beside = never_returned(rows)
     measure = Measure(rows, keeps_rows=opened is not None)

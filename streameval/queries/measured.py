@@ -214,6 +214,8 @@ class Measure:
         self._rows, self._keeps_rows, options = rows, keeps_rows, rows.options
         self.cuts = np.array(options.cutoffs, np.int64)
         grade = np.arange(one.GRADES, dtype=np.float64)
+        if rows.levels is not None:
+            grade[: len(rows.levels)] = rows.levels
         self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
 
     def elsewhere(self, rows: ManyRows) -> Measure:

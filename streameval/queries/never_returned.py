@@ -7,6 +7,7 @@ name was not judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from streameval.kernels.parting import NEVER
 from streameval.kernels.sorted_sets import isin
 from streameval.order.item_keys import as_keys, key_type, meets, sample
 from streameval.order.tie_hashes import key_hashes
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, refuse_nameless
+from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, levels_of, refuse_nameless
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -48,6 +49,17 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
         return rows, []
     judged = judged or any(np.any(one.labels == NEVER) for one in beside)
     return replace(found, judged=judged and rows.options.key is not None), beside
+
+
+def with_levels(rows: ManyRows) -> ManyRows:
+    """Read every grade of the list, and of the table of positives if it has any, so that high ones get numbers."""
+    label, levels = rows.rows.label, {0} | levels_of(rows.rows.units, rows.rows.label)
+    if rows.options.positives is not None:
+        with suppress(NoRowsError), for_a_while(rows.options.positives, RankingOptions()) as source:
+            beside = open_ranking(source)
+            if label in beside.columns():
+                levels |= levels_of(beside.rows.units(label), label)
+    return replace(rows, levels=tuple(sorted(levels)))
 
 
 def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]]:
@@ -98,7 +110,9 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ro
     table = read_names(unit, kinds)
     low, high = rows.identities(table.select(rows.names.names), unit.place)
     label, items = rows.rows.label, NOTHING
-    grade = grades(unit.read([label]).column(0), label, unit.place, GRADED) if graded else np.ones(unit.rows, np.uint8)
+    grade = np.ones(unit.rows, np.uint8)
+    if graded:
+        grade = grades(unit.read([label]).column(0), label, unit.place, GRADED, rows.levels)
     named = len(kinds) > len(rows.names)
     if named:
         item = table.select([str(rows.options.key)])

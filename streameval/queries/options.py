@@ -27,7 +27,7 @@ class PerRanking:
     )
     at: tuple[str, ...] = option(("1", "10", "100"), "Cutoffs, separated by commas.", shown="1,10,100")
     gain: Literal["linear", "exponential"] = option(
-        "linear", "Gain of a label in nDCG: the label, or 2^label - 1. Labels are whole numbers from 0 to 127."
+        "linear", "Gain of a label in nDCG: the label, or 2^label - 1. Labels are whole numbers from 0 to 1,000."
     )
     no_positives: Literal["zero", "skip"] = option(
         "zero", "Rankings without a positive count as 0 in the means, or are left out; both are always given."

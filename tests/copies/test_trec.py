@@ -168,3 +168,11 @@ def test_what_trec_eval_takes_is_taken(tmp_path, line):
     rows = "".join(line.format(q=q, d=item, s=score) + "\n" for q, item, score in TREC["run"])
     plain = evaluated(written(tmp_path))[1]
     assert evaluated(written(tmp_path, rows))[1].metrics.equals(plain.metrics)
+
+
+def test_high_grades_are_gains_as_trec_eval_has_them(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n")
+    (tmp_path / "a.qrels").write_text("1 0 a 1\n1 0 b 300\n1 0 d 900\n1 0 c 0\n")
+    rows, _ = evaluated(f"trec:{tmp_path}/a.run#{tmp_path}/a.qrels")
+    assert rows["1"]["ndcg"] == pytest.approx(0.174603235132631, abs=1e-12)  # pytrec_eval's
+    assert (rows["1"]["positives"], rows["1"]["misses"]) == (2, 1)

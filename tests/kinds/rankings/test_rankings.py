@@ -212,8 +212,8 @@ def test_means_with_and_without_rankings_that_have_no_positive(tmp_path):
 
 BAD = [
     ({"q": [1, None]}, {}, "1 row without q (null"),
-    ({"label": [0, -1]}, {}, "label -1 is not a whole number from 0 to 127"),
-    ({"label": [0, 128]}, {}, "label 128 is not a whole number"),
+    ({"label": [0, -1]}, {}, "label -1 is not a whole number from 0 to 1,000"),
+    ({"label": [0, 1_001]}, {}, "label 1001 is not a whole number"),
     ({"label": [0.5, 1]}, {}, "label 0.5 is not a whole number"),
     ({"label": [None, 1]}, {}, "1 label missing"),
     ({"score": [1.0, None]}, {}, "1 item has no score"),
