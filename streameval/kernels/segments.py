@@ -200,7 +200,8 @@ def add_up(
         sums (pair of int64 arrays, shape (metrics, 3, 2)): Receive the sums in units of 1/UNIT, in two halves; and how
             many are defined.
         by_size (pair): By decimal digits of the number of items, 0 of a list without any: rankings and those without a
-            positive, int64, shape (sizes, 2); and sums of expected values, int64, shape (sizes, metrics, 2), as `sums`.
+            positive, int64, shape (sizes, 2); and sums of expected values over the others, int64, shape (sizes,
+            metrics, 2), as `sums`.
         bins (int64 array, shape (metrics, bins)): Receives how many of the rankings with a positive have an expected
             value in each bin of equal width of [0, 1].
     """
@@ -221,10 +222,10 @@ def add_up(
                 whole = middle if same else np.int64(values[r, m, o] * UNIT)
                 total[m, o, 0] += whole >> HALF
                 total[m, o, 1] += whole & ((1 << HALF) - 1)
-            by_size[1][size, m, 0] += middle >> HALF
-            by_size[1][size, m, 1] += middle & ((1 << HALF) - 1)
             defined[m, 0, 0] += 1
             if relevant > 0:
+                by_size[1][size, m, 0] += middle >> HALF
+                by_size[1][size, m, 1] += middle & ((1 << HALF) - 1)
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1
 
 
@@ -243,7 +244,7 @@ def _add_up_few(
     whole = (np.where(defined[:, :, None], own, 0.0) * UNIT).astype(np.int64)
     halves = np.stack([whole >> HALF, whole & ((1 << HALF) - 1)], axis=3)
     sums[0][:] += halves.sum(axis=0)
-    np.add.at(by_size[1], size, halves[:, :, EXPECTED])
+    np.add.at(by_size[1], size[relevant > 0], halves[relevant > 0, :, EXPECTED])
     sums[1][:, 0, 0] += defined.sum(axis=0)
     at, m = np.nonzero(defined & (relevant > 0)[:, None])
     np.add.at(bins, (m, np.minimum((own[at, m, EXPECTED] * bins.shape[1]).astype(np.int64), bins.shape[1] - 1)), 1)

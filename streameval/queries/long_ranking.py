@@ -30,16 +30,14 @@ def measure_long(
         raise InputError(
             "a ranking is too long for --memory to compare its items with each other", "give more, or leave --key out"
         )
-    counts, negatives, size = np.zeros(GRADES, np.int64), 0, 0
+    returned, never = np.zeros(GRADES, np.int64), np.zeros(GRADES, np.int64)
     names = None
     for batch in pieces():
         names = names or rows.named(batch.low[:1], batch.table, np.array([0]))
-        counts += np.bincount(batch.labels & ~NEVER, minlength=GRADES)
-        returned = batch.labels < NEVER
-        negatives += int(np.sum(batch.labels[returned] == 0))
-        size += int(returned.sum())
-    ranges = _Length(spill, most_rows).ranges(_items(pieces))
-    return measure.long(ranges, counts, (size, size - negatives), names or [])
+        inside = batch.labels < NEVER
+        returned += np.bincount(batch.labels[inside], minlength=GRADES)
+        never += np.bincount(batch.labels[~inside] & ~NEVER, minlength=GRADES)
+    return measure.long(lambda: _Length(spill, most_rows).ranges(_items(pieces)), (returned, never), names or [])
 
 
 def _items(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
@@ -107,6 +107,15 @@ class Rankings:
         before = np.concatenate([[0], np.cumsum(known.judged)])
         return replace(self, keys=self.keys[known.judged], labels=self.labels[known.judged], starts=before[self.starts])
 
+    def from_level(self, level: int) -> Rankings:
+        """The same with lower grades as no positives; those of judged items that were not returned stay judged."""
+        labels, high = np.where(self.labels < level, np.uint8(0), self.labels), self.never >= level
+        before, known = np.concatenate([[0], np.cumsum(high)]), self.judgements
+        missed = before[self.missed]
+        if known is not None:
+            known = replace(known, unreturned=known.unreturned + np.diff(self.missed) - np.diff(missed))
+        return replace(self, labels=labels, missed=missed, never=self.never[high], judgements=known)
+
 
 @dataclass(frozen=True)
 class PassedOver:
@@ -207,6 +216,14 @@ def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
     return ((Gathered(part.sums, part.lowest, part.left), part.table) for part in parts)
 
 
+def _counts_from(level: int, counts: Int64Array) -> Int64Array:
+    """Items of each grade, those of lower grades than a level as of grade 0."""
+    moved = counts.copy()
+    moved[0] += moved[1:level].sum()
+    moved[1:level] = 0
+    return moved
+
+
 class Measure:
     """Measures rankings, from any thread; the rows of rankings are kept, or their sums alone."""
 
@@ -216,6 +233,7 @@ class Measure:
         grade = np.arange(one.GRADES, dtype=np.float64)
         if rows.levels is not None:
             grade[: len(rows.levels)] = rows.levels
+        self._level = int(np.searchsorted(grade[: len(rows.levels or grade)], options.level))
         self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
 
     def elsewhere(self, rows: ManyRows) -> Measure:
@@ -245,12 +263,25 @@ class Measure:
         """Measure them; an `InputError` where one holds an item twice."""
         if rankings.items.size:
             self._refuse_repeated(rankings)
+        gains = None
+        if self._level > 1:
+            every = replace(rankings, keys=rankings.keys.copy(), labels=rankings.labels.copy())
+            gains = self._values(every, self.cuts)[1][:, self._graded]
+            rankings = rankings.from_level(self._level)
         known = rankings.judgements
         preference = None if known is None else self._preference(rankings, known)
         facts, values = self._values(rankings, self.cuts)
         if preference is not None:
             values[:, one.BPREF] = preference
+        if gains is not None:
+            values[:, self._graded] = gains
         return self.measured(facts, values, rankings.names)
+
+    @property
+    def _graded(self) -> list[int]:
+        """Metrics that have every label as its gain."""
+        last = one.WHOLE + one.AT_CUTOFF * self.cuts.size
+        return [one.NDCG, *range(one.WHOLE + one.NDCG_AT, last, one.AT_CUTOFF)]
 
     def _values(self, rankings: Rankings, cuts: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Facts and metrics of rankings, whose items may be put in order; in room of the thread that is used again."""
@@ -284,7 +315,7 @@ class Measure:
         """Make tables and sums of what the kernels found."""
         if self._rows.options.ties == "scikit-learn":
             values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
-            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
+            averaged = [one.AUC, *self._graded]
             values[:, averaged] = values[:, averaged, EXPECTED, None]
         table = self.table(facts, values, names) if self._keeps_rows else self._empty
         return Measured(facts, values[:0], Sums.of(facts, values), table, Lowest.of(facts, values, names))
@@ -299,23 +330,36 @@ class Measure:
         return pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
 
     def long(
-        self, ranges: Iterator[RankedRange], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+        self, ranges: Callable[[], Iterator[RankedRange]], grades: tuple[Int64Array, Int64Array], names: list[pa.Array]
     ) -> Measured:
         """Measure one ranking that comes in ranges, the best first.
 
         Args:
-            counts: Items of each grade, those that were never returned included.
-            sizes: Items returned, and positives among them.
+            ranges: Gives them, as often as it is asked.
+            grades: Items of each grade that were returned, and those that were not.
         """
+        facts, values = self._long(ranges(), grades, 1)
+        if self._level > 1:
+            gains = values[:, self._graded]
+            facts, values = self._long(ranges(), grades, self._level)
+            values[:, self._graded] = gains
+        return self.measured(facts, values, names)
+
+    def _long(
+        self, ranges: Iterator[RankedRange], grades: tuple[Int64Array, Int64Array], level: int
+    ) -> tuple[Int64Array, FloatArray]:
         out, state = np.zeros((1, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
-        relevant, (size, found) = int(counts[1:].sum()), sizes
+        returned, never = (_counts_from(level, counts) for counts in grades)
+        found, missed = int(returned[1:].sum()), int(never[1:].sum())
         for keys, labels, histogram in ranges:
             if histogram is not None:
-                one.add_tied(histogram, relevant, state, self.cuts, self.tables, out[0])
+                histogram = _counts_from(level, histogram)
+                one.add_tied(histogram, found + missed, state, self.cuts, self.tables, out[0])
             else:
-                one.add_items(keys, labels, relevant, state, self.cuts, self.tables, out[0])
-        one.finish(counts, size - found, state, self.cuts, self.tables, out[0])
-        return self.measured(np.array([[size, found, relevant - found]]), out, names)
+                labels = np.where(labels < level, np.uint8(0), labels)
+                one.add_items(keys, labels, found + missed, state, self.cuts, self.tables, out[0])
+        one.finish(returned + never, int(returned[0]), state, self.cuts, self.tables, out[0])
+        return np.array([[returned.sum(), found, missed]]), out
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
         steps = _RANKING * rankings.starts.size

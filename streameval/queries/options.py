@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,6 +12,7 @@ from streameval.errors import InputError
 from streameval.options import check_words, listed, option
 
 _MOST_CUTOFFS = 20
+_RELEVANT = re.compile(r"\s*(>=?)\s*(\d{1,4})\s*")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class PerRanking:
     unjudged: Literal["skip", "zero"] = option(
         "skip", "Rankings of which the judgements name no item are left out, or count: nothing in them is positive."
     )
+    relevant: str = option(
+        ">=1",
+        "From which label on an item is positive, such as '>=2' (trec_eval -l); nDCG takes every label as a gain.",
+    )
     key: str | None = None
 
     def __post_init__(self) -> None:
@@ -57,12 +63,23 @@ class PerRanking:
         refuse_ambiguous_item(self.key, self.per)
         if self.ties == "trec_eval" and self.key is None:
             raise InputError("trec_eval orders tied items by their names", "name their column with --key COL")
-        _ = self.cutoffs
+        _ = self.cutoffs, self.level
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """Cutoffs as numbers, ascending."""
         return cutoffs_of(self.at)
+
+    @property
+    def level(self) -> int:
+        """The lowest label of a positive."""
+        found = _RELEVANT.fullmatch(str(self.relevant))
+        level = int(found[2]) + (found[1] == ">") if found else 0
+        if level < 1:
+            raise InputError(
+                f"--relevant is {self.relevant!r}, not >=GRADE with a whole number from 1", "such as '>=2'"
+            )
+        return level
 
 
 def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -142,12 +142,12 @@ class Predict(Measure):
         return _measured(sizes, out, rankings.names)
 
     def long(
-        self, ranges: Iterator[RankedRange], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+        self, ranges: Callable[[], Iterator[RankedRange]], grades: tuple[Int64Array, Int64Array], names: list[pa.Array]
     ) -> Measured:
         """Predict the metrics of one ranking that comes in ranges, the best first."""
         state, out = np.empty(one.STATE), np.empty((1, one.METRICS * self.cuts.size))
         one.begin(state)
-        for keys, answers, histogram in ranges:
+        for keys, answers, histogram in ranges():
             if histogram is None:
                 one.add_sorted(keys, answers, self.cuts, self.tables, state, out[0])
             else:
@@ -156,7 +156,7 @@ class Predict(Measure):
             if state[one.ITEMS] >= self.cuts[-1]:
                 break
         one.end(self.cuts, self.tables, state, out[0])
-        return _measured(np.array([sizes[0]]), out, names)
+        return _measured(np.array([grades[0].sum()]), out, names)
 
 
 def _measured(sizes: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:

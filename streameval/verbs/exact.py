@@ -147,8 +147,9 @@ def exact(
         per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
         options: As for `plan`.
         **many: Fields of `RankingOptions`, as `score`; and of a list of many rankings: `at`, `gain`, `no_positives`,
-            `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many rankings `key` names the
-            item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no other is given.
+            `ties`, `positives`, `unjudged`, `relevant` (`streameval.queries.options.PerRanking`). Of many rankings
+            `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no
+            other is given.
 
     Returns:
         RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and

@@ -117,9 +117,10 @@ def own_value(row, name):
     return None if column is None else row[column] or 0.0
 
 
-def test_every_cell_is_that_of_trec_eval_whatever_was_judged(tmp_path):
-    rows, found = evaluated(written(tmp_path))
-    said = TREC["results"]["1"]
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_every_cell_is_that_of_trec_eval_whatever_was_judged(tmp_path, level):
+    rows, found = evaluated(written(tmp_path), relevant=f">={level}")
+    said = TREC["results"][level]
     assert set(rows) == set(said) == {str(number) for number in range(301, 315)} - {"305", "310"}
     cells = {(q, name): own for q in said for name in said[q] if (own := own_value(rows[q], name)) is not None}
     assert len(cells) == 12 * 20

@@ -121,8 +121,8 @@ class _RankingsSide:
 
     def refuse_other(self, other: _RankingsSide) -> None:
         """Refuse metrics that do not mean the same on both sides."""
-        for name in ("gain", "ties", "no_positives"):
-            own, theirs = (side.results.summary["parameters"][name] for side in (self, other))
+        for name in ("gain", "ties", "no_positives", "relevant"):
+            own, theirs = (side.results.summary["parameters"].get(name, ">=1") for side in (self, other))
             if own != theirs:
                 raise InputError(f"{self.path} was evaluated with {flag(name)}={own}, {other.path} with {theirs}",
                                  "evaluate both alike")  # fmt: skip

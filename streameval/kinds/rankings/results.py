@@ -109,7 +109,7 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "unjudged_items": found.left.items,
         "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
                        "no_positives": options.no_positives, "unjudged": options.unjudged, "ties": options.ties,
-                       "item": options.key},
+                       "relevant": options.relevant, "item": options.key},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
         "lowest": [dict(zip(shown, row, strict=True))
@@ -133,6 +133,8 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
     for policy in policies:
         for m, (name, argument) in enumerate(names):
             over = sums.rankings if policy == "zero" else sums.rankings - sums.without
+            if policy == "skip" and name in ("ndcg", "ndcg_at"):  # an item below the level of a positive has a gain too
+                over = sums.count(m)
             if name == "roc_auc":  # 0 would be worse than chance: it is left out where it is undefined
                 over = sums.count(m)
             low, middle, high = (sums.sum(m, side) / max(1, over) for side in range(3))

@@ -15,7 +15,7 @@ from sklearn.metrics import (
     ndcg_score,
     roc_auc_score,
 )
-from suite_cases import cases, examples
+from suite_cases import examples, slow
 
 import streameval
 from streameval import InputError, RankingOptions
@@ -179,17 +179,17 @@ def test_storage_order_names_and_memory_change_nothing(tmp_path):
     assert len(by_row) == upside.rankings.num_rows
 
 
-@pytest.mark.parametrize("tied", cases([3, 10**6], 3))
-def test_rankings_longer_than_memory_are_parted_by_score(tied, monkeypatch):
+@pytest.mark.parametrize(("tied", "level"), [(3, ">=1"), (3, ">=2"), *slow((10**6, ">=1"))])
+def test_rankings_longer_than_memory_are_parted_by_score(tied, level, monkeypatch):
     from streameval.queries import scattered
 
     rng = np.random.default_rng(3)
     n = 2_200
     table = pa.table({"q": np.where(rng.random(n) < 0.6, 7, rng.integers(0, 300, n)), "label": rng.integers(0, 3, n),
                       "score": rng.integers(0, tied, n) / 7})  # fmt: skip
-    _, whole = many(table)
+    _, whole = many(table, relevant=level)
     monkeypatch.setattr(scattered, "_BYTES_PER_ROW", 10**6)  # a part of 1,024 rows
-    _, parted = many(table)
+    _, parted = many(table, relevant=level)
     assert parted.metrics.equals(whole.metrics)
     assert parted.rankings.sort_by("q").equals(whole.rankings.sort_by("q"))
 
@@ -229,6 +229,7 @@ BAD = [
     ({}, {"misses": 3}, "does not go with misses"),
     ({}, {"engine": "sparc"}, "there is no engine 'sparc'"),
     ({}, {"gain": "linear", "at": [1, 0]}, "at is 0, below 1"),
+    ({}, {"relevant": "2"}, "relevant is '2', not >=GRADE"),
     ({"items": [1, 2]}, {"per": ["items"]}, "a column of rankings.parquet has that name"),
     ({}, {"at": ","}, "nothing stands on one side of a comma"),
     ({}, {"at": ()}, "at names no cutoff"),
@@ -271,3 +272,23 @@ def test_means_by_size_are_summed_as_the_means_are():
         name = f"{row['metric']}_{row['argument']}".rstrip("_")
         if row["no_positives"] == "skip" and row["metric"] != "mean_roc_auc":
             assert size[name] == pytest.approx(row["estimate"], rel=1e-15)
+
+
+def test_lower_grades_are_no_positives_but_gains():
+    rng = np.random.default_rng(1)
+    table = pa.table({"q": [0] * 400, "score": rng.integers(0, 90, 400), "label": rng.integers(0, 4, 400)})
+    graded, _ = many(table, relevant=">1")
+    plain, _ = many(table)
+    binary, _ = many(table.set_column(2, "label", pa.array(table["label"].to_numpy() > 1)))
+    for name, value in graded[0].items():
+        assert value == (plain if "ndcg" in name else binary)[0][name], name
+
+
+def test_means_without_rankings_that_have_no_positive_take_every_gain():
+    table = pa.table({"q": [1, 1, 2, 2], "score": [2.0, 1, 2, 1], "label": [2, 0, 0, 1]})
+    rows, found = many(table, relevant=">=2", no_positives="skip", at=[1])
+    assert (rows[2]["positives"], rows[2]["average_precision"]) == (0, None)
+    assert rows[2]["ndcg"] == pytest.approx(1 / math.log2(3))
+    assert found.mean("ndcg") == pytest.approx((1 + 1 / math.log2(3)) / 2)
+    (size,) = found.by_size.to_pylist()
+    assert (size["mean_ndcg"], size["without_positives"]) == (1.0, 1)

@@ -28,7 +28,7 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
          "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
          "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
-         "--positives qrels.parquet": GOES, "--unjudged zero": GOES,
+         "--positives qrels.parquet": GOES, "--unjudged zero": GOES, "--relevant >=2": GOES,
          "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
 PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
         "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
