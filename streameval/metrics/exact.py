@@ -194,7 +194,7 @@ def _points(counted: Counted) -> Iterator[Row]:
         best = [float(one.max(initial=0.0)) if p else _NAN for one in values.values()]
         yield _row(f"max_f{beta:g}", "", best, partial(float, best[0]))
         if beta == 1.0:
-            yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
+            yield from _where_f1_is_best(values, corner, counted)
     ends = counted.by_order(partial(breakeven, counted.places, counted.positives))
     yield _row("breakeven", "", ends, partial(float, ends[0]))
     rank = min(counted.positives, totals.n_items)
@@ -232,13 +232,13 @@ def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
     return f_beta(Cutoffs(points[:, 0], points[:, 1], nothing + positives, 0.0, 0.0), beta)
 
 
-def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -> Iterator[Row]:
-    """Rank, and score, from which a threshold on scores reaches the largest F1."""
-    rank = float(ranks[np.argmax(values)]) if values.size else _NAN
-    yield "max_f1_rank", "", rank, rank, rank
+def _where_f1_is_best(values: dict[str, FloatArray], corner: dict[str, FloatArray], counted: Counted) -> Iterator[Row]:
+    """Rank, and score, at which F1 is largest with tied items late and early; "late" is that of a threshold too."""
+    ranks = [float(corner[one][np.argmax(values[one]), 0]) if values[one].size else _NAN for one in ("late", "early")]
+    yield _row("max_f1_rank", "", ranks, partial(float, ranks[0]))
     if counted.score_at is not None:
-        score = counted.score_at(int(rank)) if values.size else _NAN
-        yield "max_f1_score", "", score, score, score
+        scores = [counted.score_at(int(rank)) if rank == rank else _NAN for rank in ranks]
+        yield _row("max_f1_score", "", scores, partial(float, scores[0]))
 
 
 def _dcg(counted: Counted) -> Iterator[Row]:

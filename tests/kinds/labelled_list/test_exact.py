@@ -321,3 +321,11 @@ def test_labels_by_rank_need_ranks_that_are_stored():
             labels=pa.table({"rank": [1, 2, 3], "y": [1, 0, 1]}),
             options=streameval.RankingOptions(score="s"),
         )
+
+
+def test_the_rank_of_the_best_f1_is_told_in_each_order_of_tied_items():
+    tied = pa.table({"score": [3, 2, 2, 2, 1, 0], "label": [1, 0, 1, 0, 0, 1]})
+    rows = {row["metric"]: row for row in streameval.exact(tied, label="label", score="score").metrics.to_pylist()}
+    sides = ("lower", "estimate", "upper")
+    assert [rows["max_f1_rank"][side] for side in sides] == [2.0, 6.0, 6.0]
+    assert [rows["max_f1_score"][side] for side in sides] == [0.0, 0.0, 2.0]
