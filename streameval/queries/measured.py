@@ -26,6 +26,8 @@ from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UIn
 MOST = 1 << 15  # rankings measured at once
 WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref", "roc_auc")
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
+# what follows from the kernel's metrics and facts stands behind them
+FOLLOWING, FOLLOWING_AT = ("set_precision", "set_recall", "set_f1"), ("f1_at", "judged_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 _RANKING, _OTHER = 40, 75  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
@@ -35,8 +37,9 @@ RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
-    """Name and cutoff of every metric, in the order of the kernel's; the cutoff is empty where there is none."""
-    return [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF)]
+    """Name and cutoff of every metric, those of the kernel first; the cutoff is empty where there is none."""
+    of_kernel = [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF)]
+    return [*of_kernel, *((name, "") for name in FOLLOWING), *((name, str(k)) for k in cuts for name in FOLLOWING_AT)]
 
 
 def column_names(cuts: Sequence[int]) -> list[str]:
@@ -270,18 +273,18 @@ class Measure:
             rankings = rankings.from_level(self._level)
         known = rankings.judgements
         preference = None if known is None else self._preference(rankings, known)
+        judged = None if known is None else self._judged(rankings, known)
         facts, values = self._values(rankings, self.cuts)
         if preference is not None:
             values[:, one.BPREF] = preference
         if gains is not None:
             values[:, self._graded] = gains
-        return self.measured(facts, values, rankings.names)
+        return self.measured(facts, values, rankings.names, judged)
 
     @property
     def _graded(self) -> list[int]:
         """Metrics that have every label as its gain."""
-        last = one.WHOLE + one.AT_CUTOFF * self.cuts.size
-        return [one.NDCG, *range(one.WHOLE + one.NDCG_AT, last, one.AT_CUTOFF)]
+        return [one.NDCG, *self._at(one.NDCG_AT)]
 
     def _values(self, rankings: Rankings, cuts: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Facts and metrics of rankings, whose items may be put in order; in room of the thread that is used again."""
@@ -311,12 +314,38 @@ class Measure:
         below: FloatArray = found - (found - values[:, one.BPREF]) * (returned / every)[:, None]
         return below
 
-    def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
-        """Make tables and sums of what the kernels found."""
+    def _judged(self, rankings: Rankings, known: Judgements) -> FloatArray:
+        """Share of the first items that were judged, at every cutoff: a precision, shape (rankings, cutoffs, 3)."""
+        nothing = {"missed": np.zeros_like(rankings.missed), "never": np.empty(0, np.uint8)}
+        as_labels = replace(rankings, keys=rankings.keys.copy(), labels=known.judged.astype(np.uint8), **nothing)
+        return self._values(as_labels, self.cuts)[1][:, self._at(one.P_AT)]
+
+    def _at(self, metric: int) -> list[int]:
+        """Rows of a metric at every cutoff."""
+        return list(range(one.WHOLE + metric, one.WHOLE + one.AT_CUTOFF * self.cuts.size, one.AT_CUTOFF))
+
+    def _with_following(self, facts: Int64Array, values: FloatArray, judged: FloatArray | None) -> FloatArray:
+        """Put what follows from metrics and facts behind them: precision, recall and F1 of the whole, F1 at cutoffs."""
+        n, items = facts.shape[0], facts[:, 0]
+        relevant = np.where(facts[:, 1] + facts[:, 2] > 0, facts[:, 1] + facts[:, 2], np.nan)
+        following = np.empty((n, len(FOLLOWING) + len(FOLLOWING_AT) * self.cuts.size, 3))
+        sets = (facts[:, 1] / np.maximum(1, items), facts[:, 1] / relevant, 2 * facts[:, 1] / (items + relevant))
+        following[:, : len(FOLLOWING)] = np.stack(sets, axis=1)[:, :, None]
+        cuts = self.cuts[:, None].astype(np.float64)
+        following[:, len(FOLLOWING) :: 2] = 2 * values[:, self._at(one.P_AT)] * cuts / (cuts + relevant[:, None, None])
+        every = (np.minimum(items[:, None], self.cuts) / self.cuts)[:, :, None]
+        following[:, len(FOLLOWING) + 1 :: 2] = every if judged is None else judged
+        return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
+
+    def measured(
+        self, facts: Int64Array, values: FloatArray, names: list[pa.Array], judged: FloatArray | None = None
+    ) -> Measured:
+        """Make tables and sums of what the kernels found; `judged` is None where every item was."""
         if self._rows.options.ties == "scikit-learn":
             values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
             averaged = [one.AUC, *self._graded]
             values[:, averaged] = values[:, averaged, EXPECTED, None]
+        values = self._with_following(facts, values, judged)
         table = self.table(facts, values, names) if self._keeps_rows else self._empty
         return Measured(facts, values[:0], Sums.of(facts, values), table, Lowest.of(facts, values, names))
 

@@ -94,7 +94,8 @@ def test_judgements_that_contradict_or_are_of_another_form_are_refused(files, tm
 TREC = json.loads((RECORDED / "trec_judgements.json").read_text())
 NAMES = {"map": "average_precision", "recip_rank": "reciprocal_rank", "ndcg": "ndcg", "Rprec": "r_precision",
          "bpref": "bpref", "map_cut": "average_precision_at", "P": "precision_at", "recall": "recall_at",
-         "ndcg_cut": "ndcg_at", "success": "success_at"}  # fmt: skip
+         "ndcg_cut": "ndcg_at", "success": "success_at", "set_P": "set_precision", "set_recall": "set_recall",
+         "set_F": "set_f1"}  # fmt: skip
 
 
 def written(tmp_path, rows=None):
@@ -123,7 +124,7 @@ def test_every_cell_is_that_of_trec_eval_whatever_was_judged(tmp_path, level):
     said = TREC["results"][level]
     assert set(rows) == set(said) == {str(number) for number in range(301, 315)} - {"305", "310"}
     cells = {(q, name): own for q in said for name in said[q] if (own := own_value(rows[q], name)) is not None}
-    assert len(cells) == 12 * 20
+    assert len(cells) == 12 * 23
     for (q, name), own in cells.items():
         assert own == pytest.approx(said[q][name], rel=0, abs=1e-12), (q, name)
     assert found.mean("bpref") == pytest.approx(sum(one["bpref"] for one in said.values()) / 12, rel=1e-12)
@@ -138,7 +139,7 @@ def test_a_ranking_of_which_nothing_was_judged_counts_where_it_is_asked_for(tmp_
     assert command(arguments) == 0
     assert "2 rankings of which nothing was judged were left out (" in " ".join(capsys.readouterr().out.split())
     assert command([*arguments, "--unjudged", "zero"]) == 0
-    assert "judged" not in capsys.readouterr().out
+    assert "nothing was judged" not in capsys.readouterr().out
 
 
 def test_a_ranking_that_returned_nothing_counts_and_is_said(tmp_path):
@@ -177,3 +178,13 @@ def test_high_grades_are_gains_as_trec_eval_has_them(tmp_path):
     rows, _ = evaluated(f"trec:{tmp_path}/a.run#{tmp_path}/a.qrels")
     assert rows["1"]["ndcg"] == pytest.approx(0.174603235132631, abs=1e-12)  # pytrec_eval's
     assert (rows["1"]["positives"], rows["1"]["misses"]) == (2, 1)
+
+
+def test_f1_and_the_share_that_was_judged_are_told_at_each_cutoff(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 a 1 4 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n1 Q0 d 4 1 t\n2 Q0 a 1 1 t\n")
+    (tmp_path / "a.qrels").write_text("1 0 a 1\n1 0 c 0\n1 0 d 1\n1 0 e 1\n2 0 x 1\n")
+    rows, found = evaluated(f"trec:{tmp_path}/a.run#{tmp_path}/a.qrels")
+    assert [rows["1"][f"judged_at_{k}"] for k in (1, 5, 10)] == [1.0, 0.6, 0.3]
+    assert [rows["1"][f"f1_at_{k}"] for k in (1, 5, 10)] == [2 / 4, 4 / 8, 4 / 13]
+    assert rows["2"]["judged_at_1"] == 0.0
+    assert (found.mean("judged", 5), found.mean("f1", 1), found.mean("set_recall")) == (0.3, 0.25, 1 / 3)

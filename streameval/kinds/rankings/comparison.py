@@ -82,7 +82,10 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
         first, second = first[kept], second[kept]
     rows = []
     for name, k in metric_names(sorted(set(left.cuts) & set(right.cuts))):
-        values = [side.values(f"{name}_{k}" if k else name) for side in sides]
+        column = f"{name}_{k}" if k else name
+        if any(column not in side.rows.schema.names for side in sides):  # a result of an earlier version
+            continue
+        values = [side.values(column) for side in sides]
         row = _row(name, k, values, (first, second), confidence)
         rows.append({**row, "higher": None} if unlike and not name.startswith(_WITHOUT_ALL_POSITIVES) else row)
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
@@ -90,7 +93,8 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     return RankingsComparison(str(a), str(b), int(first.size), *only, unlike, confidence, table)
 
 
-_WITHOUT_ALL_POSITIVES = ("precision_at", "success_at", "reciprocal_rank")  # they depend on the items returned alone
+# they depend on the items returned alone
+_WITHOUT_ALL_POSITIVES = ("precision_at", "set_precision", "judged_at", "success_at", "reciprocal_rank")
 
 
 @dataclass(frozen=True)

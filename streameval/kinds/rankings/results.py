@@ -35,6 +35,7 @@ TIE_RULES = {
     "scikit-learn": "average precision at thresholds; AUC and nDCG: the mean over all orders; others: every order",
 }
 _GROUP = 1 << 16  # rankings of a row group
+_OF_ALL = ("roc_auc", "judged_at")  # means over all rankings where they are defined, with a positive or without
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +136,7 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             over = sums.rankings if policy == "zero" else sums.rankings - sums.without
             if policy == "skip" and name in ("ndcg", "ndcg_at"):  # an item below the level of a positive has a gain too
                 over = sums.count(m)
-            if name == "roc_auc":  # 0 would be worse than chance: it is left out where it is undefined
+            if name in _OF_ALL:
                 over = sums.count(m)
             low, middle, high = (sums.sum(m, side) / max(1, over) for side in range(3))
             middle = min(max(low, middle), high)  # they are rounded each
@@ -153,7 +154,7 @@ def _by_size(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
             first, last = (10 ** (digits - 1), 10**digits - 1) if digits else (0, 0)
             positive = count - without
             row = {f"mean_{_column(*name)}": sums.of_size(digits, m) / positive if positive else None
-                   for m, name in enumerate(names) if name[0] != "roc_auc"}  # fmt: skip
+                   for m, name in enumerate(names) if name[0] not in _OF_ALL}  # fmt: skip
             rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **row})
     return pa.Table.from_pylist(rows)
 
