@@ -143,8 +143,9 @@ def _of_right_labels(curve: Curve) -> Curve:
     if not condition or not findings or not curve.proves or curve.claim.coverage == "exact":
         return curve
     first = findings[0]
-    plain = curve.claim.coverage != "conditional" and isinstance(first, Promise)
-    said = first.only(condition) if plain else f"{first} Every label is taken to be right."
+    said: str = f"{first} Every label is taken to be right."
+    if isinstance(first, Promise) and curve.claim.coverage != "conditional":
+        said = first.only(condition)
     return curve.with_findings((said, *findings[1:]))
 
 
