@@ -144,7 +144,7 @@ def told(found: Result) -> Told:
         [[row["question"], row["outcome"], f"{row['labels']:,}", f"{row['positives']:,}",
           *shown_values(row)] for row in rows],
     )  # fmt: skip
-    remarks = [*_changes(found), forecast_sentence(found.summary), *_account(found), _KEPT]
+    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found), _KEPT]
     return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
 
 
@@ -159,6 +159,17 @@ def verdict(found: Result) -> str:
     several = len(rows) > 1
     of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
     return of_all + answers_told(rows, zone)
+
+
+def _estimated_from(found: Result) -> list[str]:
+    """Say which labels the estimate is of, where labels came after those that decided."""
+    first, account = found.tables["answers"].to_pylist()[0], found.summary["account"]
+    after = _n_afterwards(found)
+    if not after:
+        return []
+    known = ", and of what was known before" if found.summary["known"] else ""
+    return [f"{number_of(first['labels'], 'label')} decided it; the estimate is of {account['labelled']:,} "
+            f"({account['positive']:,} positive), with the {after:,} that came after{known}."]  # fmt: skip
 
 
 def _changes(found: Result) -> list[str]:
@@ -219,12 +230,17 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
 
 
 def _afterwards(found: Result) -> str:
-    """How many labels came after those that decided: a round is asked whole, and tasks are out with people."""
+    """Say how many labels came after those that decided."""
+    more = _n_afterwards(found)
+    return f", {more:,} of them after it was decided" if more else ""
+
+
+def _n_afterwards(found: Result) -> int:
+    """Count labels that came after those that decided: a round is asked whole, and tasks are out with people."""
     first, *others = found.tables["answers"].to_pylist()
-    if others or not is_condition(first):  # which labels decided all of several conditions, no line says
-        return ""
-    more = found.summary["account"]["labelled"] - first["labels"]
-    return f", {more:,} of them after it was decided" if found.summary["outcome"] != "open" and more > 0 else ""
+    if others or not is_condition(first) or found.summary["outcome"] == "open":
+        return 0  # which labels decided all of several conditions, no line says
+    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
 
 
 def following_round(study: str, plan: Plan, found: Result) -> NextCommand:

@@ -213,6 +213,18 @@ def test_show_says_how_many_labels_came_after_those_that_decided(begun, capsys):
     assert f"{came} labels in 1 round, {came - needed} of them after it was decided." in told(capsys, "show", "q")
 
 
+def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
+    found = KIND.read(Study(begun("easy decided")))
+    (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
+    more = account["labelled"] - row["labels"]
+    said = (
+        f"{row['labels']} labels decided it; the estimate is of {account['labelled']} ({account['positive']} positive)"
+    )
+    assert f"{said}, with the {more} that came after." in told(capsys, "evaluate", "q")
+    assert row["estimate"] == pytest.approx(account["positive"] / account["labelled"])
+    assert "decided it" not in told(capsys, "evaluate", str(begun("gate open", "open")))
+
+
 def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(begun, capsys):
     ranks = streameval.select(begun("easy")).table.column("rank").to_pylist()
     Path("half.csv").write_text("rank,label\n" + "".join(f"{one},1\n" for one in ranks[:16]) + f"{ranks[16]}")
