@@ -1,6 +1,6 @@
 """Bits that flip in the files of a study, and files that change places: never another answer, never a traceback.
 
-The suite tries a few; scripts/long tries 10,200, and with `-s` says what became of them.
+The suite tries a few; scripts/long tries 11,900, and with `-s` says what became of them.
 """
 
 import json
@@ -29,6 +29,7 @@ STUDIES = (
     "gate-half-labelled",
     "comparison-evaluated",
     "copied",
+    "against-copied",
 )
 UNREAD = ("report.html", "study.duckdb", ".lock")  # made anew from the others, by DuckDB too, which has sums of its own
 
@@ -40,6 +41,23 @@ def copied(home):
     right = (score > 0.4).astype(int)
     csv.write_csv(pa.table({"id": np.arange(600), "score": score, "right": right}), home / "list.csv")
     streameval.plan(home / "list.csv", home / "study", score="score", key="id", budget=80, seed=1)
+    tasks = streameval.select(home / "study").table
+    labels = pa.table({"se_task": tasks["se_task"], "label": tasks["right"]})
+    streameval.evaluate(home / "study", labels=labels)
+    return home / "study"
+
+
+def both_copied(home):
+    """A comparison of two lists that are texts, so that it has a copy of each."""
+    home.mkdir()
+    rng = np.random.default_rng(2)
+    right = (rng.random(400) > 0.5).astype(int)
+    for name in ("new", "old"):
+        order = rng.permutation(400)
+        items = {"id": order, "score": rng.permutation(400) / 400, "right": right[order]}
+        csv.write_csv(pa.table(items), home / f"{name}.csv")
+    options = {"score": "score", "key": "id", "at": "20,100", "seed": 1}
+    streameval.plan(home / "new.csv", home / "study", against=home / "old.csv", **options)
     tasks = streameval.select(home / "study").table
     labels = pa.table({"se_task": tasks["se_task"], "label": tasks["right"]})
     streameval.evaluate(home / "study", labels=labels)
@@ -97,13 +115,15 @@ def attack(study, count, rng):
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return copied(tmp_path_factory.mktemp("texts") / "copied")
+def texts(tmp_path_factory):
+    """Makes a study of lists that are texts, by its name."""
+    made = {"copied": copied, "against-copied": both_copied}
+    return {name: make(tmp_path_factory.mktemp("texts") / name) for name, make in made.items()}
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_what_flips_or_changes_places_in_a_study_is_refused_or_changes_nothing(name, request, catalogue, tmp_path):
-    source = request.getfixturevalue("text") if name == "copied" else catalogue.path(name)
+    source = request.getfixturevalue("texts")[name] if name.endswith("copied") else catalogue.path(name)
     study = Path(shutil.copytree(source, tmp_path / "study"))
     outcomes, failures = attack(study, examples(6, 1_700), random.Random(f"flips {name}"))
     print(name, dict(outcomes))
