@@ -6,15 +6,18 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streameval import __version__
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of
-from streameval.stores import locks
+from streameval.stores import is_remote, locks
+from streameval.stores.claims import claimed, ended_runs, remove_unfinished
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
 from streameval.study import Study
@@ -42,14 +45,15 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """Copy the plan and results of an evaluated study, or the results of `exact`, to a folder or an object store.
 
     The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file has the hash it
-    names. The same evaluation again writes nothing; remove the manifest to have it written once more.
+    names. The same evaluation again writes nothing; remove the manifest to have it written once more. One run at a time
+    writes to a place: on this machine a second one waits, on an object store it is refused.
 
     Args:
         place (path or URI): Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
 
     Raises:
         StudyError: There are no results, or they are a mixed set.
-        InputError, OutsideError: The place cannot be written to; the store does not answer.
+        InputError, OutsideError: The place cannot be written to; another run writes there; the store does not answer.
     """
     folder = Study(Path(study))
     if (Path(place) / "votes").exists():
@@ -80,19 +84,39 @@ def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: 
             for name, body in bodies.items()
         ],
     }
-    there = get(f"{root}/{MANIFEST}")
-    former = _parsed(there)
+    former = _parsed(get(f"{root}/{MANIFEST}"))
     if all(former.get(key) == manifest[key] for key in ("evaluation_id", "study", "version")):
         return Published(root, former, True)
-    if there is not None:
-        remove(f"{root}/{MANIFEST}")
-    for name, digest in _listed(former).items():
-        if name not in bodies and hashlib.sha256(get(f"{root}/{name}") or b"").hexdigest() == digest:
-            remove(f"{root}/{name}")  # of another kind of study: it would seem to belong to this one
-    for name, body in bodies.items():
-        put(f"{root}/{name}", body)
-    put(f"{root}/{MANIFEST}", (json.dumps(manifest, indent=2) + "\n").encode())
+    with _alone(root) as refuse_lost:
+        there = get(f"{root}/{MANIFEST}")
+        if there is not None:
+            remove(f"{root}/{MANIFEST}")
+        for name, digest in _listed(_parsed(there)).items():
+            if name not in bodies and hashlib.sha256(get(f"{root}/{name}") or b"").hexdigest() == digest:
+                remove(f"{root}/{name}")  # of another kind of study: it would seem to belong to this one
+        for name, body in bodies.items():
+            put(f"{root}/{name}", body)
+        refuse_lost()
+        put(f"{root}/{MANIFEST}", (json.dumps(manifest, indent=2) + "\n").encode())
     return Published(root, manifest, False)
+
+
+@contextmanager
+def _alone(root: str) -> Iterator[Callable[[], None]]:
+    """Be the one run that writes to a place.
+
+    Yields:
+        callable: Raises an `OutsideError` where that is so no longer.
+    """
+    if not is_remote(root):
+        os.makedirs(root, exist_ok=True)
+        with locks.one_at_a_time(Path(root)):
+            yield lambda: None
+        return
+    with claimed(root, partial(remove_unfinished, root)) as claim:
+        for run in ended_runs(root):
+            remove_unfinished(root, run)
+        yield claim.refuse_lost
 
 
 def _listed(manifest: Mapping[str, Any]) -> dict[str, Any]:

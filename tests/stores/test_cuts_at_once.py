@@ -1,9 +1,10 @@
-"""Two cuts to one place of a store at the same time, killed in between: one whole set in the end, and none lost.
+"""Two cuts, or two publications, to one place of a store at once, killed in between: one whole set, and none lost.
 
 In this process, two threads meet at every request that one of them makes; scripts/long has 40 rounds of the same and 40
 of different cuts, processes that talk to a server and are killed.
 """
 
+import hashlib
 import json
 import random
 import re
@@ -19,9 +20,11 @@ from lake_apart import serve_apart
 
 import streameval
 from streameval.errors import OutsideError, StreamevalError
+from streameval.process.marks import own_mark
 from streameval.stores import claims
 from streameval.stores.claims import claimed
 from streameval.stores.staged import staged
+from streameval.verbs.publish import publish
 
 PLACE = "s3://lake/best"
 PARTS = {"_PART_BYTES": 1_000, "_GROUP_ROWS": 300}
@@ -66,6 +69,15 @@ def ended(cut):
     return 0
 
 
+def status(study):
+    """What becomes of what is published: 0, or the status of its error."""
+    try:
+        publish(study, PLACE)
+    except StreamevalError as error:
+        return error.exit_status
+    return 0
+
+
 class Meeting:
     """Does something when a request of a number comes; what that asks itself is not counted."""
 
@@ -101,6 +113,32 @@ def test_of_two_cuts_at_once_one_is_there_whole_and_the_other_says_so(store, stu
         bodies(store.objects())
     assert statuses & {(0, 3), (3, 0)}
     assert statuses <= {(0, 3), (3, 0), (0, 0), (0, 2), (2, 0), (0,)}
+
+
+def test_of_two_evaluations_published_at_once_one_is_there_whole(store, catalogue):
+    studies, statuses = [catalogue.path(name) for name in ("curve-evaluated", "curve-misses")], set()
+    for meeting in range(1, 60, 9):
+        store.contents.clear()
+        met = []
+        store.gate = Meeting(meeting, lambda met=met: met.append(status(studies[1])))
+        first = status(studies[0])
+        store.reset()
+        statuses.add((first, *met))
+        last = 0 if first == 0 else 1
+        there = store.objects()
+        files = {file["name"]: file["sha256"] for file in json.loads(there["manifest.json"])["files"]}
+        assert {*files, "manifest.json"} == {*there}
+        for name, digest in files.items():
+            assert there[name] == (studies[last] / name).read_bytes()
+            assert hashlib.sha256(there[name]).hexdigest() == digest
+    assert (0, 3) in statuses
+    assert statuses <= {(0, 3), (3, 0), (0, 0)}
+
+
+def test_what_a_run_that_ended_has_claimed_is_removed_by_the_next_that_publishes(store, catalogue):
+    store.put("lake/best/_unfinished-00000000000000aa-begun", json.dumps(own_mark()).encode())
+    assert status(catalogue.path("curve-evaluated")) == 0
+    assert not [name for name in store.objects() if "_unfinished" in name]
 
 
 def test_a_set_that_another_run_named_is_not_cleared(store):
