@@ -316,8 +316,9 @@ class Measure:
 
     def _judged(self, rankings: Rankings, known: Judgements) -> FloatArray:
         """Share of the first items that were judged, at every cutoff: a precision, shape (rankings, cutoffs, 3)."""
-        nothing = {"missed": np.zeros_like(rankings.missed), "never": np.empty(0, np.uint8)}
-        as_labels = replace(rankings, keys=rankings.keys.copy(), labels=known.judged.astype(np.uint8), **nothing)
+        keys, labels = rankings.keys.copy(), known.judged.astype(np.uint8)
+        missed, never = np.zeros_like(rankings.missed), np.empty(0, np.uint8)
+        as_labels = replace(rankings, keys=keys, labels=labels, missed=missed, never=never)
         return self._values(as_labels, self.cuts)[1][:, self._at(one.P_AT)]
 
     def _at(self, metric: int) -> list[int]:
