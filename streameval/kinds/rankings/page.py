@@ -55,7 +55,7 @@ def headline(summary: dict[str, Any] | Any) -> str:
     if unjudged := summary.get("unjudged"):
         text += (
             f" {number_of(unjudged, 'ranking')} of which nothing was judged {_were(unjudged)} left out"
-            f" ({number_of(summary['unjudged_items'], 'item')}; --unjudged zero counts them)."
+            f" ({number_of(summary['unjudged_items'], 'item')})."
         )
     return text
 
