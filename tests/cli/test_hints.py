@@ -77,6 +77,7 @@ def test_sentences_name_options_that_are_there():
 PRINTED_BY = {
     "engines/spark/sessions.py": "select",
     "kinds/labelled_list/": "exact",
+    "kinds/rankings/": "exact",
     "labelling/answers.py": "evaluate",
     "labelling/match_items.py": "select",
     "labelling/reading.py": "evaluate",
