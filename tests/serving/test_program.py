@@ -25,10 +25,15 @@ from streameval.study.answer_journal import Journal, read_lines
 N, ENOUGH = 800, 40
 GOOD = 'print(json.dumps({"se_task": item["se_task"], "label": answer(item)}), flush=True)'
 PROGRAM = """
-import json, sys
+import json, os, sys, time
 seen = open("seen.txt", "a")
 def answer(item):
     return float(int(item["text"].split()[1]) % 10 < 8)
+def until_orphaned():
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.05)
+    sys.exit()
 for number, line in enumerate(sys.stdin):
     item = json.loads(line)
     print(item["se_task"], file=seen, flush=True)
@@ -130,7 +135,7 @@ def test_what_a_program_answered_before_it_failed_is_kept_and_not_asked_again(st
 
 
 def test_every_answer_is_on_the_disk_when_the_command_is_killed(study):
-    hangs = f"if number >= {ENOUGH}: continue\n" + GOOD
+    hangs = f"if number == {ENOUGH}: until_orphaned()\n" + GOOD
     command = [sys.executable, "-m", "streameval", "judge", "study", "--rate", "1000", "--command", program(hangs)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as asking:
         journal = study / "votes" / NAME
