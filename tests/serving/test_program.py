@@ -22,7 +22,7 @@ from streameval.serving.program import NAME
 from streameval.study import Study
 from streameval.study.answer_journal import Journal, read_lines
 
-N, ENOUGH = 800, 40
+N, ENOUGH = 400, 40
 GOOD = 'print(json.dumps({"se_task": item["se_task"], "label": answer(item)}), flush=True)'
 PROGRAM = """
 import json, os, sys, time
