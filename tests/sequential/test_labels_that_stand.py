@@ -114,14 +114,14 @@ def test_no_answer_is_refuted_whatever_becomes_of_a_part_of_the_labels(text, cha
         answer = now_of(design, known, label[known_rank - 1]).answer(drawn, label[rank - 1])
         best = [np.where(label < 0, np.where(np.arange(160) < cut, high, 1 - high), label)
                 for cut in (0, 80, 160) for high in (0, 1)]  # fmt: skip
-        assert any(is_possible(question, answer, one) for one in [*best, *between(best)])
+        assert any(is_possible(question, answer, one) for one in [*best, *between(best[1], best[0])])
         assert answer.lines[0].labels <= (label >= 0).sum()
         assert answer.lines[0].positives <= (label == 1).sum()
 
 
-def between(lists):
-    """Lists on the way from the first to the last, one item after another."""
-    whole = lists[0].copy()
-    for at in np.flatnonzero(lists[0] != lists[-1]):
-        whole[at] = lists[-1][at]
+def between(fewest, most):
+    """Lists on the way from one to the other, one item after another."""
+    whole = fewest.copy()
+    for at in np.flatnonzero(fewest != most):
+        whole[at] = most[at]
         yield whole.copy()
