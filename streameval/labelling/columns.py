@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
@@ -108,12 +108,11 @@ def find(
     """
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}
-    search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
     tool = tool_of(opened.columns)
+    prefix = str(vars(tool).get("PREFIX", "")) if tool else ""
+    search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)), prefix)
     own = {"label": ("label",), "annotator": ("annotator",), "time": ("time",)}
     names = {**own, **(tool.columns(opened.columns) if tool else {})}
-    prefix = str(vars(tool).get("PREFIX", "")) if tool else ""
-    search = replace(search, prefix=prefix)
     keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
     first = keys[0].removeprefix(prefix).lower()
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
@@ -153,7 +152,7 @@ def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, 
 class _ColumnSearch:
     opened: Opened
     by_alias: dict[str, str]
-    prefix: str = ""
+    prefix: str
 
     def keys(self, on: str | Sequence[str] | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
         there = {name.removeprefix(self.prefix).lower() for name in self.opened.columns}

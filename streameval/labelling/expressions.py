@@ -53,10 +53,6 @@ class LabelWords:
         """Whether words that nobody named are negative, in a column of a type."""
         return bool(self.positive) and not self.negative and not is_number(kind)
 
-    def rest(self, column: str, kind: str) -> str:
-        """Where that is so: whether a label is such a word."""
-        return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {is_among(column, self.positive)}"
-
     def unnamed(self, column: str, kind: str) -> str:
         """Whether a label is a word that is neither named nor understood anyway."""
         named = is_among(column, (*self.positive, *self.negative))
@@ -76,12 +72,12 @@ def is_among(column: str, words: Sequence[str]) -> str:
 
 def is_list(column: str) -> str:
     """Give SQL of whether a label is a JSON list."""
-    text = f"{column}::VARCHAR"
-    return f"({_may_be_json(text)} AND json_valid({text}) AND json_type({text}) = 'ARRAY')"
+    return f"({is_nested(f'{column}::VARCHAR')} AND json_type({column}::VARCHAR) = 'ARRAY')"
 
 
-def _may_be_json(text: str) -> str:
-    return f"left(ltrim({text}), 1) IN ('[', '{{')"
+def is_nested(text: str) -> str:
+    """Give SQL of whether a text is a list or an object of JSON."""
+    return f"coalesce(left(ltrim({text}), 1) IN ('[', '{{') AND json_valid({text}), false)"
 
 
 def single(column: str, kind: str) -> str:
@@ -94,7 +90,7 @@ def single(column: str, kind: str) -> str:
     nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
     text = f"to_json({column})::VARCHAR" if nested else f"{column}::VARCHAR"
     return (
-        f"CASE WHEN NOT coalesce({_may_be_json(text)} AND json_valid({text}), false) THEN {text} "
+        f"CASE WHEN NOT {is_nested(text)} THEN {text} "
         f"WHEN json_type({text}) = 'ARRAY' AND json_array_length({text}) = 1 THEN json_extract_string({text}, '$[0]') "
         f"WHEN json_type({text}) = 'ARRAY' AND json_array_length({text}) = 0 THEN NULL "
         f"WHEN json_type({text}) = 'OBJECT' AND len(json_keys({text})) = 0 THEN NULL ELSE {text} END"

@@ -162,9 +162,8 @@ class _VoteReading:
         """Refuse a label of several choices where it is not said which of them counts."""
         if self.columns.words or self.columns.label_kind != "VARCHAR":
             return
-        nested = "left(label, 1) IN ('[', '{') AND json_valid(label)"
         for row, label in self.connection.execute(
-            f"SELECT row, label FROM se_hits WHERE {nested} AND status IS NULL ORDER BY row LIMIT 1"
+            f"SELECT row, label FROM se_hits WHERE {sql.is_nested('label')} AND status IS NULL ORDER BY row LIMIT 1"
         ).fetchall():
             raise InputError(
                 f"{self.opened.name}: row {row:,} has several labels in one: {label[:60]}",
@@ -229,7 +228,7 @@ class _VoteReading:
         if not words.rest_is_negative(kind):
             return {}
         counted = self.connection.execute(
-            f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.rest('label', kind)} "
+            f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.unnamed('label', kind)} "
             "AND status IS NULL "
             f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LISTED}"
         ).fetchall()

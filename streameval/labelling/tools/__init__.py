@@ -37,6 +37,12 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(record)]
 
 
+def answer_column(names: Collection[str], prefix: str) -> tuple[str, ...]:
+    """Name the column of our question where every answer has a prefix: the only one, or that of `label`."""
+    given = tuple(name for name in names if name.startswith(prefix))
+    return given if len(given) == 1 else (f"{prefix}label",)
+
+
 def answers(of: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of what a person answered to each question of a tool, by its name.
 

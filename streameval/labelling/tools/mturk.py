@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from streameval.labelling.tools import answer_column
+
 PREFIX = "Input."
 _ANSWER = "Answer."
 
@@ -18,6 +20,9 @@ def recognises(names: Collection[str]) -> bool:
 
 def columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Name the columns of a batch: the label is `Answer.label`, or the only answer that there is."""
-    answers = [name for name in names if name.startswith(_ANSWER)]
-    label = answers if len(answers) == 1 else [f"{_ANSWER}label"]
-    return {"label": tuple(label), "annotator": ("WorkerId",), "time": ("SubmitTime",), "status": ("AssignmentStatus",)}
+    return {
+        "label": answer_column(names, _ANSWER),
+        "annotator": ("WorkerId",),
+        "time": ("SubmitTime",),
+        "status": ("AssignmentStatus",),
+    }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from streameval.labelling.tools import answer_column
+
 PREFIX = "INPUT:"
 _ANSWER = "OUTPUT:"
 
@@ -15,7 +17,9 @@ def recognises(names: Collection[str]) -> bool:
 
 def columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Name the columns of its files: the label is `OUTPUT:label`, or the only answer that there is."""
-    answers = [name for name in names if name.startswith(_ANSWER)]
-    label = answers if len(answers) == 1 else [f"{_ANSWER}label"]
-    return {"label": tuple(label), "annotator": ("ASSIGNMENT:worker_id",), "time": ("ASSIGNMENT:submitted",),
-            "status": ("ASSIGNMENT:status",)}  # fmt: skip
+    return {
+        "label": answer_column(names, _ANSWER),
+        "annotator": ("ASSIGNMENT:worker_id",),
+        "time": ("ASSIGNMENT:submitted",),
+        "status": ("ASSIGNMENT:status",),
+    }
