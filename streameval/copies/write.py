@@ -7,6 +7,7 @@ files do, goes on behind them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 
 from streameval.copies import Unread, kind_of, name_of, open_list, paths_of
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
+from streameval.parquet.tails import read_tail
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
 from streameval.rows.options import RankingOptions
@@ -39,7 +41,7 @@ _PLACE = r"(?:/(part-\d+\.parquet))?(?:: row group (\d+)(?:, row (\d+(?:,\d{3})*
 
 
 def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
-    """Fill a folder with all rows, and say in `_source.json` what was read.
+    """Fill a folder with all rows, and say in `_source.json` what was read, with a digest for each part.
 
     Args:
         room: Not there, or what an interrupted run has left: of the same content, its complete parts are kept.
@@ -116,11 +118,20 @@ def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:
-    """What a copy was read from; None where there is none, or not all of it."""
+    """What a copy was read from; None where there is none, or its parts are not those that were written."""
     try:
-        return read_json(folder / RECORD, "plan again")
-    except (FileNotFoundError, StudyError):
+        record = read_json(folder / RECORD, "plan again")
+        if record.pop("parts", None) not in (None, _digests(folder)):  # former versions kept none
+            return None
+    except (FileNotFoundError, StudyError, InputError):
         return None
+    return record
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the size and the footer of each part: its footer has its name, and its pages have checksums."""
+    tails = {path.name: read_tail(str(path)) for path in sorted(folder.glob("*.parquet"))}
+    return {name: hashlib.sha256(b"%d\0%b" % (size, end)).hexdigest() for name, ((size, _), end) in tails.items()}
 
 
 def replace_copy(room: Path, folder: Path) -> None:
@@ -186,7 +197,7 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
     write_parts(room, unread.schema, groups, count_rows, finished, begun.parts)
     if not written:
         raise NoRowsError(f"{unread.name}: no rows", unread.without_rows)
-    record = {"source": list(unread.places), "content": unread.content, "rows": written}
+    record = {"source": list(unread.places), "content": unread.content, "rows": written, "parts": _digests(room)}
     atomic.write_all({room / RECORD: atomic.json_object(record)})
     (room / _BEGUN).unlink(missing_ok=True)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 AnyRows = TypeVar("AnyRows", pa.Table, pa.RecordBatch)
+NAME = "streameval_part"
 _PART_BYTES = 1 << 28
 _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 1 << 27
@@ -26,6 +27,8 @@ def write_parts(
     first: int = 0,
 ) -> list[str]:
     """Write row groups to part-00000.parquet and so on, a new part after every 256 MB; returns the names in order.
+
+    Each part carries its name in the metadata of its footer, so that no two have the same footer.
 
     Args:
         folder: An existing folder.
@@ -49,6 +52,7 @@ def write_parts(
                 done += group.num_rows
                 progress(done)
                 group = next(groups, None)
+            writer.add_key_value_metadata({NAME: names[-1]})
         finished(names[-1])
     return names
 

@@ -62,8 +62,8 @@ def materialize(
 
 
 def _is_lost(folder: Study, place: Path, unread: Unread) -> bool:
-    """Whether the copy of a planned list is not there, and this may be the list."""
-    if place.exists():
+    """Whether the copy of a planned list is not there as it was written, and this may be the list."""
+    if record_of(place) is not None:
         return False
     location = folder.plan().location
     content = location.get("copied" if place.name == LIST_COPY else "against_copied", {}).get("content", "")
@@ -72,7 +72,7 @@ def _is_lost(folder: Study, place: Path, unread: Unread) -> bool:
 
 def _refuse_other(folder: Study, unread: Unread, room: Path, place: Path) -> None:
     """Refuse rows that are not those of the copy; what was read to compare them is removed, unless the copy is lost."""
-    there = place.exists()
+    there = record_of(place) is not None
     if not there and "against" in folder.plan().location:
         return  # a plan has one fingerprint of both its lists; of a lost one the content is the same
     fingerprint = open_ranking(str(room)).fingerprint

@@ -19,6 +19,7 @@ from streameval.copies import texts
 from streameval.copies import write as write_module
 from streameval.errors import InputError, StudyError
 from streameval.rows.options import RankingOptions
+from streameval.stores import partitioned
 from streameval.stores.local import LocalStore
 
 ITEMS = 600
@@ -163,6 +164,47 @@ def test_a_copy_that_was_changed_is_refused(tmp_path, capsys):
     (part,) = (tmp_path / "s" / "ranking").glob("*.parquet")
     pq.write_table(pq.read_table(part).slice(1), part)
     assert "fingerprint" in refused(capsys, "select", tmp_path / "s")
+
+
+def swap_parts(copy):
+    first, second, *_ = sorted(copy.glob("part-*"))
+    first.rename(copy / "held")
+    second.rename(first)
+    (copy / "held").rename(second)
+
+
+PARTS = {  # what may happen to the parts of a copy, each of them a valid file by itself
+    "swapped": swap_parts,
+    "one gone": lambda copy: sorted(copy.glob("part-*"))[1].unlink(),
+    "one twice": lambda copy: shutil.copy(copy / "part-00000.parquet", copy / "part-00099.parquet"),
+    "another's": lambda copy: pq.write_table(
+        pq.read_table(copy / "part-00000.parquet").slice(1), copy / "part-00000.parquet"
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", PARTS.values(), ids=PARTS)
+def test_parts_that_are_not_those_that_were_written_are_read_from_the_source_again(harm, tmp_path, monkeypatch):
+    monkeypatch.setattr(partitioned, "_PART_BYTES", 100)
+    monkeypatch.setattr(write_module, "_STEP", 200)
+    monkeypatch.setattr(write_module, "_GROUP_ROWS", 200)
+    source, study = write(tmp_path / "p.csv", [(*row[:2], 7, *row[3:]) for row in ROWS]), tmp_path / "study"
+    how = {"budget": 300, "seed": 5}
+    streameval.plan(source, study, **how)
+    copy = study / "ranking"
+    digests = json.loads((copy / "_source.json").read_text())["parts"]
+    assert sorted(digests) == sorted(path.name for path in copy.glob("part-*")) != []
+    assert len(set(digests.values())) == len(digests)
+    before = pq.read_table(copy)
+    harm(copy)
+    streameval.plan(source, study, **how)  # nothing was selected
+    assert pq.read_table(copy).equals(before)
+    chosen = streameval.select(study).table
+    harm(copy)
+    with pytest.raises(StudyError, match="fingerprint"):
+        streameval.select(study)
+    streameval.plan(source, study, **how)
+    assert streameval.select(study).table.equals(chosen)
 
 
 def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_path, capsys):
