@@ -32,7 +32,7 @@ def monitor(
     measure: str | Question | None = None,
     *,
     confidence: float | None = None,
-    allow: Iterable[str] = (),
+    allow: str | Iterable[str] = (),
     out: str | os.PathLike[str] | None = None,
 ) -> History:
     """Watch the precision at a cutoff over studies of successive days, or how one challenger after another does.
@@ -73,16 +73,17 @@ def monitor(
     if not given:
         raise InputError("no study is given")
     asked = {"measure": None if measure is None else Question.of(measure), "confidence": confidence}
+    allowed = (allow,) if isinstance(allow, str) else tuple(allow)
     if confidence is not None:
         check_confidence(confidence)
     if out is None:
-        return _with_studies(_begun(given[0][1], asked), given, tuple(allow))
+        return _with_studies(_begun(given[0][1], asked), given, allowed)
     path = Path(out)
     atomic.make_folder(path.parent)
     with locks.one_at_a_time(path.parent):
         before = read_history(path, _history_of)
         begun = _begun(given[0][1], asked) if before is None else _same(path, before, asked)
-        history = _with_studies(begun, given, tuple(allow))
+        history = _with_studies(begun, given, allowed)
         if history.added:
             page = named(history.settings.kind).history_page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})

@@ -147,7 +147,7 @@ def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
 def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(days, catalogue, tmp_path):
     folder = shutil.copytree(days[1][0], tmp_path / "2026-02-01")
     with_tables(folder, label_error=0.02)
-    history = streameval.monitor([days[0][0], folder], "precision@score:0.5", allow=["label_error"])
+    history = streameval.monitor([days[0][0], folder], "precision@score:0.5", allow="label_error")
     assert history.rows[1]["positives"] is None
     assert history.rows[0]["positives"] is not None
     assert history.rows[1]["run_lower"] < history.rows[0]["run_lower"]

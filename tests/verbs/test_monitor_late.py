@@ -14,6 +14,7 @@ from suite_cases import cases
 from test_monitor import pooled
 
 import streameval
+from benchmarks import late_labels
 from benchmarks.monitor import design
 from streameval.cli import run
 from streameval.curve.bounds import Bounds
@@ -317,3 +318,18 @@ def test_runs_that_contradict_themselves_establish_nothing_and_say_so(tmp_path):
         "contradict themselves, which happens in fewer than 5.0% of histories" in one for one in sentences(found)
     )
     assert "<svg" in render(found)
+
+
+ATTEMPTS = {
+    "a night": lambda rng, folder: late_labels.month(rng, folder, nights=1),
+    "three nights": lambda rng, folder: late_labels.month(rng, folder, nights=3),
+    "a challenger": lambda rng, folder: late_labels.challengers(rng, folder, many=1),
+    "three challengers": lambda rng, folder: late_labels.challengers(rng, folder, many=3),
+    "a gate": late_labels.gate,
+}
+
+
+@pytest.mark.parametrize("attempt", cases(ATTEMPTS, "a challenger"))
+def test_nothing_false_is_said_while_labels_come_late_and_contradict_one_another(attempt, tmp_path):
+    """A small version of `benchmarks.late_labels`, whose hundreds of attempts are in benchmarks/README.md."""
+    assert not ATTEMPTS[attempt](np.random.default_rng(5), tmp_path)
