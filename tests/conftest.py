@@ -1,6 +1,7 @@
 import gc
 import importlib
 import os
+import pkgutil
 import shutil
 import signal
 import sys
@@ -44,6 +45,14 @@ def libraries_are_loaded():
     """What they take to import would count for whichever test comes first."""
     for name in ("numba", "duckdb", "polars", "streameval.cli", "streameval.verbs.evaluate", "streameval.verbs.plan"):
         importlib.import_module(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_loaded(libraries_are_loaded):
+    """So would the commands, and the kinds of studies that they find by name."""
+    for package in (streameval.cli.commands, importlib.import_module("streameval.kinds")):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -95,11 +95,17 @@ def test_an_empty_argument_is_not_the_current_folder(items, tmp_path, capsys, mo
     assert "plan.json" in os.listdir(here)
 
 
-def test_no_answer_of_several_queries_is_dropped(catalogue, capsys, monkeypatch):
+@pytest.mark.parametrize("query", [
+    "SELECT 1; SELECT 2", "SHOW TABLES; SELECT 2;", "EXPLAIN SELECT 1; SELECT 2",
+    "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b); SELECT 2",
+])  # fmt: skip
+def test_no_answer_of_several_queries_is_dropped(catalogue, capsys, query):
     evaluated = catalogue.path("curve-evaluated")
-    for query in ("SELECT 1; SELECT 2", "SHOW TABLES; SELECT 2;", "EXPLAIN SELECT 1; SELECT 2",
-                  "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b); SELECT 2"):  # fmt: skip
-        assert "only the last would be answered. Hint: ask one at a time" in refused(capsys, "sql", evaluated, query)
+    assert "only the last would be answered. Hint: ask one at a time" in refused(capsys, "sql", evaluated, query)
+
+
+def test_several_queries_that_are_typed_or_end_in_one_answer_are_told_apart(catalogue, capsys, monkeypatch):
+    evaluated = catalogue.path("curve-evaluated")
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 1;\nSELECT 2;\n", raising=False)
     assert "ask one at a time" in refused(capsys, "sql", evaluated)
@@ -234,8 +240,9 @@ def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(tmp_path):
     assert sorted(path.name for path in study.iterdir()) == [".lock", "plan.json", "plan.parquet"]
 
 
-def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
-    """On a short list in place of the digits, whose 1.6 million pairs take a while."""
+@pytest.fixture
+def digits(monkeypatch):
+    """The truth of a short list in place of the digits, whose 1.6 million pairs take a while."""
     n = 2_000
     truth = (np.random.default_rng(2).random(n) < np.linspace(1, 0.2, n)).astype(np.int8)
 
@@ -249,15 +256,19 @@ def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(demo, "write_ranking", short)
     monkeypatch.setattr(demo, "_CUTOFFS", (500, 1_000))
+    return truth
+
+
+def test_the_demo_shows_both_methods_on_one_list(digits, tmp_path, capsys):
     status, out = said(capsys, "demo", tmp_path / "d")
     assert status == 0, out
     ours, papers = (Study(tmp_path / "d" / name) for name in ("study", "study-paula"))
     shown = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
     assert shown["labels"].split()[1:] == [f"{one.plan().table.num_rows:,}" for one in (ours, papers)]
     assert "hold with probability 0.95" in shown["bounds"]
-    for k in (500, 1_000, n):
+    for k in (500, 1_000, digits.size):
         (line,) = [one for one in out.splitlines() if f"k = {k:,} " in one]
-        true = truth[:k].mean()
+        true = digits[:k].mean()
         assert line.endswith(f"{true:.4f}")
         inside = []
         for study in (ours, papers):
@@ -265,6 +276,9 @@ def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
             assert f"{low:.4f} .. {high:.4f}" in line
             inside.append(low <= true <= high)
         assert line.count("(missed)") == inside.count(False)
+
+
+def test_the_demo_as_json_names_both_methods(digits, tmp_path, capsys):
     _, out = said(capsys, "demo", tmp_path / "d", "--json")
     assert [one["method"] for one in json.loads(out)["methods"]] == ["loguniform", "paula"]
 

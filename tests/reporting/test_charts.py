@@ -60,16 +60,35 @@ def test_what_is_no_vega_lite_is_refused():
         follows_schema({"data": {"values": []}, "mark": {"type": "nonsense"}})
 
 
-def test_charts_of_reports_and_comparisons_are_vega_lite(catalogue, tmp_path):
-    studies = [catalogue.path(name) for name in ("curve-evaluated", "paula-evaluated")]
-    alone = charts_of((studies[0] / "report.html").read_text())
-    both = charts_of(streameval.report(*studies, out=tmp_path / "both.html").read_text())
-    assert list(alone) == list(both) == ["precision", "recall", "roc", "yield", "labels", "local"]
-    for chart in alone.values():
+CURVES = ["precision", "recall", "roc", "yield", "labels", "local"]
+
+
+def test_charts_of_reports_are_vega_lite(catalogue):
+    drawn = charts_of((catalogue.path("curve-evaluated") / "report.html").read_text())
+    assert list(drawn) == CURVES
+    for chart in drawn.values():
         follows_schema(chart)
-    for name, chart in both.items():
-        check(chart) if LONG or name in ("precision", "labels") else follows_schema(chart)
-    check(comparison.figure(streameval.compare(*studies)))
+
+
+@pytest.fixture(scope="module")
+def both(catalogue, tmp_path_factory):
+    """The charts of a page of two studies."""
+    studies = [catalogue.path(name) for name in ("curve-evaluated", "paula-evaluated")]
+    drawn = charts_of(streameval.report(*studies, out=tmp_path_factory.mktemp("both") / "both.html").read_text())
+    assert list(drawn) == CURVES
+    return drawn
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_charts_of_several_reports_are_vega_lite(both, name):
+    if LONG or name in ("precision", "labels"):
+        check(both[name])
+    else:
+        follows_schema(both[name])
+
+
+def test_the_chart_of_a_comparison_is_vega_lite(catalogue):
+    check(comparison.figure(streameval.compare(*(catalogue.path(f"{one}-evaluated") for one in ("curve", "paula")))))
 
 
 def test_charts_of_slices_are_vega_lite(catalogue):

@@ -55,9 +55,9 @@ def listed(rng, n, decimals=2):
 @pytest.fixture(scope="module")
 def sliced(tmp_path_factory):
     """A list in three files, stored in no order."""
-    folder, table = tmp_path_factory.mktemp("sliced"), listed(np.random.default_rng(3), 3_000)
+    folder, table = tmp_path_factory.mktemp("sliced"), listed(np.random.default_rng(3), 1_500)
     for i in range(3):
-        pq.write_table(table.slice(i * 1_000, 1_000), folder / f"part-{i}.parquet", row_group_size=450)
+        pq.write_table(table.slice(i * 500, 500), folder / f"part-{i}.parquet", row_group_size=220)
     return folder, table
 
 

@@ -278,28 +278,38 @@ def test_a_store_that_is_gone_for_good_says_where_leftovers_lie(lake, study, cap
     assert not [name for name in lake.objects() if name.startswith("_unfinished")]
 
 
+def refreshed(study, out, lake, capsys):
+    """Cut, and cut again once a late label is in: what both say."""
+    asked = ["cut", str(study), "recall:0.3", "--out", str(out), "--json"]
+    assert run(asked) == 0
+    first = json.loads(capsys.readouterr().out)
+    late = pq.read_table(study / "plan.parquet").slice(0, 1).select(["rank"])
+    with_tables(study, late.append_column("label", pa.array([1])))
+    lake.reset()
+    assert run(asked) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["replaced"] is not None
+    assert second["rows"] == streameval.cut(study, "recall:0.3").rank
+    assert run(asked) == 0
+    assert json.loads(capsys.readouterr().out)["already_there"] is True
+    assert "is not empty" in refused(capsys, 2, "cut", study, "recall:0.31", "--out", out)
+    return first, second
+
+
 def test_a_cut_is_refreshed_when_late_labels_are_in(lake, by_score, tmp_path, capsys):
     """The new set names what it replaces, and lies beside it until its manifest is there."""
-    for i, out in enumerate((tmp_path / "best", "s3://lake/best")):
-        study = shutil.copytree(by_score, tmp_path / f"study-{i}")
-        asked = ["cut", str(study), "recall:0.3", "--out", str(out), "--json"]
-        assert run(asked) == 0
-        first = json.loads(capsys.readouterr().out)
-        late = pq.read_table(study / "plan.parquet").slice(0, 1).select(["rank"])
-        pq.write_table(late.append_column("label", pa.array([1])), tmp_path / "late.parquet")
-        with_tables(study, tmp_path / "late.parquet")
-        lake.reset()
-        assert run(asked) == 0
-        second = json.loads(capsys.readouterr().out)
-        assert second["replaced"] is not None
-        assert second["rows"] == streameval.cut(study, "recall:0.3").rank
-        assert run(asked) == 0
-        assert json.loads(capsys.readouterr().out)["already_there"] is True
-        assert "is not empty" in refused(capsys, 2, "cut", study, "recall:0.31", "--out", out)
+    study = shutil.copytree(by_score, tmp_path / "study")
+    first, second = refreshed(study, "s3://lake/best", lake, capsys)
     there = lake.objects()
     assert json.loads(there["_manifest.json"])["replaces"] == first["files"]
     assert set(there) == {*second["files"], "_manifest.json"}
+    assert run(["cut", str(study), "recall:0.3", "--out", str(tmp_path / "best")]) == 0
     assert plainly(there) == {one.name: one.read_bytes() for one in (tmp_path / "best").glob("part-*")}
+
+
+def test_a_cut_in_a_folder_is_refreshed_when_late_labels_are_in(here, by_score, tmp_path, capsys):
+    _, second = refreshed(shutil.copytree(by_score, tmp_path / "study"), tmp_path / "best", here, capsys)
+    assert {one.name for one in (tmp_path / "best").glob("part-*")} == set(second["files"])
 
 
 def test_a_store_that_denies_writing_is_known_before_the_work(lake, study, capsys, monkeypatch):
