@@ -1,5 +1,6 @@
 import gc
 import importlib
+import itertools
 import os
 import pkgutil
 import shutil
@@ -23,6 +24,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 DATA = SHARED / "data"
+DATABASES = itertools.count()
 pytest_plugins = ["cpu_budget"]
 
 
@@ -64,8 +66,18 @@ def disks_are_not_waited_for():
 
 
 @pytest.fixture
-def postgresql():
-    """Address of a real PostgreSQL server, with nothing in it.
+def postgresql(postgresql_server):
+    """Address of a database of a real PostgreSQL server, with nothing in it."""
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    name = f"of_test_{next(DATABASES)}"
+    with dbapi.connect(postgresql_server, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+    return postgresql_server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """Address of a real PostgreSQL server.
 
     Its `psql` is not used: pgserver starts it by an unquoted path, which fails in a checkout whose path has a space.
     """

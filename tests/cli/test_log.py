@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -112,10 +113,11 @@ def test_the_log_of_a_cut_tells_its_rank(study, tmp_path, capsys):
 
 
 def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
-    made = [folder for folder, _, _ in days[1:]]
+    first, *made = [folder for folder, _, _ in days[1:]]
     out = tmp_path / "history.parquet"
     asked = ["precision@score:0.5 >= 0.7", "--out", out]
-    kinds = []
+    streameval.monitor([first], asked[0], out=out)
+    kinds = ["first"]
     for folder in made:
         status = 4 if len(kinds) > 1 else 0
         (told,) = [one for one in logged(capsys, "monitor", folder, *asked, status=status) if one["event"] == "monitor"]
@@ -126,30 +128,42 @@ def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
         assert told["level"] == ("warning" if status else "info")
         kinds.append(told["change"])
     assert "fall" in kinds
+
+
+def test_of_days_that_are_in_the_history_the_log_tells_the_last(catalogue, days, tmp_path, capsys):
+    made, out = [folder for folder, _, _ in days], tmp_path / "history.parquet"
+    shutil.copyfile(catalogue.path("nights-watched") / "watch.parquet", out)
+    asked = ["precision@score:0.5 >= 0.7", "--out", out]
     again = logged(capsys, "monitor", *made[:2], *asked, status=4)  # of the mean, still
     (told,) = [one for one in again if one["event"] == "monitor"]
     assert (told["day"], told["run_outcome"], told["level"]) == (made[-1].name, "fail", "warning")
 
 
-def test_quiet_prints_results_and_errors_and_no_more(study, catalogue, tmp_path, capsys, monkeypatch):
-    study, planned = str(study("curve-evaluated")), str(tmp_path / "planned")
-    bounds = streameval.show(study, "precision@1000").bounds["precision@1000"]
-    undecided = f"precision@1000 >= {(bounds.lower + bounds.estimate) / 2:.4f}"
+@pytest.mark.parametrize(("verb", "result"), [
+    ("plan", "to label"), ("select", "tasks.csv"), ("evaluate", "Precision among the first k items"),
+    ("check", "inconclusive"),
+])  # fmt: skip
+def test_quiet_prints_results_and_no_next_step(verb, result, study, catalogue, tmp_path, capsys, monkeypatch):
+    bounds = streameval.show(catalogue.path("curve-evaluated"), "precision@1000").bounds["precision@1000"]
+    command = {
+        "plan": ["plan", catalogue.lists / "list.parquet", "--study", tmp_path / "new", "--budget", 90, "--seed", 0],
+        "select": ["select", study("curve-planned"), "--export", tmp_path / "tasks.csv"],
+        "evaluate": ["evaluate", study("curve-evaluated")],
+        "check": ["check", catalogue.path("curve-evaluated"),
+                  f"precision@1000 >= {(bounds.lower + bounds.estimate) / 2:.4f}"],
+    }[verb]  # fmt: skip
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)  # where a bar would be drawn
-    for command, result in (
-        (["plan", str(catalogue.lists / "list.parquet"), "--study", planned, "--budget", "90", "--seed", "0"],
-         "to label"),
-        (["select", planned, "--export", str(tmp_path / "tasks.csv")], "tasks.csv"),
-        (["evaluate", study], "Precision among the first k items"),
-        (["check", study, undecided], "inconclusive"),
-    ):  # fmt: skip
-        for flags, step in (([], "Next: "), (["--quiet"], "")):
-            capsys.readouterr()
-            run([*command, *flags])
-            said = capsys.readouterr()
-            assert result in said.out
-            assert bool(re.search("^Next: ", said.out, re.MULTILINE)) == bool(step), (command, flags)
-        assert said.err == "", command
+    for flags, step in (([], True), (["--quiet"], False)):
+        capsys.readouterr()
+        run([*map(str, command), *flags])
+        said = capsys.readouterr()
+        assert result in said.out
+        assert bool(re.search("^Next: ", said.out, re.MULTILINE)) == step
+    assert said.err == ""
+
+
+def test_quiet_prints_errors_and_events(catalogue, capsys):
+    study = str(catalogue.path("curve-evaluated"))
     assert run(["check", study, "precision@0 >= 0.5", "--quiet"]) == 2
     assert re.fullmatch(r"streameval: .*\n", capsys.readouterr().err)
     assert run(["check", study, "precision@100 >= 0.5", "--quiet", "--log", "json"]) == 0

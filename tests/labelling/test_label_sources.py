@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from label_tables import judged_by, small_study, taken_in
-from places import TESTS
+from places import AS_A_COMMAND, TESTS
 from refusals import refused
 from suite_cases import cases, examples, slow
 
@@ -463,7 +463,7 @@ def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, stu
     for name, values in (("naive", texts), ("unix", numbers), ("zoned", zoned)):
         pa.csv.write_csv(pa.table({**rows, "time": values}), tmp_path / f"{name}.csv")
     files = sorted(map(str, tmp_path.iterdir()))
-    code = "import sys; from label_times import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
+    code = f"{AS_A_COMMAND}import sys; from label_times import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
     environment = {**os.environ, "TZ": zone, "PYTHONPATH": str(TESTS)}
     command = [sys.executable, "-c", code, str(study), *files]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

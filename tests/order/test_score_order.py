@@ -121,23 +121,26 @@ def shuffled(tmp_path):
     return tmp_path, table
 
 
-def test_files_threads_and_memory_change_nothing(shuffled):
+WAYS = list(itertools.product(("whole.parquet", "parts"), (1, 8), (0.05, 2.0)))
+
+
+@pytest.mark.parametrize("way", cases(WAYS, *(WAYS[at] for at in (1, 2, 4, 7))))  # each with each other once
+def test_files_threads_and_memory_change_nothing(way, shuffled):
+    source, threads, memory = way
     folder, table = shuffled
     by_position = sorted_positions(table.rename_columns(["id", "s", "text"]))
     by_key = sorted_positions(table.rename_columns(["id", "s", "text"]), ("id",))
     ranks = np.unique(np.random.default_rng(2).integers(1, 6_001, 200))
-    ways = list(itertools.product(("whole.parquet", "parts"), (1, 8), (0.05, 2.0)))
-    for source, threads, memory in ways if LONG else [ways[at] for at in (1, 2, 4, 7)]:  # each with each other once
-        for key, expected in (((), by_position), (("id",), by_key)):
-            options = RankingOptions(score="conf", key=key, threads=threads, memory=memory)
-            ranking = open_ranking(str(folder / source), options)
-            found = ranking.fetch(ranks, ["text", "id"], cutoffs=np.array([1, 7, 6_000]))
-            rows = pa.array(np.array(expected)[ranks - 1])
-            assert found.table.column("text").to_pylist() == table.column("text").take(rows).to_pylist()
-            assert found.table.column("score").to_pylist() == table.column("conf").take(rows).to_pylist()
-            ends = pa.array(np.array(expected)[[0, 6, 5_999]])
-            assert found.thresholds.column("score").to_pylist() == table.column("conf").take(ends).to_pylist()
-            assert found.tied_ranks == ranks.size
+    for key, expected in (((), by_position), (("id",), by_key)):
+        options = RankingOptions(score="conf", key=key, threads=threads, memory=memory)
+        ranking = open_ranking(str(folder / source), options)
+        found = ranking.fetch(ranks, ["text", "id"], cutoffs=np.array([1, 7, 6_000]))
+        rows = pa.array(np.array(expected)[ranks - 1])
+        assert found.table.column("text").to_pylist() == table.column("text").take(rows).to_pylist()
+        assert found.table.column("score").to_pylist() == table.column("conf").take(rows).to_pylist()
+        ends = pa.array(np.array(expected)[[0, 6, 5_999]])
+        assert found.thresholds.column("score").to_pylist() == table.column("conf").take(ends).to_pylist()
+        assert found.tied_ranks == ranks.size
 
 
 def test_the_journey_by_score_of_an_unsorted_list(shuffled, tmp_path):

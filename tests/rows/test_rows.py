@@ -66,7 +66,7 @@ def lists(tmp_path_factory):
     kinds.mkdir()
     (kinds / "toy.py").write_text(TOY)
     csv.write_csv(table, folder / "list.csv")
-    pq.write_table(table, folder / "list.parquet", row_group_size=160)
+    pq.write_table(table, folder / "list.parquet", row_group_size=400)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(rows, "__path__", [*rows.__path__, str(kinds)])

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from label_pages import said
+from label_tables import account_of
 from suite_cases import cases
 
 import streameval
@@ -110,7 +111,7 @@ def test_what_was_acknowledged_before_the_server_was_killed_is_in_the_study_once
     assert pages.work(*again)["kept"] == [one["id"] for one in again]
     ids = [one["id"] for one in read_lines(study / "votes" / NAME)]
     assert sorted(ids) == sorted(one["id"] for one in again)
-    account = streameval.evaluate(study).summary["account"]
+    account = account_of(study)
     assert account["votes"] == len(ids) == 9
     assert account["doubled"] == account["again"] == account["unreadable"] == account["unknown"] == 0
 

@@ -114,17 +114,15 @@ def attack(study, count, rng):
     return outcomes, failures
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    """Makes a study of lists that are texts, by its name."""
-    made = {"copied": copied, "against-copied": both_copied}
-    return {name: make(tmp_path_factory.mktemp("texts") / name) for name, make in made.items()}
+@pytest.fixture(scope="module", params=STUDIES)
+def source(request, catalogue, tmp_path_factory):
+    """A study of the catalogue, or one of lists that are texts, with its name."""
+    texts, name = {"copied": copied, "against-copied": both_copied}, request.param
+    return name, texts[name](tmp_path_factory.mktemp("texts") / name) if name in texts else catalogue.path(name)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_what_flips_or_changes_places_in_a_study_is_refused_or_changes_nothing(name, request, catalogue, tmp_path):
-    source = request.getfixturevalue("texts")[name] if name.endswith("copied") else catalogue.path(name)
-    study = Path(shutil.copytree(source, tmp_path / "study"))
+def test_what_flips_or_changes_places_in_a_study_is_refused_or_changes_nothing(source, tmp_path):
+    name, study = source[0], Path(shutil.copytree(source[1], tmp_path / "study"))
     outcomes, failures = attack(study, examples(6, 1_700), random.Random(f"flips {name}"))
     print(name, dict(outcomes))
     assert failures == []

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measured import with_tables
+from places import AS_A_COMMAND
 from refusals import refused
 from small_studies import MACROS, study_of
 from suite_cases import LONG, cases, examples, slow
@@ -587,7 +588,8 @@ def test_texts_that_a_function_makes_stay_within_the_memory_that_was_given(study
     assert streameval.sql(study, "SELECT 2 AS a", memory=0.05).to_pylist() == [{"a": 2}]
 
 
-HELD = """
+HELD = f"""
+{AS_A_COMMAND}
 import os, signal, sys, threading
 from streameval.verbs.sql import connect
 never = threading.Event()

@@ -22,11 +22,22 @@ from streameval.verbs.grow import Growth, grown_plan
 
 def next_step(capsys, study, *checks):
     """The command of the line "Next:", as the shell would read it."""
-    assert run(["check", str(study), *checks, "--json"]) == 5
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])["next"]
-    assert said.startswith("`streameval ")
+    status, said = next_said(capsys, study, *checks)
+    assert status == 5
     assert run(["check", str(study), *checks]) == 5
     assert f"Next: {said}." in capsys.readouterr().out.splitlines()
+    return words_of(said)
+
+
+def next_said(capsys, study, *checks):
+    """The status of `check`, and the next step that it names as JSON."""
+    capsys.readouterr()
+    status = run(["check", str(study), *checks, "--json"])
+    return status, json.loads(capsys.readouterr().out.splitlines()[-1])["next"]
+
+
+def words_of(said):
+    assert said.startswith("`streameval ")
     return shlex.split(said.split("`")[1])[1:]
 
 
@@ -54,9 +65,9 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
     streameval.plan(str(folder), "study", seed=4, budget=150, **growing)
     with_tables(Path("study"), answered("study", truth, "all.parquet"))
     study, steps = "study", []
-    while streameval.check(study, [asked]).outcome == "inconclusive":
+    while (said := next_said(capsys, study, asked))[0] == 5:
         assert len(steps) < 4
-        command = next_step(capsys, study, asked)
+        command = words_of(said[1])
         assert run([*command, *(["--seed", "1"] if command[0] == "plan" else [])]) == 0
         steps.append(command[0])
         study = command[1] if command[0] == "grow" else command[command.index("--study") + 1]
@@ -113,6 +124,12 @@ def labels_until_decided(question, truth):
     return labels
 
 
+def test_while_tasks_of_a_study_are_open_no_question_is_offered(catalogue):
+    study = catalogue.path("curve-half-labelled")
+    (bounds,) = streameval.show(study, "precision@1500").bounds.values()
+    assert offered(study, f"precision@1500 >= {(bounds.lower + bounds.upper) / 2:.4f}") == ""
+
+
 def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that_it_takes(
     tmp_path, monkeypatch, capsys, one_ranking
 ):
@@ -121,8 +138,6 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
     monkeypatch.chdir(tmp_path)
     asked = str(Question.of(f"precision@5000 >= {truth[:5_000].mean() - 0.12:.4f}"))
     streameval.plan(str(folder), "study", seed=4, budget=300)
-    with_tables(Path("study"), answered("study", truth, "some.parquet", most=200))
-    assert offered("study", asked) == ""  # its own tasks come first
     with_tables(Path("study"), answered("study", truth, "all.parquet"))
     said = said_alone(capsys, "study", asked)
     assert said.startswith(f"`streameval plan --study study --for '{asked}'` asks this alone, with about ")

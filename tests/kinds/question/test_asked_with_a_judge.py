@@ -16,7 +16,7 @@ from streameval.slices.judge import shared_out
 from streameval.study import Study
 
 GATE = "precision@1000 >= 0.6"
-PLAN = ["plan", "judged.parquet", "--study", "q", "--score", "score", "--seed", "3"]
+PLAN = ["plan", "stored.parquet", "--study", "q", "--seed", "3"]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_gate_with_a_judge_is_decided_by_fewer_labels(said, home, people, caps
 
 
 def test_a_question_of_a_study_may_have_a_judge_too_and_known_items_have_its_class(said, people, labelled):
-    streameval.plan("judged.parquet", "c", score="score", budget=100, seed=1)
+    streameval.plan("stored.parquet", "c", budget=100, seed=1)
     streameval.evaluate("c", labels=people(streameval.select("c").table))
     asked = {"questions": "precision@1000 >= 0.85", "confidence": "0.99", "judge": "llm", "seed": 9, "round": 120}
     plan = streameval.plan(None, "c", **asked)
@@ -96,7 +96,7 @@ def test_a_question_of_a_study_may_have_a_judge_too_and_known_items_have_its_cla
 def test_an_answer_does_not_depend_on_where_rounds_begin(said, people):
     plans = []
     for study, rounds in (("one", [60]), ("other", [60])):
-        streameval.plan("judged.parquet", study, score="score", questions=GATE, judge="llm", seed=3, round=rounds[0])
+        streameval.plan("stored.parquet", study, questions=GATE, judge="llm", seed=3, round=rounds[0])
         streameval.evaluate(study, labels=people(streameval.select(study).table))
         streameval.select(study)
         plans.append(Study(study).plan())
@@ -122,7 +122,7 @@ def test_what_does_not_go_with_a_judge_is_one_line(said, home, capsys, given, to
 def test_a_question_ends_where_no_item_that_was_put_in_order_is_left(said, labelled, monkeypatch):
     monkeypatch.setattr("streameval.kinds.question.judge.KEPT", 12)
     asked = "precision@1000 >= 0.74"
-    plan = streameval.plan("judged.parquet", "q", score="score", questions=asked, judge="llm", seed=3, round=100)
+    plan = streameval.plan("stored.parquet", "q", questions=asked, judge="llm", seed=3, round=100)
     assert plan.judge_sample.num_rows == 12
     found, _ = labelled("q")
     assert found.summary["outcome"] == "open"
