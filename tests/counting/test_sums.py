@@ -158,7 +158,7 @@ def test_sums_of_a_group_agree_with_fractions(n, p, before):
     late = total([(found + i) * each[n - p + i - 1] for i in range(1, p + 1)])
     slope = Fraction(p - 1, n - 1) if n > 1 else Fraction(0)
     expected = Fraction(p, n) * total([(found + 1 + slope * (i - 1)) * each[i - 1] for i in range(1, n + 1)])
-    sums_of = group_sums.group_sums(float(before), float(found), float(n), float(p))
+    sums_of = group_sums.group_sums.plain()(float(before), float(found), float(n), float(p))
     inverses = total(each[:p]), total(each[n - p :]), Fraction(p, n) * total(each)
     exactly = [float(v) for pair in zip((early, late, expected), inverses, strict=True) for v in pair]
     assert sums_of == pytest.approx(exactly, rel=2e-14)

@@ -116,6 +116,14 @@ def test_cut_refuses_and_the_way_out_that_it_names_works(tmp_path, capsys):
     assert cut.holds["precision_lower"] >= 0.9
     assert run(["labels", study]) == 0  # judged as in the last evaluation
     assert "Half-width reached" in capsys.readouterr().out
+
+
+def test_cut_refuses_where_the_condition_is_assumed_again(tmp_path):
+    source, labels = written(tmp_path, falling(1_500, 375, 5, SHORT))
+    study = str(tmp_path / "study")
+    assert run(["plan", source, "--study", study, *FEW]) == 0
+    assert run(["evaluate", study, *labels, "--assume", "independent"]) == 0
+    assert run(["cut", study, "precision:0.9"]) == 0
     assert run(["evaluate", study, "--assume", "a2"]) == 0
     assert run(["cut", study, "precision:0.9"]) == 2
 

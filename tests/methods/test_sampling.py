@@ -11,7 +11,7 @@ from suite_cases import examples, slow
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
-from streameval.kernels.uniform_sample_size import exact_sample_size
+from streameval.kernels.uniform_sample_size import exact_sample_sizes
 from streameval.methods import create
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.types import Labels
@@ -66,7 +66,7 @@ def test_exact_sample_sizes_agree_with_their_naive_twin(items, alpha, p, delta):
         if sum(q for k, q in enumerate(probabilities(z, positive, items)) if not low <= k <= high) > delta:
             least = z + 1
             break
-    assert exact_sample_size(items, alpha, p, delta) == least
+    assert exact_sample_sizes(*(np.array([one]) for one in (items, alpha, p, delta))).tolist() == [least]
 
 
 def test_sizes_are_arrays_over_everything():

@@ -69,7 +69,7 @@ def test_kernels_that_keep_rows_against_their_naive_twins(data, wanted, before):
     kept = [i for i, b in enumerate(data) if b in wanted]
     assert rows[: keep_open(bins, bits(flags), rows)].tolist() == kept
     keys = np.arange(bins.size, dtype=np.uint64) << np.uint64(32)
-    candidates = (np.zeros(400, np.uint32), np.zeros(400, np.int64), np.zeros(400, np.uint32))
+    candidates = tuple(np.zeros(400, np.uint32) for _ in range(3))
     n = append_rows(keys, (1000, ALL_ROWS), bins, np.array(kept, dtype=np.uint32), candidates, np.uint64(32), before)
     assert candidates[0][before:n].tolist() == kept
     assert candidates[1][before:n].tolist() == [1000 + i for i in kept]

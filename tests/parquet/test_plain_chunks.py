@@ -92,7 +92,7 @@ def changed_page(path, table, **options):
     of_group = pq.ParquetFile(path).metadata.row_group(1).column(0)
     begin, whole = of_group.data_page_offset, bytearray(path.read_bytes())
     pages = np.empty((9, headers.N_HEADER + 2), np.int64)
-    chunk = np.frombuffer(whole[begin : begin + of_group.total_compressed_size], np.uint8)
+    chunk = np.frombuffer(bytes(whole[begin : begin + of_group.total_compressed_size]), np.uint8)
     assert headers.page_headers(chunk, 1500, pages) == 3
     body, size = (pages[0, [headers.N_HEADER + 1, headers.PAGE_COMPRESSED]]).tolist()
     whole[begin + body : begin + body + size] = np.ones(size // 4, np.int32).tobytes()

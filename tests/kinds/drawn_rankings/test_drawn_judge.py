@@ -44,7 +44,7 @@ def test_the_mean_of_the_martingale_is_one_for_every_judge(population, judge):
         for order in itertools.permutations(range(size)):
             drawn, said = (np.array([one[i] for i in order[:n]]) for one in (population, judge))
             known = (said, float(sum(judge)), max(judge))
-            grown.append(wealth_of(drawn, known, float(size), mean, stakes_for(n, delta), math.inf))
+            grown.append(wealth_of.plain()(drawn, known, float(size), mean, stakes_for.plain()(n, delta), math.inf))
             assert grown[-1] > 0
         assert np.mean(grown) == pytest.approx(1, abs=1e-12)
 
@@ -63,8 +63,10 @@ def test_the_bound_rises_in_every_draw_whatever_the_judge_says():
         lowered[rng.integers(0, drawn.size)] *= rng.random()
         judge = judged(rng, size, drawn.size)
         assert lower_bound(lowered, size, 0.05, judge) <= lower_bound(drawn, size, 0.05, judge) + 1e-12
-        stakes = stakes_for(drawn.size, 0.05)
-        wealth = [wealth_of(drawn, judge, float(size), m, stakes, math.inf) for m in np.linspace(drawn.mean(), 1, 9)]
+        stakes = stakes_for.plain()(drawn.size, 0.05)
+        wealth = [
+            wealth_of.plain()(drawn, judge, float(size), m, stakes, math.inf) for m in np.linspace(drawn.mean(), 1, 9)
+        ]
         assert all(a >= b - 1e-9 for a, b in itertools.pairwise(wealth))
 
 

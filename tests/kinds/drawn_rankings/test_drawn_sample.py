@@ -31,15 +31,15 @@ def test_the_bound_misses_no_more_than_it_may_over_every_order_of_the_draw(popul
         orders = [np.array(one[:n], float) for one in itertools.permutations(population)]
         missed = np.mean([lower_bound(one, float(size), delta) > mean + 1e-12 for one in orders])
         assert missed <= delta
-        stakes = stakes_for(n, delta)
-        grown = [wealth_of(one, NO_JUDGE, float(size), mean - 1e-9, stakes, 1 / delta) for one in orders]
+        stakes = stakes_for.plain()(n, delta)
+        grown = [wealth_of.plain()(one, NO_JUDGE, float(size), mean - 1e-9, stakes, 1 / delta) for one in orders]
         assert n == size or min(grown) < 1 / delta
 
 
 def test_the_martingale_has_expectation_one():
-    population, stakes = (0.0, 0.0, 0.5, 1.0, 1.0), stakes_for(4, 0.1)
+    population, stakes = (0.0, 0.0, 0.5, 1.0, 1.0), stakes_for.plain()(4, 0.1)
     for n in range(1, 5):
-        grown = [wealth_of(np.array(order[:n]), NO_JUDGE, 5.0, 0.5, stakes, math.inf)
+        grown = [wealth_of.plain()(np.array(order[:n]), NO_JUDGE, 5.0, 0.5, stakes, math.inf)
                  for order in itertools.permutations(population)]  # fmt: skip
         assert np.mean(grown) == pytest.approx(1, abs=1e-12)
 
