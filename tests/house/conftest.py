@@ -24,23 +24,36 @@ def prepared(tmp_path_factory):
     pq.write_table(pa.table({"good": truth, "score": -rank}), home / "labelled.parquet")
     drawn = np.sort(np.random.default_rng(0).choice(N, 2_000, replace=False))
     pa.csv.write_csv(pa.table({"id": (drawn + 1) * 7, "label": truth[drawn]}), home / "sample.csv")
+    plan(home, "my-study")
     evaluate(home, "my-study")
     return home
 
 
-def evaluate(home, study, **options):
-    """Plan a study of the list of the guides, and label it."""
+def plan(home, study, **options):
+    """Plan a study of the list of the guides."""
+    with chdir(home):
+        streameval.plan("ranking.parquet", study, method="loguniform", seed=0, **options)
+        streameval.select(study)
+
+
+def evaluate(home, study):
+    """Label it."""
     truth = pq.read_table(home / "labelled.parquet").column("good").to_numpy()
     with chdir(home):
-        plan = streameval.plan("ranking.parquet", study, method="loguniform", seed=0, **options)
-        streameval.select(study)
-        streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+        ranks = streameval.Study(study).plan().ranks
+        streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": truth[ranks - 1]}))
 
 
 @pytest.fixture(scope="session")
-def prepared_by_team(prepared):
+def planned_by_team(prepared):
     """The study of teams, beside the other."""
-    evaluate(prepared, "by-team", by="team")
+    plan(prepared, "by-team", by="team")
+
+
+@pytest.fixture(scope="session")
+def prepared_by_team(prepared, planned_by_team):
+    """The same with its labels."""
+    evaluate(prepared, "by-team")
 
 
 @pytest.fixture
