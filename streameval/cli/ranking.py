@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streameval.cli.options import Flags, flags_of
-from streameval.cli.panels import MANY, RANKING, READING
+from streameval.cli.panels import LABELS, MANY, RANKING, READING
+from streameval.labelling.options import LabelMeaning
 from streameval.queries.options import PerRanking
 from streameval.rows.options import RankingOptions
 
@@ -40,3 +41,8 @@ class CountedFlags(ListFlags):
 @flags_of(PerRanking, panel=MANY)
 class ManyFlags(Flags):
     """How a list of many rankings is evaluated."""
+
+
+@flags_of(LabelMeaning, panel=LABELS)
+class MeaningFlags(Flags):
+    """Which labels of a list are positive."""

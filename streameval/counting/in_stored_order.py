@@ -91,7 +91,7 @@ def sum_in_order(
 
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
     """Slide windows over a list in its stored order: one more pass over its labels alone."""
-    labels = LabelledRows(rows.units, rows.label, joined_labels=rows.joined_labels)
+    labels = replace(rows, score=None, order=None)
     with ThreadPoolExecutor(threads) as pool:
         for row_range in labels.stream(pool, threads + 2):
             sliding.add(row_range.labels)

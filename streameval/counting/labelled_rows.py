@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.label_values import label_values, refuse_words_of_no_row
+from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -26,6 +28,7 @@ from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
+PLAIN = LabelMeaning()
 _KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
 
 
@@ -53,6 +56,7 @@ class LabelledRows:
     Args:
         score, order: The score column and its order; None where the stored order is the ranking.
         joined_labels (uint8 array or None): The label of every row, by stored position, where the list itself has none.
+        meaning: Which labels are positive.
     """
 
     units: Sequence[Unit]
@@ -60,6 +64,7 @@ class LabelledRows:
     score: str | None = None
     order: ScoreOrder | None = None
     joined_labels: UInt8Array | None = None
+    meaning: LabelMeaning = PLAIN
 
     @cached_property
     def n_items(self) -> int:
@@ -113,12 +118,14 @@ class LabelledRows:
         unit, nothing = units[0], np.empty(0, np.uint8)
         if self.joined_labels is not None:
             return None, np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
-        if (words := unit.bits(self.label, units[1:])) is not None or len(units) > 1:
+        if self.meaning == PLAIN and ((words := unit.bits(self.label, units[1:])) is not None or len(units) > 1):
             return words, nothing
+        if len(units) > 1:
+            return None, nothing
         column = unit.read([self.label]).column(0)
-        if pa.types.is_boolean(column.type) and not column.null_count:
+        if self.meaning == PLAIN and pa.types.is_boolean(column.type) and not column.null_count:
             return bitmap(column), nothing
-        return None, _labels(column, self.label, unit)
+        return None, _labels(column, self.label, unit, self.meaning)
 
     def keys(self, unit: Unit) -> UInt64Array:
         """Decode the scores of one unit, as order keys."""
@@ -162,18 +169,24 @@ class LabelledRows:
         return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
 
-def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> LabelledRows:
+def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: LabelMeaning = PLAIN) -> LabelledRows:
     """Open the labels of a list, and its scores where these are its order.
 
-    The label is a "column" of the list (an `InputError` where it is not there), or is still to be "joined" from
-    elsewhere.
+    The label is a "column" of the list (an `InputError` where it is not there, or no row has a word that was named),
+    or is still to be "joined" from elsewhere.
     """
     if place == "column" and label not in ranking.columns():
-        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+        raise InputError(
+            f"the ranking has no column '{label}'",
+            f"{did_you_mean(label, ranking.columns())}; name it with --label COL",
+        )
     order = ranking.order
+    units = ranking.rows.units(label if place == "column" else None) if order is None else order.units
+    if place == "column":
+        refuse_words_of_no_row((unit.read([label]).column(0) for unit in units), meaning, f"column '{label}'")
     if order is not None:
-        return LabelledRows(order.units, label, order.score, order.order)
-    return LabelledRows(ranking.rows.units(label if place == "column" else None), label)
+        return LabelledRows(units, label, order.score, order.order, meaning=meaning)
+    return LabelledRows(units, label, meaning=meaning)
 
 
 def joined(parts: list[RowRange]) -> RowRange:
@@ -254,10 +267,11 @@ def bitmap(column: pa.ChunkedArray) -> UInt64Array:
     return words
 
 
-def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str, hint: str | None = None) -> AnyArray:
+def label_numbers(
+    column: pa.ChunkedArray, name: str, place: str, wanted: str, meaning: LabelMeaning = PLAIN, hint: str | None = None
+) -> AnyArray:
     """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
-    if pa.types.is_dictionary(column.type):  # as a file is read
-        column = column.cast(column.type.value_type)
+    column = label_values(column, meaning, place, name)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         raise InputError(f"{place}, row {row:,}: {number_of(column.null_count, 'label')} missing",
@@ -271,9 +285,11 @@ def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str, h
     return values
 
 
-def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
+def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeaning) -> UInt8Array:
     """0/1 as bytes."""
-    values = label_numbers(column, name, unit.place, "not 0/1 or a boolean")
+    values = label_numbers(column, name, unit.place, "not 0/1 or a boolean", meaning)
+    if meaning.level is not None:
+        return meaning.is_positive(values).view(np.uint8)
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
     if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):
@@ -282,5 +298,5 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     if np.any(odd):
         row = int(np.argmax(odd))
         raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1",
-                         "an exact evaluation counts 0 and 1: make a column of them, such as value >= CUT")  # fmt: skip
+                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
     return narrow

@@ -11,7 +11,7 @@ from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.expressions import LabelWords
 from streameval.labelling.key_forms import ambiguous, ambiguous_rank, is_number, key_of
-from streameval.labelling.options import LabelColumns
+from streameval.labelling.options import LabelColumns, LabelsAre
 from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
 
@@ -27,13 +27,15 @@ class SourceColumns:
     Attributes:
         keys: Names as they stand there.
         role: "rank", "task" or "key".
+        label: None where every row is a positive.
         person: Who gave all answers, where the file's name says it and no column (`BY_FILE`).
         words: What words of the label mean, beside those that are always understood.
+        labels_are: Whether items that it does not name are negative.
     """
 
     keys: tuple[str, ...]
     role: str
-    label: str
+    label: str | None
     annotator: str | None
     person: str | None
     time: str | None
@@ -44,6 +46,7 @@ class SourceColumns:
     ours: bool
     types: dict[str, str]
     words: LabelWords
+    labels_are: LabelsAre
 
     def kind(self, name: str) -> str:
         """SQL type of a column."""
@@ -52,12 +55,14 @@ class SourceColumns:
     @property
     def label_kind(self) -> str:
         """SQL type of `label_value`: what is neither number nor boolean is text there."""
-        kind = self.kind(self.label)
+        kind = "INTEGER" if self.label is None else self.kind(self.label)
         return kind if self.choice is None and (is_number(kind) or kind == "BOOLEAN") else "VARCHAR"
 
     @property
     def label_value(self) -> str:
         """SQL of the label of a row of the source; of a list of one, its element."""
+        if self.label is None:
+            return "1"
         label = sql.single(given(self.label), self.kind(self.label))
         return label if self.choice is None else sql.chosen(given(self.label), given(self.choice))
 
@@ -116,12 +121,12 @@ def find(
     keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
     first = keys[0].removeprefix(prefix).lower()
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
-    label = names["label"] if asked.label == "label" else (asked.label,)
+    label = (*names["label"], "label") if asked.label == "label" else (asked.label,)
     person = search.person() if asked.annotator == BY_FILE else None
     return SourceColumns(
         keys=keys,
         role=role if len(keys) == 1 else "key",
-        label=search.one("label", asked.label, (*label, "label") if asked.label == "label" else label),
+        label=search.label(asked, label),
         annotator=None if person else search.perhaps("annotator", asked.annotator, names["annotator"]),
         person=person,
         time=search.perhaps("time", asked.time, names["time"]),
@@ -132,6 +137,7 @@ def find(
         ours=asked.study == "this" and any({name, f"{prefix}{name}"} & {*types} for name in ("se_study", "se_task")),
         types=types,
         words=LabelWords(asked.positive, asked.negative),
+        labels_are=asked.labels_are,
     )
 
 
@@ -168,6 +174,12 @@ class _ColumnSearch:
         whole = {name.lower() for name in self.opened.columns}
         parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]
         return tuple(self.one("on", part, (part, f"{self.prefix}{part}")) for part in parts)
+
+    def label(self, asked: LabelColumns, candidates: Sequence[str]) -> str | None:
+        """Column of the label; None where a table of positives has none, and none was named."""
+        if asked.labels_are == "positives" and asked.label == "label":
+            return self.perhaps("label", None, candidates)
+        return self.one("label", asked.label, candidates)
 
     def person(self) -> str | None:
         """Name of the file; None where a column is called so, an `InputError` without a file."""

@@ -17,8 +17,9 @@ from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
 from streameval.labelling.key_forms import first_of_each, known_key, refuse_ambiguous, refuse_inexact_items
-from streameval.labelling.options import LabelColumns
+from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.labelling.readers import given, name_of, open_source
+from streameval.labelling.reading import refuse_words_of_no_row
 from streameval.stores.scratch import mapped_bytes
 from streameval.typing import UInt8Array
 
@@ -42,16 +43,29 @@ class ItemKeys:
     ranked: str
 
 
-def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
+@dataclass(frozen=True)
+class JoinedLabels:
+    """The label of every item of a list.
+
+    Attributes:
+        values (uint8 array, shape (n_items,)): By stored position, 0 or 1; mapped from a file.
+        unnamed: Items that are negative because a table of positives does not name them.
+    """
+
+    values: UInt8Array
+    unnamed: int
+
+
+def join_labels(
+    source: Any, columns: LabelColumns, meaning: LabelMeaning, n_items: int, keys: ItemKeys, folder: Path
+) -> JoinedLabels:
     """Read the label of every item.
 
     Args:
         source: See `read_votes`.
         columns: `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
+        meaning: Its `relevant` says which grades are positive; `columns` have the words.
         folder: Where the labels, a byte for each item, and what the join spills may lie.
-
-    Returns:
-        uint8 array, shape (n_items,): By stored position, 0 or 1; mapped from a file.
 
     Raises:
         InputError: A source that cannot be read; a label that is not 0/1, an item without a label or with two that
@@ -67,15 +81,19 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
         opened = open_source(connection, source)
         fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
         for batch in _joined(connection, fields, keys, n_items, opened.name):
-            _place(batch, out, opened.name)
+            _place(batch, out, meaning, opened.name)
     missing = int(np.sum(out == MISSING))
+    if columns.labels_are == "positives":
+        out[out == MISSING] = 0
+        return JoinedLabels(out, missing)
     if missing:
         first = int(np.argmax(out == MISSING))
         raise InputError(
             f"{name_of(source)}: {missing:,} of {n_items:,} items have no label (first: stored row {first:,})",
-            "an exact evaluation needs the label of every item",
+            "an exact evaluation needs the label of every item; --labels-are=positives says that all others are "
+            "negative",
         )
-    return out
+    return JoinedLabels(out, 0)
 
 
 def _joined(
@@ -95,14 +113,21 @@ def _joined(
             f"{name}: labels by {columns.keys[0]}, but the rows of this list do not lie in the order of their ranks",
             "join labels by columns of the items, with --on COL",
         )
+    connection.execute(
+        f"CREATE TEMP VIEW se_labels AS SELECT {columns.label_value} AS label, {columns.work_status} AS status "
+        "FROM se_given"
+    )
+    refuse_words_of_no_row(connection, columns, name, "se_labels")
     odd = connection.execute(
-        f"SELECT {given(columns.label)}::VARCHAR, {unclear} FROM se_given WHERE ({state}) = 'unreadable' OR {unclear} "
+        f"SELECT ({columns.label_value})::VARCHAR, {unclear} FROM se_given WHERE ({state}) = 'unreadable' OR {unclear} "
         "LIMIT 1"
     )
     for label, lost in odd.fetchall():
         if lost:
             refuse_ambiguous(connection, columns.key_kinds, unclear, name)
-        raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
+        raise InputError(
+            f"{name}: label '{str(label)[:40]}' is not 0 or 1", "--positive WORD says which words are positive"
+        )
     labelled = 0
     for batch in in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS):
         labelled += batch.num_rows
@@ -142,7 +167,7 @@ def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, nam
     return join, columns.ambiguous([kinds[n] for n in names])
 
 
-def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
+def _place(batch: pa.RecordBatch, out: UInt8Array, meaning: LabelMeaning, name: str) -> None:
     positions = batch.column(0).cast(pa.int64())
     if positions.null_count:
         raise InputError(f"{name}: a row has no rank that can be read")
@@ -153,9 +178,11 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
             f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table about another list?"
         )
     values = batch.column(1).to_numpy(zero_copy_only=False)
-    wrong = place_labels(at, values, out)
+    labels = values if meaning.level is None else meaning.is_positive(values).astype(np.float64)
+    wrong = place_labels(at, labels, out)
     if wrong >= 0:
         where = f"the item of stored row {int(at[wrong]):,}"
-        if values[wrong] in (0.0, 1.0):
+        if labels[wrong] in (0.0, 1.0):
             raise InputError(f"{name}: {where} has two labels that differ", "give one label per item")
-        raise InputError(f"{name}: {where} has label {values[wrong]:g}, not 0 or 1")
+        raise InputError(f"{name}: {where} has label {values[wrong]:g}, not 0 or 1",
+                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
 from streameval.options import check_words, listed, option
+
+if TYPE_CHECKING:
+    from streameval.typing import AnyArray, BoolArray
 
 
 def is_finite(word: str) -> bool:
@@ -18,12 +22,47 @@ def is_finite(word: str) -> bool:
         return False
 
 
+def check_label_words(options: Any, of_grades: Literal["vote", "relevant"]) -> None:
+    """Read the words of the fields `positive` and `negative` of options, in small letters.
+
+    Args:
+        of_grades: The option that takes grades.
+
+    Raises:
+        InputError: A word is named as both, or a number is positive and none is negative.
+    """
+    for name in ("positive", "negative"):
+        object.__setattr__(options, name, tuple(word.lower() for word in listed(getattr(options, name))))
+    if both := set(options.positive) & set(options.negative):
+        raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
+    if not options.negative and (numbers := [word for word in options.positive if is_finite(word)]):
+        raise InputError(
+            f"label {numbers[0]} is positive, and it is not said which numbers are negative",
+            f"such as --positive {numbers[0]} --negative 0, or "
+            + (f"--vote 'any>={numbers[0]}'" if of_grades == "vote" else f"--relevant '>={numbers[0]}'")
+            + " for grades",
+        )
+
+
 @dataclass(frozen=True)
-class AnswerColumns:
+class NamedWords:
+    """Words that people used for an answer.
+
+    They are compared without regard to capitals; those that are understood anyway (yes, no, 1, 0 and so on) keep their
+    meaning unless they are named.
+    """
+
+    positive: tuple[str, ...] = option(
+        (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
+    )
+    negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
+
+
+@dataclass(frozen=True)
+class AnswerColumns(NamedWords):
     """Which columns of a table of answers say what, and what its words mean.
 
-    `on` is a rank column, or columns of the items that tell them apart. Words are compared without regard to capitals;
-    those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
+    `on` is a rank column, or columns of the items that tell them apart.
     """
 
     on: str | tuple[str, ...] | None = option(
@@ -32,26 +71,54 @@ class AnswerColumns:
     label: str = option(
         "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
     )
-    positive: tuple[str, ...] = option(
-        (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
-    )
-    negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
         check_words(self)
         if self.on is not None and not isinstance(self.on, str):
             object.__setattr__(self, "on", ",".join(listed(self.on)))
-        for name in ("positive", "negative"):
-            words = tuple(word.lower() for word in listed(getattr(self, name)))
-            object.__setattr__(self, name, words)
-        if both := set(self.positive) & set(self.negative):
-            raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
-        if not self.negative and (numbers := [word for word in self.positive if is_finite(word)]):
-            raise InputError(
-                f"label {numbers[0]} is positive, and it is not said which numbers are negative",
-                f"such as --positive {numbers[0]} --negative 0, or --vote 'any>={numbers[0]}' for grades",
-            )
+        check_label_words(self, "vote")
+
+
+_LEVEL = re.compile(r"\s*(>=?)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE)
+
+
+LabelsAre = Literal["answers", "positives"]
+
+
+@dataclass(frozen=True)
+class LabelMeaning(NamedWords):
+    """Which labels of a list whose every item has one are positive: words, as of `AnswerColumns`, and grades."""
+
+    relevant: str | None = option(
+        None,
+        "From which label on an item is positive, such as '>=2'; with --per nDCG takes every label as a gain (as "
+        "trec_eval -l).",
+    )
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_label_words(self, "relevant")
+        _ = self.level
+
+    @property
+    def level(self) -> tuple[str, float] | None:
+        """Which grades are positive: those that are ">" or ">=" a number."""
+        if self.relevant is None:
+            return None
+        if (found := _LEVEL.fullmatch(str(self.relevant))) is None:
+            raise InputError(f"--relevant is {str(self.relevant)!r}, not >=GRADE", "such as '>=2'")
+        return found[1], float(found[2])
+
+    def is_positive(self, values: AnyArray) -> BoolArray:
+        """Tell which labels, as numbers, are positive where a grade says so."""
+        above, least = self.level or (">=", 1.0)
+        found: BoolArray = values > least if above == ">" else values >= least
+        return found
+
+    def named(self) -> dict[str, Any]:
+        """Give what was asked for, by name."""
+        return {name: value for name, value in vars(self).items() if value not in ((), None)}
 
 
 @dataclass(frozen=True)
@@ -59,7 +126,7 @@ class LabelColumns(AnswerColumns):
     """Besides, who answered and when.
 
     `study` is whose tasks rows may be. "any": they are about items, joined by `on`, and `se_study` and `se_task` say
-    nothing.
+    nothing. `labels_are` is that of `Judging`.
     """
 
     annotator: str | None = option(
@@ -73,6 +140,7 @@ class LabelColumns(AnswerColumns):
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     study: Literal["this", "any"] = "this"
+    labels_are: LabelsAre = "answers"
 
 
 @dataclass(frozen=True)
@@ -94,6 +162,11 @@ class Judging:
         None,
         "Of paula: read its labels under another assumption than the plan's. complete: the table of --positives has "
         "every positive of the drawn rankings beyond the items to label.",
+    )
+    labels_are: LabelsAre = option(
+        "answers",
+        "answers: items that a table does not name have no label. positives: it lists positives alone (without a "
+        "column of labels, every row is one), and all other items are negative.",
     )
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
 

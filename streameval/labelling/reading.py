@@ -75,6 +75,8 @@ class _VoteReading:
         f = self.columns
         named = {"positive": "\0".join(f.words.positive), "negative": "\0".join(f.words.negative)}
         annotator = f.annotator if f.person is None else BY_FILE
+        if f.labels_are == "positives":
+            named["labels_are"] = f.labels_are
         return {
             **{"on": "\0".join(f.keys), "label": f.label, "annotator": annotator, "time": f.time, "source": f.source},
             **{option: words for option, words in named.items() if words},
@@ -89,7 +91,7 @@ class _VoteReading:
             refuse_other_items(self.connection, items.selection, self.columns, join.on, self.opened.name)
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         self._refuse_several()
-        self._refuse_words_of_no_row()
+        refuse_words_of_no_row(self.connection, self.columns, self.opened.name, "se_hits")
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
@@ -106,7 +108,10 @@ class _VoteReading:
             },
         }
         self._check_any(table, broken, counts["rows"], strange)
-        return self._with_lines(pa.concat_tables([table, broken])), counts
+        unnamed = self._unnamed(counts["rows"])
+        return pa.concat_tables([self._with_lines(pa.concat_tables([table, broken])), unnamed]), {
+            **counts, "unnamed": unnamed.num_rows,
+        }  # fmt: skip
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
         if self.opened.lines is None:
@@ -171,41 +176,6 @@ class _VoteReading:
                 "name the column of the one that is meant with --label COL",
             )
 
-    def _refuse_words_of_no_row(self) -> None:
-        """Refuse words that were named and do not occur, where others do that nobody named: they are misspelt.
-
-        Where other words are negative, each of the words has to occur; where negative ones are named, so that others
-        are unreadable, one of each option. Where every word that occurs is named or understood anyway, nothing is
-        misread: a file of the first answers may have no positive one.
-        """
-        words, kind = self.columns.words, self.columns.label_kind
-        strange = f"{words.unnamed('label', kind)} AND status IS NULL"
-        if not words or not self.connection.execute(f"SELECT 1 FROM se_hits WHERE {strange} LIMIT 1").fetchall():
-            return
-        each = [(word,) for word in words.positive] if words.rest_is_negative(kind) else [words.positive]
-        for option, named in (*(("--positive", one) for one in each), ("--negative", words.negative)):
-            if named and not any(map(self._occurs, named)):
-                raise InputError(
-                    f"{self.opened.name}: {option} {','.join(named)}: no label is {' or '.join(map(repr, named))}; "
-                    f"there are {self._words()}",
-                    "check the spelling; where a word is still to come, --positive and --negative say what the words "
-                    "mean that are there",
-                )
-
-    def _words(self) -> str:
-        """What the labels are, the most frequent first, with their rows."""
-        there = self.connection.execute(
-            "SELECT left(label::VARCHAR, 40), count(*) FROM se_hits WHERE label IS NOT NULL AND status IS NULL "
-            "GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 6"
-        ).fetchall()
-        return ", ".join(f"'{label}' ({rows:,})" for label, rows in there)
-
-    def _occurs(self, word: str) -> bool:
-        """Tell whether a word is a label, of a planned item or of any."""
-        rows = "se_hits", f"(SELECT {self.columns.label_value} AS label FROM se_given)"
-        same = sql.is_among("label", (word,))
-        return any(self.connection.execute(f"SELECT 1 FROM {one} WHERE {same} LIMIT 1").fetchall() for one in rows)
-
     def _parsed(self) -> pa.Table:
         f = self.columns
         value, state = f.answer("label", "status")
@@ -234,6 +204,20 @@ class _VoteReading:
         ).fetchall()
         return dict(counted)
 
+    def _unnamed(self, rows: int) -> pa.Table:
+        """Negative labels of the planned items that a table of positives does not name, as rows behind its own."""
+        if self.columns.labels_are == "answers":
+            return SCHEMA.empty_table()
+        person = "NULL" if self.columns.person is None else literal(self.columns.person)
+        return self.connection.sql(
+            f"""SELECT rank::BIGINT AS rank, 0::DOUBLE AS value, 'answer' AS state, NULL::VARCHAR AS said,
+                {person}::VARCHAR AS annotator, NULL::TIMESTAMPTZ AS time, NULL::VARCHAR AS source,
+                {rows} + row_number() OVER (ORDER BY rank) AS row, NULL::BIGINT AS line, NULL::BIGINT AS task,
+                {self.columns.ours} AS ours
+                FROM (SELECT DISTINCT rank FROM se_known ANTI JOIN se_hits USING (rank) WHERE rank IS NOT NULL)
+                ORDER BY rank"""
+        ).to_arrow_table().cast(SCHEMA)  # fmt: skip
+
     def _unknown(self, unknown: str) -> pa.Table:
         key = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
         strangers = self.connection.sql(
@@ -253,7 +237,7 @@ class _VoteReading:
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
         if self.columns.role == "key":
             hint += f": {self._first_of_each()}"
-        self._refuse_first(table, "unreadable", self.columns.label, _READABLE)
+        self._refuse_first(table, "unreadable", self.columns.label or "label", _READABLE)
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
@@ -282,6 +266,48 @@ class _VoteReading:
                 f"{_and_more(count or alike.num_rows)}, and no row is a label of a planned item",
                 hint,
             )
+
+
+def refuse_words_of_no_row(connection: Connection, columns: SourceColumns, name: str, rows: str) -> None:
+    """Refuse words that were named and do not occur, where others do that nobody named: they are misspelt.
+
+    Where other words are negative, each of the words has to occur; where negative ones are named, so that others
+    are unreadable, one of each option. Where every word that occurs is named or understood anyway, nothing is
+    misread: a file of the first answers may have no positive one.
+
+    Args:
+        name: Of the source, for messages.
+        rows: Table of the rows that matter: `label` and `status`, as `SourceColumns` has them.
+    """
+    words, kind = columns.words, columns.label_kind
+    strange = f"{words.unnamed('label', kind)} AND status IS NULL"
+    if not words or not connection.execute(f"SELECT 1 FROM {rows} WHERE {strange} LIMIT 1").fetchall():
+        return
+
+    def occurs(word: str) -> bool:
+        """Tell whether a word is a label, of a row that matters or of any."""
+        places = rows, f"(SELECT {columns.label_value} AS label FROM se_given)"
+        same = sql.is_among("label", (word,))
+        return any(connection.execute(f"SELECT 1 FROM {one} WHERE {same} LIMIT 1").fetchall() for one in places)
+
+    each = [(word,) for word in words.positive] if words.rest_is_negative(kind) else [words.positive]
+    for option, named in (*(("--positive", one) for one in each), ("--negative", words.negative)):
+        if named and not any(map(occurs, named)):
+            raise InputError(
+                f"{name}: {option} {','.join(named)}: no label is {' or '.join(map(repr, named))}; "
+                f"there are {_words_of(connection, rows)}",
+                "check the spelling; where a word is still to come, --positive and --negative say what the words "
+                "mean that are there",
+            )
+
+
+def _words_of(connection: Connection, rows: str) -> str:
+    """List the labels, the most frequent first, with their rows."""
+    there = connection.execute(
+        f"SELECT left(label::VARCHAR, 40), count(*) FROM {rows} WHERE label IS NOT NULL AND status IS NULL "
+        "GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 6"
+    ).fetchall()
+    return ", ".join(f"'{label}' ({count:,})" for label, count in there)
 
 
 def _perhaps(name: str | None) -> str:

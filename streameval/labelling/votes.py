@@ -54,6 +54,7 @@ class Votes:
             that were named: positive, negative. Several are separated by NUL.
         read_as_negative (mapping of str to int): Words that count as negative because they are none of those named as
             positive, with their rows.
+        unnamed: Planned items that a table of positives does not name, and so says to be negative; rows of `table`.
         place: Where the source lies (`readers.place_of`); empty for a table in memory.
         reused: Whether they were there before the plan, which took them over.
     """
@@ -67,6 +68,7 @@ class Votes:
     content: str = ""
     columns: Mapping[str, str | None] = field(default_factory=dict)
     read_as_negative: Mapping[str, int] = field(default_factory=dict)
+    unnamed: int = 0
     place: str = ""
     reused: bool = False
 
@@ -80,12 +82,13 @@ class Votes:
         return {
             "source": self.source,
             "rows": self.rows,
-            "planned": self.table.num_rows - unknown,
+            "planned": self.table.num_rows - unknown - self.unnamed,
             "unplanned": self.unplanned,
             "unlisted": dict(self.unlisted),
             "content": self.content,
             "columns": dict(self.columns),
             "read_as_negative": dict(self.read_as_negative),
+            "unnamed": self.unnamed,
             "place": self.place,
             **({"reused": True} if self.reused else {}),
         }

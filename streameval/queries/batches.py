@@ -9,12 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import LabelledRows, label_numbers, own_room
+from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
 from streameval.kernels.words import Words
+from streameval.labelling.label_values import refuse_words_of_no_row
+from streameval.labelling.options import LabelMeaning
 from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.tie_hashes import key_hashes
@@ -135,13 +137,15 @@ class ManyRows:
         names = pa.schema([(name, stored_type(ranking.rows.types(name)[0][1])) for name in options.per])
         item = stored_type(ranking.rows.types(options.key)[0][1]) if options.key else None
         order = ranking.order
+        units = ranking.rows.units(label) if order is None else order.units
+        refuse_words_of_no_row((unit.read([label]).column(0) for unit in units), options.words, f"column '{label}'")
         if order is None:
-            labelled = LabelledRows(ranking.rows.units(label), label)
+            labelled = LabelledRows(units, label)
             return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
         scores = order.order
         if options.ties == "trec_eval" and scores.kind != "decimal":
             scores = ScoreOrder("float32", scores.ascending)
-        labelled = LabelledRows(order.units, label, order.score, scores)
+        labelled = LabelledRows(units, label, order.score, scores)
         return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
 
     @staticmethod
@@ -212,9 +216,11 @@ class ManyRows:
         return values.astype(np.int64, copy=False).view(np.uint64)
 
     def _labels(self, unit: Unit) -> UInt8Array:
-        if (words := unit.bits(self.rows.label)) is not None:
-            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
-        return grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place, levels=self.levels)
+        words = self.options.words
+        if words == PLAIN and (bits := unit.bits(self.rows.label)) is not None:
+            return np.unpackbits(bits.view(np.uint8), count=unit.rows, bitorder="little")
+        label = self.rows.label
+        return grades(unit.read([label]).column(0), label, unit.place, words=words, levels=self.levels)
 
     def _keys(self, unit: Unit) -> Words:
         """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""
@@ -286,19 +292,21 @@ class HighGradeError(InputError):
 
 
 def grades(
-    column: pa.ChunkedArray, name: str, place: str, hint: str | None = None, levels: Sequence[int] | None = None
-) -> UInt8Array:
+    column: pa.ChunkedArray, name: str, place: str, hint: str | None = None, words: LabelMeaning = PLAIN,
+    levels: Sequence[int] | None = None,
+) -> UInt8Array:  # fmt: skip
     """Labels as whole numbers below `GRADES`, or as numbers of levels.
 
     Args:
         hint: What to do where labels are missing.
+        words: What they mean.
         levels: All grades that there are, ascending; None: they are their own numbers.
 
     Raises:
         InputError: It names the place of the first that is no grade.
         HighGradeError: All are, and some are `GRADES` or more.
     """
-    values = label_numbers(column, name, place, "not a number or a boolean", hint)
+    values = label_numbers(column, name, place, "not a number or a boolean", words, hint)
     if levels is not None:
         return np.searchsorted(np.array(levels), values).astype(np.uint8)
     with np.errstate(invalid="ignore"):
@@ -319,11 +327,11 @@ def _refuse_no_grade(values: AnyArray, place: str) -> None:
                          f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
 
 
-def levels_of(units: Iterable[Unit], label: str) -> set[int]:
+def levels_of(units: Iterable[Unit], label: str, words: LabelMeaning) -> set[int]:
     """Grades that there are, of any height; an `InputError` where there are more than `GRADES`."""
     found: set[int] = set()
     for unit in units:
-        values = label_numbers(unit.read([label]).column(0), label, unit.place, "not a number or a boolean")
+        values = label_numbers(unit.read([label]).column(0), label, unit.place, "not a number or a boolean", words)
         _refuse_no_grade(values, unit.place)
         found.update(int(one) for one in np.unique(values))
         if len(found) > GRADES - 1:

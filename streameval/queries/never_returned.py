@@ -53,12 +53,12 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
 
 def with_levels(rows: ManyRows) -> ManyRows:
     """Read every grade of the list, and of the table of positives if it has any, so that high ones get numbers."""
-    label, levels = rows.rows.label, {0} | levels_of(rows.rows.units, rows.rows.label)
+    label, levels = rows.rows.label, {0} | levels_of(rows.rows.units, rows.rows.label, rows.options.words)
     if rows.options.positives is not None:
         with suppress(NoRowsError), for_a_while(rows.options.positives, RankingOptions()) as source:
             beside = open_ranking(source)
             if label in beside.columns():
-                levels |= levels_of(beside.rows.units(label), label)
+                levels |= levels_of(beside.rows.units(label), label, rows.options.words)
     return replace(rows, levels=tuple(sorted(levels)))
 
 
@@ -112,7 +112,7 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ro
     label, items = rows.rows.label, NOTHING
     grade = np.ones(unit.rows, np.uint8)
     if graded:
-        grade = grades(unit.read([label]).column(0), label, unit.place, GRADED, rows.levels)
+        grade = grades(unit.read([label]).column(0), label, unit.place, GRADED, rows.options.words, rows.levels)
     named = len(kinds) > len(rows.names)
     if named:
         item = table.select([str(rows.options.key)])

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from streameval.errors import InputError
+from streameval.labelling.options import LabelMeaning
 from streameval.options import check_words, listed, option
 
 _MOST_CUTOFFS = 20
@@ -20,6 +21,8 @@ class PerRanking:
     """How a list of many rankings is evaluated.
 
     Attributes:
+        relevant: From which whole label on an item is positive; nDCG takes every label as a gain.
+        positive, negative: Words of labels, as of `LabelMeaning`.
         key: Column that names the item; on the command line that of `RankingOptions`.
     """
 
@@ -47,15 +50,15 @@ class PerRanking:
     unjudged: Literal["skip", "zero"] = option(
         "skip", "Rankings of which the judgements name no item are left out, or count: nothing in them is positive."
     )
-    relevant: str = option(
-        ">=1",
-        "From which label on an item is positive, such as '>=2' (trec_eval -l); nDCG takes every label as a gain.",
-    )
+    relevant: str = ">=1"
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
     key: str | None = None
 
     def __post_init__(self) -> None:
         """Check every value."""
         check_words(self)
+        _ = self.words
         for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
@@ -69,6 +72,11 @@ class PerRanking:
     def cutoffs(self) -> tuple[int, ...]:
         """Cutoffs as numbers, ascending."""
         return cutoffs_of(self.at)
+
+    @property
+    def words(self) -> LabelMeaning:
+        """What words of labels mean."""
+        return LabelMeaning(self.positive, self.negative)
 
     @property
     def level(self) -> int:

@@ -22,7 +22,13 @@ def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
     """Say what could not be read, which words were taken as negative, what was not planned, and what was rejected."""
     sources, account = summary["sources"], summary["account"]
     unreadable = _unreadable(issues, account["unreadable"])
-    return [*unreadable, *_words(sources), *_unplanned(sources), *_rejected(account.get("rejected", 0))]
+    return [
+        *unreadable,
+        *_words(sources),
+        *_unnamed(sources),
+        *_unplanned(sources),
+        *_rejected(account.get("rejected", 0)),
+    ]
 
 
 def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
@@ -48,6 +54,14 @@ def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
         if shown:
             yield f"Read as negative in {source['source']}: {', '.join([*shown[:_SHOWN], *more])}."
+
+
+def _unnamed(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Items that are negative because a table of positives does not name them."""
+    for source in sources:
+        if items := source.get("unnamed"):
+            which = f"{number_of(items, 'item')} that it does not name {'is' if items == 1 else 'are'} negative"
+            yield f"{source['source']} lists positives alone: {which}."
 
 
 def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Reuse(ReuseOptions):
 
     def columns(self, on: Sequence[str]) -> LabelColumns:
         """Columns of that source: it is about items, whosever tasks they were."""
-        return LabelColumns(tuple(on), self.label or "label", study="any")
+        return LabelColumns(on=tuple(on), label=self.label or "label", study="any")
 
     def refuse_unsaid(self) -> None:
         """Refuse labels of which it is not said whether the model has seen them: what bounds promise depends on it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from streameval.study.vote_store import Given, rows_of
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
-_USUAL = {"on": "se_task", "label": "label", "annotator": "annotator", "time": "time", "source": "source"}
+_USUAL = {"on": "se_task", "label": "label", "annotator": "annotator", "time": "time", "source": "source",
+          "labels_are": "answers"}  # fmt: skip
 _RESTORE = "restore it: it is a smaller plan that the study grew from"
 _SAID = ["rank", "task", "value", "state", "said", "annotator", "time", "source"]
 
@@ -70,7 +71,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
             f"--label {columns.label} is a file, and names a column",
             f"`evaluate --labels {columns.label}` takes files of labels",
         )
-    read = _read(sources, plan, folder.items(plan), columns)
+    read = _read(sources, plan, folder.items(plan), replace(columns, labels_are=judging.labels_are))
     whole = folder.labels.with_new(read)
     rows = rows_of(whole)
     refuse_grades(rows, vote_rule(judging.vote))

@@ -24,12 +24,13 @@ from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.labelled_list import KIND as LABELLED_LIST
-from streameval.kinds.labelled_list.results import curve_of, evaluation_of
+from streameval.kinds.labelled_list.results import ListLabels, curve_of, evaluation_of
 from streameval.kinds.rankings import KIND as RANKINGS
 from streameval.kinds.rankings.results import RankingsEvaluation, collected, identity_of, results
+from streameval.labelling.options import LabelColumns, LabelMeaning, LabelsAre
 from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
-from streameval.options import takes
+from streameval.options import own, takes
 from streameval.progress import Progress, silent
 from streameval.queries.evaluate import SinkOpener, evaluate_rankings
 from streameval.queries.options import PerRanking
@@ -42,6 +43,7 @@ from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
+from streameval.text import number_of
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000
@@ -55,6 +57,7 @@ class Truth:
     """A list as it is evaluated.
 
     Attributes:
+        unnamed: Items that are negative because a table of positives does not name them.
         scans: Of its rows.
         memory: Bytes for counters or words, where its rows are to be ordered.
     """
@@ -62,6 +65,7 @@ class Truth:
     ranking: Ranking
     scans: LabelledScans
     memory: float
+    unnamed: int = 0
 
     @property
     def rows(self) -> LabelledRows:
@@ -89,9 +93,10 @@ NO_WINDOWS = Windows()
 def exact(
     ranking: Any,
     *,
-    label: str,
+    label: str = "label",
     labels: Any = None,
     on: str | tuple[str, ...] | None = None,
+    labels_are: LabelsAre = "answers",
     misses: int = 0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
@@ -105,20 +110,21 @@ def exact(
 def exact(
     ranking: Any,
     *,
-    label: str,
+    label: str = "label",
     per: str | Sequence[str],
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **many: Any,
 ) -> RankingsEvaluation: ...
-@takes(RankingOptions, PerRanking)
+@takes(RankingOptions, LabelMeaning, PerRanking)
 def exact(
     ranking: Any,
     *,
-    label: str,
+    label: str = "label",
     labels: Any = None,
     on: str | tuple[str, ...] | None = None,
+    labels_are: LabelsAre = "answers",
     misses: int = 0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
@@ -133,10 +139,13 @@ def exact(
     Args:
         ranking: As for `plan`. With a score its rows may lie in any order; what memory does not hold is ordered
             in a scratch file.
-        label: Column with every item's label: 0/1 or a boolean; of the ranking, or of `labels`.
+        label: Column with every item's label: 0/1, a boolean, or words as `evaluate` understands them; of the ranking,
+            or of `labels`.
         labels: Label table beside the ranking, as for `evaluate`; one label for every item.
         on: Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is
             stored in the order of its ranks.
+        labels_are ({"answers", "positives"}): Whether `labels` lists positives alone: all other items are negative
+            then, and without a column `label` every row of it is a positive.
         misses: Positives that the list never returned.
         windows: Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in
             one more pass; the list has to be stored in its order.
@@ -146,8 +155,9 @@ def exact(
             the list, and windows, are read on this machine only.
         per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
         options: As for `plan`.
-        **many: Fields of `RankingOptions`, as `score`; and of a list of many rankings: `at`, `gain`, `no_positives`,
-            `ties`, `positives`, `unjudged`, `relevant` (`streameval.queries.options.PerRanking`). Of many rankings
+        **many: Fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative` (words), `relevant`
+            (">=2": from which label on an item is positive); and of a list of many rankings: `at`, `gain`,
+            `no_positives`, `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many rankings
             `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no
             other is given.
 
@@ -162,8 +172,11 @@ def exact(
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
     options = described(options, many)
+    meaning = own(LabelMeaning, many)
     if per is not None or many:
+        many |= meaning.named()
         alone = {"labels": labels, "on": on, "misses": misses or None,
+                 "labels_are": None if labels_are == "answers" else labels_are,
                  "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
         given = {**{name: value for name, value in alone.items() if value is not None}, "per": per or (), **many}
         tables: list[pa.Table] = []
@@ -180,8 +193,11 @@ def exact(
         temporary_folder("streameval-work") as folder,
         ScratchFile(folder / "words") as file,
     ):
-        external = None if labels is None else (labels, on, folder)
-        truth = _open(source, label, options, external, chosen)
+        if labels is None and labels_are == "positives":
+            raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
+        columns = LabelColumns(meaning.positive, meaning.negative, on, label, labels_are=labels_are)
+        external = None if labels is None else (labels, columns, folder)
+        truth = _open(source, (label, meaning), options, external, chosen)
         evaluation = _evaluated(truth, Limits(truth.memory, file), misses, sliding, progress)
     if out is not None:
         LABELLED_LIST.save(Study(Path(out)), None, evaluation)
@@ -242,9 +258,13 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
                              "store it sorted, or ask for no windows")  # fmt: skip
         slide(truth.rows, sliding, truth.scans.threads)
     truth.ranking.rows.check_unchanged()
+    if (level := truth.rows.meaning.relevant) is not None and not summed.totals.positives:
+        raise InputError(f"--relevant is '{level}', and none of {number_of(truth.rows.n_items, 'label')} is",
+                         "name a grade that occurs")  # fmt: skip
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
-    return evaluation_of(truth.ranking.description(), truth.rows.label, summed, curve, windows)
+    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed)
+    return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
 
 
 def curve_cutoffs(n_items: int) -> Int64Array:
@@ -257,23 +277,22 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 def _open(
     source: Any,
-    label: str,
+    labels: tuple[str, LabelMeaning],
     options: RankingOptions,
-    external: tuple[Any, str | tuple[str, ...] | None, Path] | None,
+    external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
 ) -> Truth:
-    ranking = open_ranking(source, options)
-    rows = labelled_rows(ranking, label, "column" if external is None else "joined")
+    ranking, unnamed = open_ranking(source, options), 0
+    rows = labelled_rows(ranking, labels[0], "column" if external is None else "joined", labels[1])
     if external is not None:
         from streameval.labelling.join_to_list import ItemKeys, join_labels
-        from streameval.labelling.options import LabelColumns
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
-        columns = LabelColumns(on=external[1], label=label)
         with copied(external[0]) as place:
-            rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
+            found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
+        rows, unnamed = replace(rows, joined_labels=found.values), found.unnamed
     threads, room = _readers(rows, options)
-    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, unnamed)
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.copies.write import for_a_while
+from streameval.counting.labelled_rows import label_numbers
 from streameval.errors import InputError, did_you_mean
 from streameval.judges.values import Judge
+from streameval.labelling.label_values import label_values, refuse_words_of_no_row
+from streameval.labelling.options import LabelMeaning
 from streameval.methods import (
     DrawsIndependently,
     available,
@@ -22,18 +24,19 @@ from streameval.methods import (
     refuse_alpha_with_budget,
 )
 from streameval.methods.replicates import Simulation, replicate
-from streameval.options import listed, takes
+from streameval.options import listed, own, takes
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
+from streameval.text import number_of
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
 
-@takes(RankingOptions, more=parameters_of_any)
+@takes(RankingOptions, LabelMeaning, more=parameters_of_any)
 def simulate(
     ranking: Any,
     *,
@@ -51,14 +54,15 @@ def simulate(
 
     Args:
         ranking: As for `plan`.
-        label: Column with the truth: 0/1 or a boolean.
+        label: Column with the truth: 0/1, a boolean, or words as `evaluate` understands them.
         method: Name of a method, or several (default: all methods).
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Replicate i has seed + i.
         judge, judge_classes: As for `plan`: methods that can use a judge are run with it too, in a row of its own.
         options: As for `plan`.
-        **parameters: Fields of `RankingOptions`, as `score`, and parameters of any method; each takes those it knows.
-            `budget` puts them side by side at equal cost.
+        **parameters: Fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative` (words),
+            `relevant` (">=2": from which label on an item is positive); and parameters of any method; each takes those
+            it knows. `budget` puts them side by side at equal cost.
 
     Raises:
         InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
@@ -66,11 +70,11 @@ def simulate(
     if replicates < 1:
         raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
-    settings = described(options, parameters)
+    settings, meaning = described(options, parameters), own(LabelMeaning, parameters)
     chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
     with for_a_while(ranking, settings) as source:
         opened = open_ranking(source, settings)
-        truth = read_truth(opened, label, settings)
+        truth = read_truth(opened, label, settings, meaning)
         answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
     rows, runs = [], {}
     for done, (name, method, given) in enumerate(chosen):
@@ -98,7 +102,7 @@ def _answers(ranking: Ranking, judge: Judge) -> tuple[Judge, UInt8Array]:
     return judge, judge.codes(ranking.fetch(ranks, [judge.column]).table.column(-1), "the list")
 
 
-def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:
+def read_truth(ranking: Ranking, label: str, options: RankingOptions, meaning: LabelMeaning) -> Int8Array:
     """Read the label of every item, best rank first.
 
     Raises:
@@ -113,16 +117,21 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
             f"allow that with --memory {needed:.1f}",
         )
     column = ranking.fetch(np.arange(1, ranking.n_items + 1, dtype=np.int64), [label]).table.column(-1)
+    place = f"column '{label}'"
+    refuse_words_of_no_row([column], meaning, place)
+    column = label_values(column, meaning, place, label)
     if column.null_count:
         first = pc.index(pc.is_null(column), True).as_py() + 1
         raise InputError(f"{column.null_count:,} of the labels are missing (first at rank {first:,})")
-    if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InputError(f"column '{label}' is {column.type}, not 0/1 or a boolean")
-    values = column.cast(pa.float64()).to_numpy()
-    odd = np.flatnonzero((values != 0) & (values != 1))
-    if odd.size:
-        raise InputError(f"the label at rank {odd[0] + 1:,} is {values[odd[0]]:g}, not 0 or 1")
-    return np.asarray(values, dtype=np.int8)
+    values = label_numbers(column, label, place, "not 0/1 or a boolean")
+    if meaning.level is None and (odd := np.flatnonzero((values != 0) & (values != 1))).size:
+        raise InputError(f"the label at rank {odd[0] + 1:,} is {values[odd[0]]:g}, not 0 or 1",
+                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
+    truth = meaning.is_positive(values)
+    if meaning.relevant is not None and not truth.any():
+        raise InputError(f"--relevant is '{meaning.relevant}', and none of {number_of(truth.size, 'label')} is",
+                         "name a grade that occurs")  # fmt: skip
+    return truth.astype(np.int8)
 
 
 def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:

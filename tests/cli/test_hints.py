@@ -180,7 +180,7 @@ def two_scores(tmp_path, monkeypatch):
     [
         ("plan list.parquet --study s --score scoreA", "did you mean 'score_a'?"),
         ("plan list.parquet --study s --score SCORE-B", "did you mean 'score_b'?"),
-        ("plan list.parquet --study s --positive x", "--positive is an option of `select` and 4 other verbs"),
+        ("plan list.parquet --study s --positive x", "--positive is an option of `select` and 6 other verbs"),
         ("show {study} base_rate", "we call it precision@100%"),
         ("show {study} auc", "we call it roc_auc"),
         (

@@ -85,7 +85,7 @@ MISTAKES = {
     "compare done nowhere": "nowhere",
     "report nowhere": "nowhere",
     "exact list.parquet --out e": "--label",
-    "exact list.parquet --label text --out e": "text",
+    "exact list.parquet --label id --out e": "--relevant",
 }
 
 

@@ -368,15 +368,15 @@ def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, p
     known = items.selection.column("se_task")[0] if key == "se_task" else 3
     path.write_text(f"{key};label\n{known};1\n{rounded};1\n")
     if rounded == "1.7E+01":  # all its digits are there
-        assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
+        assert read_votes(path, plan, items, LabelColumns(on=key)).rows == 2
         return
     with pytest.raises(InputError, match=r"lost its last digits, in 1 row[.]"):
-        read_votes(path, plan, items, LabelColumns(key))
-    by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns("name"))
+        read_votes(path, plan, items, LabelColumns(on=key))
+    by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns(on="name"))
     assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
     floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # nobody can tell which number it was
     with pytest.raises(InputError, match=r"id '1e[+]16' is a float that is no exact whole number, in 1 row[.]"):
-        read_votes(floats, plan, items, LabelColumns("id"))
+        read_votes(floats, plan, items, LabelColumns(on="id"))
 
 
 @pytest.mark.parametrize("others", [("\n", "LF"), ("\r\n", "CR LF"), ("\r", "CR")])

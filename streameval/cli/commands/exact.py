@@ -10,8 +10,9 @@ from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import EngineFlags, SeveralNames, Whole
 from streameval.cli.output import Output, progress
-from streameval.cli.ranking import ManyFlags, ScoredFlags
+from streameval.cli.ranking import ManyFlags, MeaningFlags, ScoredFlags
 from streameval.errors import InputError
+from streameval.labelling.options import LabelsAre
 from streameval.text import number_of
 
 _TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the log
@@ -20,14 +21,16 @@ _TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the lo
 @job
 def exact(
     *ranking: str,
-    label: str,
+    label: str = "label",
     labels: str | None = None,
     on: SeveralNames = None,
+    labels_are: LabelsAre = "answers",
     misses: Whole = 0,
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
     flags: ScoredFlags = ScoredFlags(),
+    meaning: MeaningFlags = MeaningFlags(),
     many: ManyFlags = ManyFlags(),
     engine: EngineFlags = EngineFlags(),
     batch: Batch = Batch(),
@@ -43,9 +46,11 @@ def exact(
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,
             best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have
             to be cast).
-        label: Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
+        label: Column with every item's label: 0/1, true/false, yes/no, or a grade; of the ranking, or of --labels.
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank).
+        labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
+            labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
         epsilon: Grid ratios minus one for these windows, separated by commas.
@@ -58,7 +63,8 @@ def exact(
     from streameval.verbs.exact import exact as exact_list
 
     kind, verb = (named("labelled_list"), exact_list) if many == ManyFlags() else (named("rankings"), exact_per)
-    options = {"labels": labels, "on": on, "misses": misses, **many.changed()}
+    options = {"labels": labels, "on": on, "misses": misses, **meaning.changed(), **many.changed()}
+    options |= {"labels_are": None if labels_are == "answers" else labels_are}
     options |= {"window": window, "epsilon": None if epsilon == "0.03" else epsilon}
     if verb is exact_list:
         lengths = tuple(_whole(text) for text in (options.pop("window") or "").split(",") if text.strip())

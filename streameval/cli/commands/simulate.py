@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Switch, Whole, existing
 from streameval.cli.output import Output, columns, progress
-from streameval.cli.ranking import RankingFlags
+from streameval.cli.ranking import MeaningFlags, RankingFlags
 
 
 def simulate(
@@ -25,6 +25,7 @@ def simulate(
     plot: Path | None = None,
     overwrite: Switch = False,
     parameters: MethodFlags = MethodFlags(),
+    meaning: MeaningFlags = MeaningFlags(),
     flags: RankingFlags = RankingFlags(),
     output: Output = Output(),
 ) -> None:
@@ -34,7 +35,7 @@ def simulate(
 
     Args:
         ranking: Parquet files, folders or globs, as for plan.
-        label: Column with every item's label: 0/1 or a boolean.
+        label: Column with every item's label: 0/1, true/false, yes/no, or a grade.
         method: Name of a method, or several separated by commas; may be repeated (default: all methods).
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Of the first draw; each further draw adds one.
@@ -51,7 +52,7 @@ def simulate(
     with progress("methods") as bar:
         results = verb(list(ranking), label=label, method=",".join(method) if method else None,
                        replicates=replicates, seed=seed, judge=judge, judge_classes=judge_classes,
-                       options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
+                       options=flags.options(), progress=bar, **meaning.changed(), **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(results, plot, existing(overwrite))
     output.event("simulate", n_items=int(results.precision.size), methods=len(results.rows))

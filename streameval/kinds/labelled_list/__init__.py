@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.kinds import Kind
 from streameval.kinds.curve import OneRanking
+from streameval.labelling.options import LabelMeaning
 
 if TYPE_CHECKING:
     from streameval.reporting.said import Said
@@ -22,6 +23,7 @@ class Alone:
 
     labels: Any = None
     on: str | None = None
+    labels_are: str = "answers"
     misses: int = 0
     windows: Any = None
     window: Any = None  # which the command line has, and epsilon, for windows
@@ -35,7 +37,7 @@ class LabelledList(OneRanking):
     about = "a labelled list"
     answers = (*Kind.answers, "compare", "extrapolate")
     asked_by: ClassVar = {}
-    options: ClassVar = {"exact": (Alone,)}
+    options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results: labels stay where they are."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,21 @@ from streameval.study.formats import marked
 from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
+
+
+@dataclass(frozen=True)
+class ListLabels:
+    """What the labels of a list are.
+
+    Attributes:
+        column: Their name.
+        meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
+        unnamed: Items that are negative because a table of positives does not name them.
+    """
+
+    column: str
+    meaning: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: int = 0
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -43,13 +59,13 @@ def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 
 
 def evaluation_of(
-    description: dict[str, Any], label: str, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
+    description: dict[str, Any], labels: ListLabels, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
 ) -> Evaluation:
-    """Every result of a list; `description` says which it is, `label` is its column of labels."""
+    """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
     rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
     table, totals = curve.table, summed.totals
-    identity = _identity(description, label, rows, curve)
+    identity = _identity(description, labels.column, rows, curve)
     summary: dict[str, Any] = {
         **marked("labelled_list"),
         "evaluation_id": identity,
@@ -59,7 +75,7 @@ def evaluation_of(
         "positives": totals.positives,
         "misses": curve.misses,
         "method": "exact",
-        "parameters": {"label": label},
+        "parameters": {"label": labels.column, **labels.meaning},
         "ranking": description,
         "how": summed.how,
         "ties": "open" if totals.mixed else "none that matter",
@@ -70,7 +86,7 @@ def evaluation_of(
             "smallest_window": smallest_window(windows),
         },
         "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
-        "account": {"planned": curve.n_items, "labelled": curve.n_items},
+        "account": {"planned": curve.n_items, "labelled": curve.n_items, "unnamed": labels.unnamed},
         "sources": [],
     }
     return Evaluation(identity, NO_LABELS, curve, table, rows, summary)

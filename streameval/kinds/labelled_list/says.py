@@ -9,6 +9,7 @@ from streameval.metrics import headlines
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import TIES
 from streameval.study.result_files import Evaluation
+from streameval.text import number_of
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (
@@ -27,6 +28,7 @@ def says(found: Evaluation) -> list[Said]:
     missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
     return [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
+        *meaning_lines(summary),
         *([TIES] if summary["ties"] == "open" else []),
         *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),
         "",
@@ -35,6 +37,19 @@ def says(found: Evaluation) -> list[Said]:
         *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
         *_windows(summary["diagnostics"]),
     ]
+
+
+def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
+    """Say which labels are positive, where that is not plain, and how many items are negative for not being named."""
+    asked, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
+    words = {name: ", ".join(asked[name]) for name in ("positive", "negative") if asked.get(name)}
+    lines: list[Said] = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []
+    if words.get("positive"):
+        lines.append(f"Positive: {words['positive']}. Negative: {words.get('negative', 'all other words')}.")
+    if unnamed:
+        are = "is" if unnamed == 1 else "are"
+        lines.append(f"{number_of(unnamed, 'item')} that the table of positives does not name {are} negative.")
+    return lines
 
 
 def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[Said]:

@@ -110,7 +110,7 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "unjudged_items": found.left.items,
         "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
                        "no_positives": options.no_positives, "unjudged": options.unjudged, "ties": options.ties,
-                       "relevant": options.relevant, "item": options.key},
+                       "relevant": options.relevant, "item": options.key, **options.words.named()},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
         "lowest": [dict(zip(shown, row, strict=True))

@@ -212,7 +212,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
         ([0, None, 1], "row 1: 1 label missing"),
         ([0.0, 0.5, 1.0], r"row 1: label 0\.5 is not 0 or 1"),
         ([0.0, float("nan"), 1.0], "row 1: label nan is not 0 or 1"),
-        (["a", "b", "c"], "is string, not 0/1"),
+        (["a", "b", "c"], "row 0: y is 'a', neither 0/1, yes/no nor a number"),
         ([0, 256, 1], "row 1: label 256 is not 0 or 1"),
     ],
 )

@@ -28,7 +28,8 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
          "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
          "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
-         "--positives qrels.parquet": GOES, "--unjudged zero": GOES, "--relevant >=2": GOES,
+         "--positives qrels.parquet": GOES, "--unjudged zero": GOES, "--relevant >=1": GOES,
+         "--positive 1 --negative 0": GOES, "--negative 0": GOES, "--labels-are positives": REFUSED,
          "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
 PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
         "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
@@ -52,7 +53,8 @@ EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--dry-run": GOES, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED,
-            "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES, "--prefer done": GOES,
+            "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES,
+            "--labels-are positives --labels done.csv": GOES, "--prefer done": GOES,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 
