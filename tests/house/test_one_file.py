@@ -179,7 +179,7 @@ def test_a_label_source_with_files_of_its_own_is_one_file(add_file, command, stu
     """Also of files that would be refused if nobody read them."""
     path = tmp_path / "labels.toy"
     write_lines(path, *study, before="PK-toy\n")
-    assert "this is an Excel workbook" in command("evaluate", study[0], "--labels", path, status=2)
+    assert "this is a ZIP archive" in command("evaluate", study[0], "--labels", path, status=2)
     add_file("streameval.labelling.readers", "marked", MARKED)
     assert command("evaluate", study[0], "--labels", path, "--json")["account"]["labelled"] == 60
 

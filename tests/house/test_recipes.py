@@ -40,6 +40,50 @@ def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
             assert found == [(rows, 0.95, rows)]
 
 
+SURVEY = """\
+Respondent ID,Collector ID,Start Date,End Date,IP Address,Email Address,First Name,Last Name,Custom Data 1,\
+Is this fraud?,,,Anything else?
+,,,,,,,,,a1,b2,c3,Open-Ended Response
+118763,4421,11/23/2026 04:05:06 AM,11/23/2026 04:07:00 AM,10.0.0.1,,,,,Yes,No,,"a, b"
+118764,4421,11/23/2026 05:05:06 AM,11/23/2026 05:06:00 AM,10.0.0.2,,,,,Yes,Yes,No,
+"""
+CVAT = """\
+<?xml version="1.0" encoding="utf-8"?>
+<annotations>
+  <version>1.1</version>
+  <meta><job><id>7</id><labels><label><name>fraud</name><type>tag</type></label></labels></job></meta>
+  <image id="0" name="a1" width="640" height="480">
+    <tag label="fraud" source="manual"></tag>
+    <box label="face" source="manual" occluded="0" xtl="1.0" ytl="1.0" xbr="9.0" ybr="9.0" z_order="0"></box>
+  </image>
+  <image id="1" name="b2" width="640" height="480">
+    <tag label="ok" source="manual"><attribute name="sure">true</attribute></tag>
+    <tag label="dark" source="manual"></tag>
+  </image>
+  <image id="2" name="c3" width="640" height="480">
+  </image>
+</annotations>
+"""
+
+
+def test_a_survey_with_two_heads_and_the_tags_of_images_are_labels(tmp_path):
+    names = {}
+    exec(recipe("python", "ElementTree"), names)
+    (tmp_path / "answers.csv").write_text(SURVEY, encoding="utf-8-sig")
+    (tmp_path / "annotations.xml").write_text(CVAT)
+    items = pa.table({"id": ["a1", "b2", "c3"]})
+    for study, labels, how, expected in (
+        ("survey", names["survey"](tmp_path / "answers.csv", "Is this fraud?"), {"on": "item", "negative": "No"}, 5),
+        ("cvat", names["cvat"](tmp_path / "annotations.xml"), {"on": "name"}, 2),
+    ):
+        items = items.rename_columns([how["on"]])
+        streameval.plan(items, tmp_path / study, method="uniform", budget=3, seed=0)
+        streameval.select(tmp_path / study, ranking=items)
+        word = "Yes" if study == "survey" else "fraud"
+        account = streameval.evaluate(tmp_path / study, labels=labels, positive=word, **how).summary["account"]
+        assert (account["votes"], account["positive"], account["blank"]) == (expected, 1, 1)
+
+
 class Tracker:
     """MLflow's functions, where it is not installed."""
 

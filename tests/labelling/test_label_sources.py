@@ -330,7 +330,7 @@ def test_a_key_that_appears_late_in_json_lines_is_a_column(plan, tmp_path):
         (b"rank,label,note\n" + b"1,1,x\n" * 60_000 + b"2,1,\xe9\n", "line 60,002 is not UTF-8"),
         (b"rank,label\n1,1\n2,\xc3", "line 3 is not UTF-8"),
         ("rank,label\n1,1\n".encode("utf-16"), "this is a text in UTF-16. Hint: save it as CSV UTF-8"),
-        (b"PK\3\4" + bytes(40), "this is an Excel workbook"),
+        (b"PK\3\4" + bytes(40), "this is a ZIP archive, and no whole Excel workbook"),
     ],
 )
 def test_texts_that_are_not_utf8_are_refused_whole(raw, says, plan, tmp_path):

@@ -1,7 +1,9 @@
 """What label tools export, each in the shape of a real export: which rows are votes, whose, and of which item."""
 
 import csv
+import importlib.util
 import json
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -210,3 +212,63 @@ def test_hints_about_grades_take_values_that_occur_and_a_threshold_above_all_is_
         streameval.evaluate(study, labels=labels, vote=vote)
     assert message in refused.value.line
     assert account_of(study, labels, vote=f"mean>={max(grades)}")["positive"] > 0
+
+
+def workbook(path, rows):
+    """The first sheet of a workbook as Excel writes it, of texts and numbers, and an empty second one."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+
+    def cell(value):
+        text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        return text if isinstance(value, str) else "<c/>" if value is None else f"<c><v>{value}</v></c>"
+
+    sheet = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" Type="{office}/'
+                       'officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="answers" sheetId="1" '
+                           'r:id="s1"/><sheet name="notes" sheetId="2" r:id="s2"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">' + "".join(
+            f'<Relationship Id="s{i}" Type="{office}/worksheet" Target="worksheets/sheet{i}.xml"/>' for i in (1, 2)
+        ) + "</Relationships>",
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{sheet}</sheetData></worksheet>',
+        "xl/worksheets/sheet2.xml": f'<worksheet xmlns="{main}"><sheetData/></worksheet>',
+    }  # fmt: skip
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return path
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table_of_labels(tmp_path):
+    study = small_study(tmp_path)
+    rows = [["rank", "label", "note"], [1, "yes", "a & b".replace("&", "&amp;")], [2, 0, None], [3, "skip", None]]
+    labels = workbook(tmp_path / "labels.xlsx", rows)
+    if importlib.util.find_spec("fastexcel") is None:
+        with pytest.raises(InputError, match="Excel workbooks need fastexcel, which is not installed"):
+            streameval.evaluate(study, labels=labels)
+        return
+    account = account_of(study, labels)
+    assert (account["labelled"], account["positive"], account["skipped"]) == (2, 1, 1)
+
+
+def test_numbers_of_a_workbook_that_may_be_another_are_no_keys(tmp_path):
+    pytest.importorskip("fastexcel")
+    study = small_study(tmp_path)
+    labels = workbook(tmp_path / "labels.xlsx", [["rank", "label"], [2**53 + 2, 1]])
+    with pytest.raises(InputError, match=r"labels\.xlsx.*9007199254740994"):
+        streameval.evaluate(study, labels=labels)
+
+
+def test_an_archive_that_is_no_workbook_is_refused(tmp_path):
+    study = small_study(tmp_path)
+    with zipfile.ZipFile(tmp_path / "labels.zip", "w") as archive:
+        archive.writestr("labels.csv", "rank,label\n1,1\n")
+    cut = workbook(tmp_path / "whole.xlsx", [["rank", "label"], [1, 1]]).read_bytes()[:200]
+    (tmp_path / "cut.xlsx").write_bytes(cut)
+    for name in ("labels.zip", "cut.xlsx"):
+        with pytest.raises(InputError, match="this is a ZIP archive, and no whole Excel workbook"):
+            streameval.evaluate(study, labels=tmp_path / name)

@@ -43,7 +43,7 @@ IN_MEMORY = "(a table in memory)"
 _HEAD = 4096
 _CHUNK = 1 << 20
 _FOREIGN = {
-    b"PK": "an Excel workbook (.xlsx) or another ZIP archive",
+    b"PK": "a ZIP archive, and no whole Excel workbook",
     b"\xff\xfe": "a text in UTF-16",
     b"\xfe\xff": "a text in UTF-16",
     b"\x28\xb5\x2f\xfd": "a file packed by zstd",
