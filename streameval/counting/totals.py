@@ -29,6 +29,7 @@ class Totals:
     Attributes:
         n_items, positives: N and Y(N).
         rank_sum (dict of str to int): Σ r_j over positives with tied items "early" or "late"; of any size.
+        twice_ranks (list of int): Σ r_j of both orders together, over the positives before each block.
         precision_sum (dict of str to float): Σ j/r_j over positives, by order of tied items: "late", "expected",
             "early", "grouped".
         block_sum (dict of str to float64 array, shape (blocks + 1,)): The same up to each block.
@@ -46,6 +47,7 @@ class Totals:
     n_items: int
     positives: int
     rank_sum: dict[str, int]
+    twice_ranks: list[int] = field(repr=False)
     precision_sum: dict[str, float]
     block_sum: dict[str, FloatArray] = field(repr=False)
     start: Int64Array
@@ -54,6 +56,11 @@ class Totals:
     cut: Int64Array = field(repr=False)
     rest: list[tuple[int, int]] = field(repr=False)
     mixed: bool
+
+    def twice_roc_area(self, block: int) -> int:
+        """Twice the area under the ROC curve of what lies before a block, in pairs of a positive and a negative."""
+        found, start = int(self.start_yield[block]), int(self.start[block])
+        return 2 * found * (start - found) - (self.twice_ranks[block] - found * (found + 1))
 
     def roc_auc(self, misses: int) -> dict[str, float]:
         """Share of (positive, negative) pairs in the right order, by order of tied items: "late", "expected", "early".
@@ -157,6 +164,9 @@ def _group_sums(order: str, before: int, found: int, n: int, p: int) -> tuple[fl
 def _totals(blocks: list[_EndedBlock], cut: Int64Array) -> Totals:
     n_items, positives = blocks[-1].end if blocks else (0, 0)
     rank_sum = {order: sum(b.ranks[order] + b.start * b.positives for b in blocks) for order in ("early", "late")}
+    twice_ranks = [0]
+    for b in blocks:
+        twice_ranks.append(twice_ranks[-1] + sum(b.ranks[one] + b.start * b.positives for one in ("early", "late")))
     precision_sum, block_sum = {}, {}
     for order in ORDERS:
         terms = [(b.weighted[order][0], b.found * b.weighted[order][1]) for b in blocks]
@@ -172,6 +182,7 @@ def _totals(blocks: list[_EndedBlock], cut: Int64Array) -> Totals:
         n_items,
         positives,
         rank_sum,
+        twice_ranks,
         precision_sum,
         block_sum,
         np.array([b.start for b in blocks] + [n_items], np.int64),

@@ -32,6 +32,7 @@ Row = tuple[str, str, float, float, float]
 
 RECALLS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
 PRECISIONS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
+FALSE_POSITIVE_RATES = tuple(Fraction(text) for text in ("0.001", "0.01", "0.05", "0.1", "0.2"))
 ELEVEN = tuple(Fraction(i, 10) for i in range(11))
 BETAS = (0.5, 1.0, 2.0)
 ROUNDING = 1e-12

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from streameval.errors import InputError, check_misses
 from streameval.metrics.cases import Ranked, ranked
+from streameval.metrics.partial_area import partial_roc_area, standardised
 from streameval.typing import BoolArray, FloatArray
 
 Ties = Literal["grouped", "pessimistic", "expected", "optimistic"]
@@ -192,16 +194,29 @@ def roc_auc_score(
     sample_weight: npt.ArrayLike | None = None,
     misses: int = 0,
     ties: Ties = "grouped",
+    max_fpr: float | None = None,
 ) -> float:
     """Area under the ROC curve: the share of (positive, negative) pairs in the right order.
 
     A missed positive loses to every negative. "grouped" and "expected" are the same: a tied pair counts half. Other
     arguments are those of `average_precision_score`.
 
+    Args:
+        max_fpr: Up to this false positive rate, in (0, 1], and standardised: 1/2 by chance, 1 at best. Without weights,
+            and with tied items grouped.
+
     Returns:
         float: NaN where there are no positives or no negatives.
     """
     groups, order = _groups(y_true, y_score, pos_label, sample_weight), _order(ties)
+    if max_fpr is not None and max_fpr != 1:
+        if sample_weight is not None:
+            raise InputError("max_fpr does not go with weights", "leave one of them out")
+        _refuse_order(ties, "max_fpr is given", "tied items are grouped there")
+        if not 0 < max_fpr < 1:
+            raise InputError(f"max_fpr is {max_fpr!r}, outside (0, 1]", "such as max_fpr=0.1")
+        positives, rate = groups.found[-1] + check_misses(misses), Fraction(max_fpr)
+        return standardised(partial_roc_area(groups.places, int(positives), rate), rate)
     if sample_weight is None:
         return groups.places.totals.roc_auc(check_misses(misses))["expected" if order == "grouped" else order]
     _refuse_order(ties)
@@ -212,6 +227,8 @@ def roc_auc_score(
     return float(right / pairs) if pairs else float("nan")
 
 
-def _refuse_order(ties: str) -> None:
+def _refuse_order(
+    ties: str, why: str = "items have weights", hint: str = "weights work only with grouped ties"
+) -> None:
     if ties != "grouped":
-        raise InputError(f"ties is {ties!r}, and items have weights", "weights work only with grouped ties")
+        raise InputError(f"ties is {ties!r}, and {why}", hint)

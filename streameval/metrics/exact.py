@@ -18,7 +18,8 @@ from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
 from streameval.curve.bounds import inside
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
-from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.metrics import BETAS, ELEVEN, FALSE_POSITIVE_RATES, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.metrics.partial_area import partial_roc_area, standardised
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
@@ -68,7 +69,9 @@ def metrics(counted: Counted) -> pa.Table:
     Returns:
         pyarrow.Table: `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Average precision and AUC are
             single values that treat tied items as one step, as scikit-learn does; their rows with argument "tie_order"
-            have the worst order of tied items, the expectation over all orders, and the best. Of every other metric,
+            have the worst order of tied items, the expectation over all orders, and the best. Areas under the ROC curve
+            up to a false positive rate are single values too: as they are (roc_area_at_fpr), and standardised
+            (roc_auc_at_fpr). Of every other metric,
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
             thresholds on scores (max_f, breakeven), or that of the mean over all orders of tied items
             (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
@@ -184,6 +187,10 @@ def _roc_auc(counted: Counted) -> Iterator[Row]:
     yield "roc_auc", "", expected, expected, expected
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
+    for rate in FALSE_POSITIVE_RATES:
+        area = partial_roc_area(counted.places, counted.positives, rate)
+        for name, value in (("roc_auc_at_fpr", standardised(area, rate)), ("roc_area_at_fpr", area)):
+            yield name, text(rate), value, value, value
 
 
 def _points(counted: Counted) -> Iterator[Row]:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, cast
 
 from streameval.errors import InputError, closest
 from streameval.text import short
 
-CutoffKind = Literal["rank", "share", "score", "precision", "recall", "max_f"]
+CutoffKind = Literal["rank", "share", "score", "precision", "recall", "fpr", "max_f"]
 FORM = "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5"
 LAST_RANK = "ask at a rank of the list, or at a share of it: @10%"
-_VALUED = ("score", "precision", "recall")
+_VALUED = ("score", "precision", "recall", "fpr")
 _MOST = 2**63 - 1
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
@@ -31,9 +31,10 @@ class Cutoff:
     Attributes:
         kind: "rank": after so many items. "share": after that part of the list. "score": after the items of that score
             or a better one. "precision": at the deepest rank that has it. "recall": at the first rank that has it.
+            "fpr": up to that false positive rate, of areas under the ROC curve.
             "max_f": at the rank whose F_β is the largest, which only `cut` understands.
-        value: int, at least 1, of a rank; Decimal in (0, 1] of a share, precision or recall; text of a score; Decimal β
-            of "max_f".
+        value: int, at least 1, of a rank; Decimal in (0, 1] of a share, precision, recall or rate; text of a score;
+            Decimal β of "max_f".
 
     >>> print(Cutoff.of("1e6"), Cutoff.of("1%"), Cutoff.of("score:.70"), Cutoff.of(10_000))
     1,000,000 1% score:0.7 10000
@@ -67,7 +68,7 @@ class Cutoff:
 
     @property
     def share(self) -> Fraction:
-        """The share, precision or recall, exactly."""
+        """The share, precision, recall or rate, exactly."""
         return Fraction(self.value)
 
     def rank_in(self, n_items: int) -> int | None:
@@ -167,9 +168,9 @@ def _one(text: str, start: int, end: int) -> Cutoff:
 
 
 def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
-    """Read a cutoff at a score, a precision or a recall."""
-    if kind in ("precision", "recall"):
-        return Cutoff("precision" if kind == "precision" else "recall", read_share(text, start, kind, value))
+    """Read a cutoff at a score, a precision, a recall or a false positive rate."""
+    if kind in ("precision", "recall", "fpr"):
+        return Cutoff(cast(CutoffKind, kind), read_share(text, start, kind, value))
     if kind != "score" or not re.fullmatch(r"[^\s,<>=]+", value):
         raise refused(text, start, FORM, None if kind == "score" else closest(kind, _VALUED))
     score = number(value)

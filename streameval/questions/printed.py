@@ -15,6 +15,7 @@ OURS = {
     **dict.fromkeys(("tnr", "true_negative_rate", "selectivity"), "specificity"),
     **dict.fromkeys(("fpr", "false_alarm_rate", "fallout"), "false_positive_rate"),
     **dict.fromkeys(("auc", "auroc", "roc"), "roc_auc"),
+    **dict.fromkeys(("pauc", "partial_auc"), "roc_auc@fpr:0.1"),
     **dict.fromkeys(("ap", "aveprec", "auprc", "pr_auc", "average_precision_score"), "average_precision"),
     **dict.fromkeys(("f", "f_score", "f1_score", "dice"), "f1"),
     **dict.fromkeys(("hits", "tp", "true_positives", "found"), "yield"),
@@ -39,7 +40,7 @@ def measure_of(metric: str, argument: str) -> str:
     base = _LONG.get(base, base) if name != metric else base
     if at and not cutoff:
         return f"{base}@{Cutoff('rank', int(argument))}"
-    if at and cutoff in ("_precision", "_recall", "_score"):
+    if at and cutoff in ("_precision", "_recall", "_score", "_fpr"):
         return f"{base}@{cutoff[1:]}:{argument}"
     if argument in ("", "positives", "step"):  # what is meant where nothing else is said
         return f"{base}{at}{cutoff}"

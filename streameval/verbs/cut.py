@@ -135,6 +135,9 @@ def _chosen(curve: Curve, target: Cutoff) -> int:
     rank = target.rank_in(curve.n_items)
     if rank is not None:
         return rank
+    if target.kind == "fpr":
+        raise InputError(f"{target} is of areas under the ROC curve, and cuts no list",
+                         "cut at a rank, a share, a score, a precision or a recall")  # fmt: skip
     if target.kind == "max_f":
         return _best(curve, float(target.value))
     return _deepest(curve, target) if target.kind == "precision" else _first(curve, target)

@@ -39,6 +39,7 @@ _OF_THE_LIST = ("positives", "average_precision", "pr_area", "roc_auc", "max_f0.
 _AT_ANY = (*METRICS, "yield", "f0.5", "f2", "rank", "score")
 _AT_RANKS = (*_AT_ANY, "average_precision", "dcg")  # these two at the cutoffs of metrics.parquet
 _AT_SCORES = (*METRICS, "yield", "rank")
+_AT_RATES = ("roc_auc", "roc_area")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
 CurveResult = Evaluation | SliceResult
@@ -68,6 +69,8 @@ def answer(result: CurveResult, question: Question) -> Bounds:
     cutoff, metric = question.cutoff, question.metric
     if cutoff is None:
         return _of_the_list(result, metric)
+    if cutoff.kind == "fpr":
+        return _at_rate(result, question, cutoff)
     if cutoff.kind == "score":
         return _at_score(result.curve, question, cutoff)
     if cutoff.kind in ("precision", "recall"):
@@ -100,6 +103,21 @@ def _at_rank(result: CurveResult, question: Question, rank: int) -> Bounds:
         cutoffs = ", ".join(f"{int(one):,}" for one in by_cutoff)
         raise InputError(f"{question.measure}: {metric} is known of the first {cutoffs} items, and not of others")
     return Bounds.of_row(by_cutoff[str(rank)])
+
+
+def _at_rate(result: CurveResult, question: Question, cutoff: Cutoff) -> Bounds:
+    """The area under the ROC curve up to a false positive rate, which is counted of a labelled list."""
+    if question.metric not in _AT_RATES:
+        raise InputError(f"{question.measure}: there is no {question.metric} at a false positive rate",
+                         f"there are: {', '.join(_AT_RATES)}")  # fmt: skip
+    rows = [row for row in result.metrics.to_pylist() if row["metric"] == f"{question.metric}_at_fpr"]
+    by_rate = {Fraction(row["argument"]): row for row in rows}
+    if not rows:
+        raise InputError(f"{question.measure}: it is known of lists whose every item has a label", "`streameval exact`")
+    if cutoff.share not in by_rate:
+        rates = ", ".join(row["argument"] for row in rows)
+        raise InputError(f"{question.measure}: it is known up to the rates {rates}, and not up to others")
+    return Bounds.of_row(by_rate[cutoff.share])
 
 
 def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
