@@ -27,7 +27,11 @@ MOST = 1 << 15  # rankings measured at once
 WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref", "roc_auc")
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 # what follows from the kernel's metrics and facts stands behind them
-FOLLOWING, FOLLOWING_AT = ("set_precision", "set_recall", "set_f1"), ("f1_at", "judged_at")
+LOG_AP = "log_average_precision"
+FOLLOWING = ("set_precision", "set_recall", "set_f1", LOG_AP)
+FOLLOWING_AT = ("f1_at", "f0.5_at", "f2_at", "judged_at")
+LEAST_AP = 1e-5  # average precision below it counts as it in a geometric mean, as trec_eval has it
+_BETAS = (1.0, 0.5, 2.0)
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 _RANKING, _OTHER = 40, 75  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
@@ -40,6 +44,17 @@ def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
     """Name and cutoff of every metric, those of the kernel first; the cutoff is empty where there is none."""
     of_kernel = [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF)]
     return [*of_kernel, *((name, "") for name in FOLLOWING), *((name, str(k)) for k in cuts for name in FOLLOWING_AT)]
+
+
+def on_log_scale(precision: FloatArray) -> FloatArray:
+    """Put average precision on a scale of logarithms, from 0 (`LEAST_AP`, or less) to 1: its sums have no rounding."""
+    scaled: FloatArray = 1.0 - np.log(np.maximum(precision, LEAST_AP)) / np.log(LEAST_AP)
+    return np.clip(scaled, 0.0, 1.0)
+
+
+def geometric(mean: float) -> float:
+    """Turn a mean on the scale of logarithms into the geometric mean of average precision."""
+    return float(LEAST_AP ** (1.0 - mean))
 
 
 def column_names(cuts: Sequence[int]) -> list[str]:
@@ -331,11 +346,15 @@ class Measure:
         relevant = np.where(facts[:, 1] + facts[:, 2] > 0, facts[:, 1] + facts[:, 2], np.nan)
         following = np.empty((n, len(FOLLOWING) + len(FOLLOWING_AT) * self.cuts.size, 3))
         sets = (facts[:, 1] / np.maximum(1, items), facts[:, 1] / relevant, 2 * facts[:, 1] / (items + relevant))
-        following[:, : len(FOLLOWING)] = np.stack(sets, axis=1)[:, :, None]
-        cuts = self.cuts[:, None].astype(np.float64)
-        following[:, len(FOLLOWING) :: 2] = 2 * values[:, self._at(one.P_AT)] * cuts / (cuts + relevant[:, None, None])
+        following[:, : len(sets)] = np.stack(sets, axis=1)[:, :, None]
+        following[:, len(sets)] = on_log_scale(values[:, one.AP])
+        at_cutoffs, cuts = following[:, len(FOLLOWING) :], self.cuts[:, None].astype(np.float64)
+        found = values[:, self._at(one.P_AT)] * cuts
+        for i, beta in enumerate(_BETAS):
+            weighted = cuts + beta**2 * relevant[:, None, None]
+            at_cutoffs[:, i :: len(FOLLOWING_AT)] = (1 + beta**2) * found / weighted
         every = (np.minimum(items[:, None], self.cuts) / self.cuts)[:, :, None]
-        following[:, len(FOLLOWING) + 1 :: 2] = every if judged is None else judged
+        at_cutoffs[:, len(_BETAS) :: len(FOLLOWING_AT)] = every if judged is None else judged
         return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
 
     def measured(

@@ -15,6 +15,7 @@ OURS = {
     **dict.fromkeys(("tnr", "true_negative_rate", "selectivity"), "specificity"),
     **dict.fromkeys(("fpr", "false_alarm_rate", "fallout"), "false_positive_rate"),
     **dict.fromkeys(("auc", "auroc", "roc"), "roc_auc"),
+    **dict.fromkeys(("gmap", "geometric_map"), "gm_map"),
     **dict.fromkeys(("pauc", "partial_auc"), "roc_auc@fpr:0.1"),
     **dict.fromkeys(("ap", "aveprec", "auprc", "pr_auc", "average_precision_score"), "average_precision"),
     **dict.fromkeys(("f", "f_score", "f1_score", "dice"), "f1"),

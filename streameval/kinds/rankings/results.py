@@ -19,7 +19,7 @@ from streameval.errors import NoRowsError
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
 from streameval.queries.evaluate import Found, Sink, SinkOpener
-from streameval.queries.measured import metric_names
+from streameval.queries.measured import LOG_AP, geometric, metric_names
 from streameval.queries.sums import BINS, Sums
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -144,6 +144,9 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             bounds = row if over else dict.fromkeys(row)
             rows.append({"metric": f"mean_{name}", "argument": argument, **bounds, "coverage": "exact",
                          "rankings": over, "no_positives": policy})  # fmt: skip
+            if name == LOG_AP:
+                rows.append({**rows[-1], "metric": "gm_map", **{side: geometric(one) for side, one in row.items()
+                                                                if over}})  # fmt: skip
     return pa.Table.from_pylist(rows, schema=_METRICS)
 
 

@@ -39,8 +39,8 @@ def measures(result: Result) -> tuple[str, ...]:
 def answer(result: Result, question: Question) -> Bounds:
     """Bounds on a mean over all rankings, and its estimate; NaN where it is undefined, or labels are missing.
 
-    A metric's name is that of metrics.parquet, with `mean_` or without; mean average precision is `map` too, and mean
-    reciprocal rank `mrr`. Rankings without a positive count as they were evaluated.
+    A metric's name is that of metrics.parquet, with `mean_` or without; mean average precision is `map` too, its
+    geometric mean `gm_map`, and mean reciprocal rank `mrr`. Rankings without a positive count as they were evaluated.
 
     Raises:
         InputError: There is no such mean.
@@ -50,7 +50,8 @@ def answer(result: Result, question: Question) -> Bounds:
         raise InputError(f"{question.measure}: rankings are cut after a number of items", "ndcg@10, say")
     metric = question.metric.removeprefix("mean_").removesuffix("_at")
     name = SHORT.get(metric, metric)
-    wanted = (f"mean_{name}", "") if cutoff is None else (f"mean_{name}_at", str(cutoff.value))
+    of_all = name if name == "gm_map" else f"mean_{name}"
+    wanted = (of_all, "") if cutoff is None else (f"mean_{name}_at", str(cutoff.value))
     for row in result.metrics.to_pylist():
         if (row["metric"], row["argument"]) == wanted:  # the first are under the rule that was asked for
             return Bounds.of_row(row)
