@@ -50,7 +50,7 @@ class Method(Protocol):
             methods.
         claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
-        budget: Labels to spend at most; where the draw decides their number, on average.
+        budget: Labels to spend at most; where the draw decides their number, nine times in ten.
         adaptive: Whether a second batch looks at the labels of the first.
         judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.

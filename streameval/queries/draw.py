@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -21,7 +22,6 @@ from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.text import number_of
 from streameval.typing import Int64Array, UInt64Array
 
 _STREAM = np.uint64(0x72616E6B696E6773)  # "rankings": no other draw of the same seed is alike
@@ -50,19 +50,20 @@ class DrawnRankings:
 
 
 def draw_rankings(
-    ranking: Ranking, per: tuple[str, ...], how: tuple[int, int, int], progress: Progress
+    ranking: Ranking, per: tuple[str, ...], how: tuple[Callable[[int], int], int, int], progress: Progress
 ) -> DrawnRankings:
     """Draw rankings, and find the first items of each.
 
     Args:
         per: Columns that name the ranking of a row.
-        how: How many rankings, how many items of each, and the seed. Items of equal score are ordered by the tie hash
-            of their stored position.
+        how: How many rankings of a number of them (`RankingsDraw.drawn_of`), how many items of each, and the seed.
+            Items of equal score are ordered by the tie hash of their stored position.
 
     Raises:
-        InputError: Fewer rankings than are to be drawn; more than memory can tell apart; names or scores that are null.
+        InputError: Fewer rankings than were to be drawn; more than memory can tell apart; names or scores that are
+            null.
     """
-    count, items, seed = how
+    drawn_of, items, seed = how
     rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
     threads = ranking.options.threads or os.cpu_count() or 1
     total = 2 * rows.n_items
@@ -79,9 +80,7 @@ def draw_rankings(
             done += n
             progress(done, total)
         numbers = unique(numbers, *waiting)
-        if numbers.size < count:
-            raise InputError(f"the list holds {number_of(numbers.size, 'ranking')}, and {count:,} were to be drawn",
-                             f"--rankings={numbers.size} labels the first items of all")  # fmt: skip
+        count = drawn_of(int(numbers.size))
         chosen = _drawn(numbers, count, np.uint64(seed))
         top = _Top(chosen, items)
         for part in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):

@@ -11,8 +11,11 @@ from typing import Any, Literal
 from streameval.errors import InputError
 from streameval.labelling.options import LabelMeaning
 from streameval.options import check_words, listed, option
+from streameval.text import number_of
+from streameval.text.options import flag
 
 _MOST_CUTOFFS = 20
+_RANKINGS = 1_000
 _RELEVANT = re.compile(r"\s*(>=?)\s*(\d{1,4})\s*")
 
 
@@ -116,12 +119,16 @@ def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class RankingsDraw:
-    """How rankings are drawn from a list that holds many, without replacement; each from its first item on."""
+    """How rankings are drawn from a list that holds many, without replacement; each from its first item on.
+
+    Attributes:
+        budget: Labels at most; on the command line that of methods.
+    """
 
     per: tuple[str, ...] = option(
         (), "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
     )
-    rankings: int = option(1_000, "How many to draw.")
+    rankings: int | None = option(None, "How many to draw (default: 1000, or what --budget pays).")
     at: tuple[str, ...] | None = option(
         None,
         "Cutoffs, separated by commas (default 10): their means are bounded together, and of each ranking the items up "
@@ -129,6 +136,7 @@ class RankingsDraw:
     )
     confidence: float = option(0.95, "With which the bounds on all means hold together.")
     judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
+    budget: int | None = None
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -136,12 +144,33 @@ class RankingsDraw:
         object.__setattr__(self, "at", listed("10" if self.at is None else self.at))
         if not 0 < self.confidence < 1:
             raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
-        if isinstance(self.rankings, bool) or not isinstance(self.rankings, Integral):
-            raise InputError(f"--rankings is {self.rankings!r}, not a whole number", "give one number, such as 1000")
-        object.__setattr__(self, "rankings", int(self.rankings))
-        if self.rankings < 1:
+        for name in ("rankings", "budget"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
+                raise InputError(f"{flag(name)} is {value!r}, not a whole number", "give one number, such as 1000")
+        if self.rankings is not None and self.budget is not None:
+            raise InputError("--rankings and --budget were both given, and a plan is made for one", "leave one out")
+        if self.rankings is not None and self.rankings < 1:
             raise InputError(f"--rankings is {self.rankings}, below 1", "draw at least one")
-        _ = self.cutoffs
+        if self.budget is not None and self.budget < self.cutoffs[-1]:
+            first = f"the first {number_of(self.cutoffs[-1], 'item')} of one ranking"
+            raise InputError(
+                f"a budget of {number_of(self.budget, 'label')} is below {first}", "--at says how many items"
+            )
+
+    def drawn_of(self, total: int) -> int:
+        """How many rankings to draw of so many: with a budget, as many as stay within it however long they are.
+
+        Raises:
+            InputError: There are fewer than were asked for.
+        """
+        if self.budget is not None:
+            return min(total, int(self.budget) // self.cutoffs[-1])
+        wanted = _RANKINGS if self.rankings is None else int(self.rankings)
+        if total < wanted:
+            raise InputError(f"the list holds {number_of(total, 'ranking')}, and {wanted:,} were to be drawn",
+                             f"--rankings={total} labels the first items of all")  # fmt: skip
+        return wanted
 
     @property
     def cutoffs(self) -> tuple[int, ...]:

@@ -212,7 +212,7 @@ PLANS = {
 
 def judged_plan(seed=0, sample=None):
     said = np.where(np.random.default_rng(seed + 9).random(N) < 0.85, FALLING, 1 - FALLING).astype(np.uint8)
-    method = create("loguniform", {"budget": 300, **({"judge_sample": sample} if sample else {})})
+    method = create("loguniform", {"budget": 318, **({"judge_sample": sample} if sample else {})})
     plan = method.plan(N, seed)
     ends = method.reserve(plan)[0]
     return method, judged_in_order(plan, Judge("says", (0.5,)), ends, said)
@@ -237,7 +237,7 @@ def test_weights_sum_to_the_list_and_its_positives(name, share):
 
 @pytest.mark.parametrize("sample", [None, 1_500])
 def test_with_a_judge_weights_sum_as_well(sample):
-    method, plan = judged_plan(sample=sample)
+    method, plan = judged_plan(2, sample)
     labels = Labels.of(plan, FALLING[plan.ranks - 1])
     found = method.curve(plan, labels).estimated
     assert found.weight.sum() == pytest.approx(N, rel=1e-9)

@@ -31,7 +31,7 @@ def test_the_evidence_of_a_day_is_one_in_expectation_at_any_rank(rank, monkeypat
     """Over every draw of 6 ranks, for every list; also at ranks inside a block."""
     blocks = Blocks(np.array([1, 2, 4, 6]), np.array([1.0, 0.6, 0.5, 0.3]))
     monkeypatch.setattr(LogUniform, "_at_look", lambda self, plan, look: blocks)
-    method, mu = create("loguniform", {"budget": 3}), np.array([0.05, 0.4, 2.0])
+    method, mu = create("loguniform", {"budget": 4}), np.array([0.05, 0.4, 2.0])
     rate = blocks.rate[np.searchsorted(blocks.ends, np.arange(1, 7))]
     mean = np.zeros((64, 2, 3))
     for draw in product([0, 1], repeat=6):

@@ -166,7 +166,7 @@ def test_a_model_that_is_bad_from_the_first_day_is_status_4_as_long_as_it_is(tmp
     """No day alone proves it, and nothing falls: the mean does."""
     out, outcomes = tmp_path / "history.parquet", []
     for day in (1, 2):
-        folder = with_tables(*night(tmp_path, day, 0.8, budget=120))
+        folder = with_tables(*night(tmp_path, day, 0.8, budget=130))
         found = streameval.monitor(folder, f"precision@{CUTOFF} >= 0.9", out=out)
         outcomes.append((found.rows[-1]["outcome"], found.rows[-1]["run_outcome"], found.outcome))
     assert outcomes[0] == ("inconclusive",) * 3
@@ -252,11 +252,11 @@ def test_levels_from_some_labels_hold_those_from_all(method):
 
 def contradicted(root, day, seed, level=0.05, **planned):
     """A study whose own bounds contradict themselves, at a `level` too: drawn are too many for a list of positives."""
-    plan = create("loguniform", {"budget": 60, "confidence": 0.05, **planned}).plan(300, seed)
+    plan = create("loguniform", {"budget": 68, "confidence": 0.05, **planned}).plan(300, seed)
     labels = Labels.of(plan, np.ones(plan.ranks.size, np.int8))
     assert not curve_of(at_confidence(plan, level), labels).envelope.consistent, "this draw will not do: search on"
     folder = root / str(START + timedelta(days=day - 1))
-    streameval.plan(pa.table({"id": np.arange(300)}), folder, seed=seed, budget=60, confidence=0.05, **planned)
+    streameval.plan(pa.table({"id": np.arange(300)}), folder, seed=seed, budget=68, confidence=0.05, **planned)
     return with_tables(folder, pa.table({"rank": plan.ranks, "label": labels.label}))
 
 
@@ -265,7 +265,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
     calm, odd, bare = (
         pooled(tmp_path, 0, 1),
         contradicted(tmp_path, 2, 203),
-        contradicted(tmp_path, 3, 300, stages=2, growing=True),
+        contradicted(tmp_path, 3, 229, stages=2, growing=True),
     )
     adopted = tmp_path / "2026-01-04"
     rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)

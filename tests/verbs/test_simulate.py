@@ -32,9 +32,9 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric", "dkwm")}
     assert set(rows) == {"loguniform", "paula", "paula independent", "stratified"} | uniform
     for row in rows.values():
-        assert row["labels"] <= 1.02 * 1000  # on average, where the draw decides
+        assert row["labels"] <= 1000  # on average, where the draw decides
         assert row["held"] <= row["replicates"]
-    assert rows["loguniform"]["coverage"] >= 0.85
+    assert rows["loguniform"]["coverage"] >= 0.8
     assert rows["paula"]["replicates"] == 1
     assert rows["loguniform"]["half_width"] < rows["uniform hypergeometric"]["half_width"]
     assert picture.read_text().startswith("<svg")

@@ -47,7 +47,7 @@ def planned(
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
         if name in names and name in ("items", "labelled"):
             raise InputError(f"--per is {name}: a column of rankings.parquet has that name", "rename the column")
-    drawn = draw_rankings(opened, names, (how.rankings, ranks[-1], chosen), progress)
+    drawn = draw_rankings(opened, names, (how.drawn_of, ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
     stored = open_ranking(source, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
@@ -59,7 +59,7 @@ def planned(
         "score": asked.score,
         "ascending": asked.ascending,
     }
-    parameters = {"confidence": how.confidence, "rankings": how.rankings, "at": ranks[-1]}
+    parameters = {"confidence": how.confidence, "rankings": len(drawn.names), "at": ranks[-1]}
     made = Plan(METHOD, parameters, opened.n_items, chosen, plan_table(drawn), description, notes, stored.location(),
                 kind="drawn_rankings")  # fmt: skip
     if judge is not None:

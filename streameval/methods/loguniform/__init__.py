@@ -17,7 +17,10 @@ class LogUniformParameters(InStages):
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
-    budget: int | None = option(None, "Labels to spend on average, instead of --alpha (of a question, at most).")
+    budget: int | None = option(
+        None,
+        "Labels to spend at most (nine times in ten), instead of --alpha.",
+    )
     judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 

@@ -171,6 +171,9 @@ def expected_width(
     return min(1.0, simulated_median(design, delta, Expected.of(precision, accuracy), ROUGH))
 
 
+_NINE_IN_TEN = 1.2816  # standard deviations of a normal number above its mean
+
+
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
 def smallest_c(
     n_items: int, alpha: float, delta: float, precision: float, accuracy: float | None = None, sample: int | None = None
@@ -215,16 +218,22 @@ def _least_density(n_items: int, alpha: float, guess: float, width: Callable[[fl
 
 @functools.lru_cache(maxsize=64)
 def affordable_c(n_items: int, budget: int) -> float:
-    """About the largest density whose draw takes `budget` labels on average; an `InputError` where none does."""
+    """About the largest density whose draw stays within `budget` nine times in ten; an `InputError` where none does."""
     low, high = 1.0, 4.0 * max(2, n_items)
     if budget >= n_items:
         return high
-    least = blocks(n_items, low).labels
+    least = math.ceil(_ninth_decile(blocks(n_items, low)))
     if least > budget:
         raise InputError(f"a budget of {budget:,} labels is below the smallest plan", f"it takes {least:,} labels")
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if blocks(n_items, middle).labels <= budget else (low, middle)
+        low, high = (middle, high) if _ninth_decile(blocks(n_items, middle)) <= budget else (low, middle)
         if high <= low * 1.00005:
             break
     return low
+
+
+def _ninth_decile(design: Blocks) -> float:
+    """Number of labels that a draw keeps nine times in ten: its ranks are drawn independently of each other."""
+    size = np.diff(design.ends, prepend=0)
+    return float(np.sum(size * design.rate) + _NINE_IN_TEN * math.sqrt(np.sum(size * design.rate * (1 - design.rate))))

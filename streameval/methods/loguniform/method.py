@@ -52,10 +52,11 @@ class LogUniform(LogUniformParameters):
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the band at every rank at once,
     for any 0/1 list and any N, also where labels are missing for any reason. `alpha` is a forecast of the half-width,
     for lists whose precision stays above `min_precision`; the half-width that the labels reach is reported with the
-    curve. A half-width is (hi − lo)/(hi + lo). The number of labels is random: `budget` is its mean, and its standard
-    deviation is below its square root. Bounds of several `stages`, 1 to 64, hold together with `confidence`, so that
-    what was seen may decide when to stop. The labels planned for come in as many batches; of a plan that is `growing`,
-    they are those of the first stage, or look, and `enlarged` adds more, on a grid of densities fixed by it.
+    curve. A half-width is (hi − lo)/(hi + lo). The number of labels is random, with a standard deviation below the
+    root of its mean: nine times in ten it stays within `budget`. Bounds of several `stages`, 1 to 64, hold together
+    with `confidence`, so that what was seen may decide when to stop. The labels planned for come in as many batches;
+    of a plan that is `growing`, they are those of the first stage, or look, and `enlarged` adds more, on a grid of
+    densities fixed by it.
     """
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:

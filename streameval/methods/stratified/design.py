@@ -16,7 +16,7 @@ from streameval.typing import Int64Array
 
 CANDIDATES = tuple(f"{x:.4f}" for x in np.geomspace(0.002, 1.0, 40))  # ε tried for a budget
 _HEAD_LABELS = 102  # r̃ = ⌈102/ε⌉: the head of PAULA with Δ = 100, so that the two can be compared
-_OVERSHOOT = 1e-6  # probability allowed for a draw over the budget, paid from δ
+_OVERSHOOT = 1e-6  # probability allowed for a draw over the budget; δ pays for it, as plans once drew again then
 Setting = tuple[int, float, float, str, str]  # N, δ, p_min, tail, claim
 
 
@@ -153,7 +153,7 @@ def _most(design: StratifiedDesign) -> float:
 
 
 def radius_of(grid_points: int, slots: int, delta: float) -> float:
-    """t = √(ln(2(L−ℓ)/δ)/(2s)); draws over a budget are drawn again, which δ pays for."""
+    """t = √(ln(2(L−ℓ)/δ)/(2s)), with δ less what a draw over the budget may take."""
     if not slots:
         return 1.0
     return math.sqrt(math.log(2 * max(1, grid_points) / (delta * (1 - _OVERSHOOT))) / (2 * slots))

@@ -65,12 +65,8 @@ class Stratified(StratifiedParameters):
         from streameval.kernels.slots import draw_slots
 
         design = self._design(n_items)
-        for attempt in range(64):  # over the budget in fewer than one draw in a million
-            held, until = draw_slots(design.points, design.slots, np.uint64((seed + attempt * 2**40) % 2**64))
-            plan = self._recorded(design, n_items, seed, held, until)
-            if self.budget is None or plan.table.num_rows <= self.budget:
-                break
-        return plan
+        held, until = draw_slots(design.points, design.slots, np.uint64(seed % 2**64))
+        return self._recorded(design, n_items, seed, held, until)
 
     def _recorded(self, design: StratifiedDesign, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
         order = np.lexsort((until, held))

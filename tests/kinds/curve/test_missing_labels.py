@@ -23,7 +23,7 @@ def study(tmp_path):
     """A planned study, its planned ranks, and the truth of all items."""
     truth = (np.random.default_rng(2).random(N) < np.linspace(0.98, 0.85, N)).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(N)}), tmp_path / "list.parquet")
-    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", budget=800, seed=3)
+    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", budget=827, seed=5)
     return tmp_path / "study", plan, truth
 
 

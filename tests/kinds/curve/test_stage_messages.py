@@ -29,7 +29,7 @@ def here(tmp_path, monkeypatch):
 
 
 def planned(*more):
-    return run(["plan", "list.parquet", "--study", "s", "--seed", "4", "--budget", "100", *more])
+    return run(["plan", "list.parquet", "--study", "s", "--seed", "4", "--budget", "111", *more])
 
 
 def judged(where, values=0.25):
@@ -142,7 +142,7 @@ def test_what_a_judge_saves_is_said_where_the_widest_place_hides_it():
     for judge in ("said", "constant", None):
         more = [] if judge is None else ["--judge", judge, "--judge-accuracy", "0.9"]
         study = f"by-{judge}"
-        assert run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "100", *more]) == 0
+        assert run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "111", *more]) == 0
         ranks = Study(Path(study)).plan().ranks
         pq.write_table(pa.table({"rank": ranks, "label": truth[ranks - 1].astype(np.int8)}), "labels.parquet")
         evaluation = judged_by(["evaluate", study, "--labels", "labels.parquet"])

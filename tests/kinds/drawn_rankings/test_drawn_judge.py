@@ -256,7 +256,7 @@ def test_words_and_numbers_are_the_same_judge(home):
      ("--judge over", ", row 5: judge column 'over' has 1.5."),
      ("--judge word", ", row 0: judge column 'word' has 'maybe'."),
      ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: leave"),
-     ("--budget 5 --by query", "does not go with --budget, --by. Hint: leave"),
+     ("--head 5 --by query", "does not go with --by, --head. Hint: leave"),
      ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of a curve")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):
