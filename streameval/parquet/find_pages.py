@@ -20,6 +20,7 @@ from streameval.kernels.page_index import FIRST, ROWS
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.pages import Pages
+from streameval.parquet.runs import repetitions, rows_in_levels
 from streameval.parquet.statistics import IN_INDEX, StatedOfPages, not_of_pages
 from streameval.typing import Int64Array, UInt8Array
 
@@ -159,7 +160,9 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
             if not found and size <= _HOP:
                 file.stream(at, chunk.end)
             rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
-            if kind == DATA_PAGE_V2 and not chunk.leaf.max_rep and rows != header[headers.PAGE_VALUES]:
+            if kind == DATA_PAGE_V2 and chunk.leaf.max_rep and (levels := repetitions(header)):
+                rows = rows_in_levels(chunk, file.read([(at + length, levels)])[0], header)
+            elif kind == DATA_PAGE_V2 and not chunk.leaf.max_rep and rows != header[headers.PAGE_VALUES]:
                 raise InputError(f"{chunk.place}: the page at {at:,} of the file has two numbers of rows", _LIES)
             if kind == DATA_PAGE and chunk.leaf.max_rep:
                 raise UnfitError("no page index, and its pages do not say how many rows they hold")

@@ -120,6 +120,8 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
         rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])
+        if chunk.leaf.max_rep and (levels := repetitions(header)):
+            return rows_in_levels(chunk, body[:levels], header)
         return rows if chunk.leaf.max_rep or rows == values else -1
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
         return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
@@ -127,7 +129,21 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
         levels = decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise outside_trouble(error) or UnfitError(f"a page cannot be decompressed ({error})") from error
-    plain = np.frombuffer(levels, np.uint8)
+    plain = memoryview(levels)
     length = int.from_bytes(plain[:4].tobytes(), "little")
-    width = chunk.leaf.max_rep.bit_length()
-    return int(headers.count_rows(plain[4 : 4 + length], width, int(header[headers.PAGE_VALUES])))
+    return rows_in_levels(chunk, plain[4 : 4 + length], header)
+
+
+def repetitions(header: Int64Array) -> int:
+    """Bytes of repetition levels that have to be counted, of a page of version 2 whose values repeat; 0 for none.
+
+    Arrow up to 8 wrote the number of values for that of rows: where the two are one, the header proves nothing.
+    """
+    rows, values, size = header[[headers.PAGE_ROWS, headers.PAGE_VALUES, headers.REPETITION_BYTES]].tolist()
+    return int(size) if rows == values and 0 <= size <= header[headers.PAGE_COMPRESSED] else 0
+
+
+def rows_in_levels(chunk: Chunk, levels: memoryview, header: Int64Array) -> int:
+    """Count rows in the repetition levels of a page; -1 where they are none."""
+    plain, width = np.frombuffer(levels, np.uint8), chunk.leaf.max_rep.bit_length()
+    return int(headers.count_rows(plain, width, int(header[headers.PAGE_VALUES])))

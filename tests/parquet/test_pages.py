@@ -1,6 +1,7 @@
 """Pages and row groups give the same items, whoever wrote them; what lies is refused."""
 
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -285,6 +286,23 @@ def test_long_texts_in_dictionaries_are_not_written_out_before_they_are_taken(tm
     texts = [f"{i:04d}" * 1000 for i in range(50)]
     pq.write_table(pa.table({"t": [texts[i % 50] for i in range(3_000)] + [None]}), path, write_page_index=True)
     assert check(path, [1, 2, 777, 3_000, 3_001]).fallbacks == ()
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_pages_of_lists_whose_headers_count_values_as_rows_are_read(tmp_path, compression):
+    """So Arrow up to 8 wrote pages of version 2: here 30 rows of 3 values, 5 rows a page."""
+    path = tmp_path / "r.parquet"
+    table = pa.table({"l": [[i, i + 1, i + 2] for i in range(30)], "score": [float(30 - i) for i in range(30)]})
+    pq.write_table(table, path, data_page_version="2.0", compression=compression, use_dictionary=False, **pages_of(15))
+    pages = re.compile(rb"(?s)\x15(.)\x15\x00\x15(.)(?=\x15\x00)")  # values, no nulls, rows, as Thrift has them
+    raw = path.read_bytes()
+    assert sum(3 * rows[0] == values[0] for values, rows in pages.findall(raw)) == 7
+    path.write_bytes(pages.sub(lambda page: page[0][:-1] + page[1], raw))
+    for score in (None, "score"):
+        found = check(path, [1, 7, 8, 30], score=score)
+        assert [one.why for one in found.fallbacks if one.column == "l"] == [WALKED]
+    (unit,) = open_ranking(str(path)).rows.units()
+    assert unit.read(["l"]).column("l").to_pylist() == table.column("l").to_pylist()
 
 
 def test_every_file_without_an_index_is_read(tmp_path):
