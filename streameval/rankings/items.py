@@ -95,7 +95,10 @@ def listed(ranking: Ranking, runs: Int64Array) -> Iterator[Int64Array]:
         till = int(np.searchsorted(runs[:, 0], end, side="right"))
         first = np.maximum(runs[at:till, 0], done + 1)
         count = np.minimum(runs[at:till, 1], end) - first + 1
-        yield np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        if count.size == 1:  # as where all rows are counted: `select(pl.len())` costs no more than this
+            yield np.arange(first[0], first[0] + count[0])
+        else:
+            yield np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
         at, done = int(np.searchsorted(runs[:, 1], end, side="right")), end
 
 

@@ -220,6 +220,7 @@ def test_the_first_rows_of_a_long_list_are_those_of_its_first_page(stored, bytes
 def test_ranks_alone_are_not_read_at_all(stored, read):
     frame = streameval.scan_ranking(stored)
     assert frame.filter(RANK % 2 == 0).select("rank").collect().height == N // 2
+    assert frame.select(pl.len()).collect().item() == N
     assert read == []
 
 
