@@ -38,8 +38,10 @@ def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
         raise InputError(
             f"{path}: a column has a name that is not UTF-8 ({error.object[:40]!r})", "rename it where it is written"
         ) from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: its Parquet schema cannot be read ({error})", CORRUPT) from error
+    except (LookupError, TypeError, AttributeError) as error:  # whose arguments are no words of the format
+        raise InputError(f"{path}: its Parquet schema cannot be read (an element lacks a field)", CORRUPT) from error
     seen: set[str] = set()
     for column in columns:
         if column.name in seen:

@@ -78,6 +78,8 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
         ValueError: The bytes are no schema.
     """
     (_, elements), _ = thrift.read_list(schema, 0)
+    if not elements:
+        raise ValueError("it has no elements")
     walk = iter(elements[1:])
     found: list[Column] = []
     n_leaves, end = 0, len(elements)
@@ -138,6 +140,8 @@ def _leaves(walk: Iterator[Fields], above: tuple[Fields, ...], depth: int) -> It
         raise ValueError("the schema ends too early or nests too deeply")
     chain = (*above, element)
     if not _children(element):
+        if _TYPE not in element:
+            raise ValueError("a column has no physical type, or is a group without columns, such as an empty struct")
         yield _leaf(chain)
         return
     for _ in range(_children(element)):

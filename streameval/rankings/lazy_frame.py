@@ -145,4 +145,6 @@ def _frame(ranks: Int64Array, names: list[str], table: pa.Table) -> pl.DataFrame
     for name, column in zip(names, table.columns, strict=True):
         wide = pa.types.is_decimal256(column.type)
         columns[name] = column.cast(pa.decimal128(38, column.type.scale)) if wide else column
-    return pl.DataFrame(pl.from_arrow(pa.table(columns)))
+    frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
+    frame.columns = list(columns)  # Polars gives a column without a name one of its own
+    return frame

@@ -15,7 +15,7 @@ _SETTING = re.compile(
 )
 _AT = re.compile(r"@(?=[\w.:\[\]-]*(?:[/?#]|$))")  # before a host
 _STORES = ("s3", "s3a", "s3n", "gs", "az", "hf")  # an @ in a path is a letter there
-_FILES = ("file", "sqlite", "duckdb")  # nobody logs in there
+_FILES = ("file", "sqlite", "duckdb", "delta")  # nobody logs in there
 _STOPS = ":,.;!?)'\"]}"
 _PIECES = re.compile(r"[\s:@/?#&;=]+")
 _SHORTEST = 3  # a piece of fewer letters would hide every such letter of a message
@@ -30,6 +30,8 @@ def masked(text: str) -> str:
     'postgresql://***@host/db?sslpassword=***&a=***#SELECT rank, label FROM t'
     >>> masked("s3://bucket/a@b.parquet: no such file")
     's3://bucket/a@b.parquet: no such file'
+    >>> masked("delta:/lake/table@3: no such version")
+    'delta:/lake/table@3: no such version'
     """
     if "=" not in text and ":/" not in text:
         return text

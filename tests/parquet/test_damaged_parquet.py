@@ -252,6 +252,21 @@ def test_text_within_a_list_has_to_be_text(tmp_path):
         ranking.fetch(np.array([3]), ["bad"])
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda elements: elements[1].pop(1), "has no physical type, or is a group without columns, such as an empty"),
+        (lambda elements: elements[1].pop(4), "an element lacks a field"),
+        (lambda elements: elements.clear(), "it has no elements"),
+    ],
+)
+def test_a_schema_that_lacks_something_is_refused_in_words_of_the_format(tmp_path, change, why):
+    path = write(tmp_path / "r.parquet")
+    edit_footer(path, lambda fields: change(fields[2][1][1]))
+    with pytest.raises(InputError, match=rf"r\.parquet: its Parquet schema cannot be read \(.*{why}"):
+        open_ranking(str(path))
+
+
 def test_a_column_whose_name_is_no_text(tmp_path):
     path = write(tmp_path / "r.parquet")
     edit_footer(path, lambda fields: fields[2][1][1][2].update({4: (thrift.STRUCT, {})}))

@@ -170,6 +170,8 @@ def test_a_defect_is_shown_without_secrets(home, monkeypatch, capsys):
         ("sc://host:15002/;token=XYZ", "sc://host:15002/;token=***"),
         ("'postgresql://a:b@h/d'", "'postgresql://***@h/d'"),
         ("host=h password='x y' dbname=d", "host=h password=*** dbname=d"),
+        ("delta:/lake/table@0: no file", "delta:/lake/table@0: no file"),
+        ("delta:s3://key:secret@bucket/table@0", "delta:s3://***@0"),
         ("C:/users/a@b/list.parquet", "C:/users/a@b/list.parquet"),
         ("mail to a@b.example: see ?x=1", "mail to a@b.example: see ?x=1"),
     ],

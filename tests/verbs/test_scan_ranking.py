@@ -297,6 +297,12 @@ def test_types_that_polars_lacks_are_met():
         streameval.scan_ranking(odd)
 
 
+def test_a_column_without_a_name_has_none(tmp_path):
+    pq.write_table(pa.table({"": [7, 8, 9], "id": [1, 2, 3]}), tmp_path / "list.parquet")
+    frame = streameval.scan_ranking(str(tmp_path / "list.parquet"))
+    assert frame.filter(pl.col("") > 7).collect().to_dict(as_series=False) == {"rank": [2, 3], "": [8, 9], "id": [2, 3]}
+
+
 def test_what_is_no_ranking_is_refused_at_once(stored):
     with pytest.raises(InputError, match="no column 'confidence'"):
         streameval.scan_ranking(stored, score="confidence")
