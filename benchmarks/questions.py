@@ -133,7 +133,7 @@ def point(case: tuple[float, str, tuple[int, ...]], run: int) -> Found:
     truth = [positives / rank for positives, rank in zip(of.positives([*ranks]), ranks, strict=True)]
     missed = any(not one.lower <= true <= one.upper for one, true in zip(lines, truth, strict=True))
     widest = max((one.upper - one.lower) / 2 for one in lines)
-    return Found(done.labels, done.labels, missed, (widest,))
+    return Found(done.labels, done.labels, missed, (widest, float(max(done.state["looks"]) == 1)))
 
 
 def points(runs: Runs) -> str:
@@ -148,13 +148,13 @@ def points(runs: Runs) -> str:
         name = "10⁶" if len(ranks) == 1 else "10³, 10⁴ ... 10⁷"
         rows.append(
             [name, f"{precision:g} ± {half[1:]}", *_quantiles([one.asked for one in found]),
-             f"{np.median(widths):.4f}", f"{max(widths):.4f}", _number(_labels(curve)), _missed(found)]
+             f"{np.median(widths):.4f}", f"{max(widths):.4f}", _enough(found), _number(_labels(curve)), _missed(found)]
         )  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
         every += found
     head = ["at ranks", "precision", "labels: mean", "median", "nine in ten", "widest half-width: median", "largest",
-            "whole curve", "missed"]  # fmt: skip
-    return f"{markdown(head, rows)}\n\n{_wrong('Precision at ranks', every)}"
+            "first plan sufficed", "whole curve", "missed"]  # fmt: skip
+    return f"{markdown(head, rows)}\n\n{_wrong('Precision at ranks', every)} {_sufficed(every)}"
 
 
 def wald_floor(threshold: float, precision: float, delta: float) -> float:
@@ -179,6 +179,14 @@ def fixed_sample(threshold: float, precision: float, delta: float, power: float 
     return n
 
 
+def _enough(found: Sequence[Found]) -> str:
+    return f"{sum(one.measures[1] for one in found):.0f} of {len(found)}"
+
+
+def _sufficed(found: Sequence[Found]) -> str:
+    return f"The first plan sufficed in {np.mean([one.measures[1] for one in found]):.0%}."
+
+
 def _missed(found: Sequence[Found]) -> str:
     return f"{sum(one.is_wrong for one in found)} of {len(found)}"
 
@@ -192,25 +200,32 @@ def total(case: tuple[str, int], run: int) -> Found:
     (line,) = done.answer.lines
     counted = of.n_items <= _COUNTED
     truth = of.positives([of.n_items])[0] if counted else of.expected_positives(of.n_items)
-    fixed = float(done.state.get("chosen") == "fixed")
-    half = (line.upper - line.lower) / 2 / truth
-    return Found(done.labels, line.labels, not line.lower <= truth <= line.upper, (half, fixed), done.refused)
+    fixed, forecast = done.state.get("chosen") == "fixed", done.state.get("forecasts", {"blocks": 0})
+    enough = done.state["looks"] == 1 if fixed else done.labels - done.first <= 2 * forecast["blocks"]
+    measures = (line.upper - line.lower) / 2 / line.estimate, float(enough), float(fixed)
+    return Found(done.labels, line.labels, not line.lower <= truth <= line.upper, measures, done.refused)
 
 
 def totals(runs: Runs) -> str:
     """Labels of the number of positives, of lists that fall slowly and steeply."""
     rows, every = [], []
-    for shape, percent in product(list(SHAPES)[:5], (20, 10)):
+    for shape, percent in product(SHAPES, (20, 10)):
         found = runs.of(partial(total, (shape, percent)), 0.2)
         positives = shape_of(shape).list(0).expected_positives(shape_of(shape).n_items)
         floor = math.log(2 / DELTA) * shape_of(shape).n_items / (percent / 100 * positives)
         done, refused = [one for one in found if not one.refused], sum(bool(one.refused) for one in found)
         widths = [one.measures[0] for one in done]
-        samples = sum(one.measures[1] for one in done)
+        samples = sum(one.measures[2] for one in done)
         shown = (
-            [*_quantiles([one.asked for one in done]), f"{np.median(widths):.1%}", f"{samples:.0f}"]
+            [
+                *_quantiles([one.asked for one in done]),
+                f"{np.median(widths):.1%}",
+                f"{max(widths):.1%}",
+                _enough(done),
+                f"{samples:.0f}",
+            ]
             if done
-            else [""] * 5
+            else [""] * 7
         )
         rows.append(
             [f"{shape}: {positives:,.0f}", f"{percent} %", *shown, _number(floor), str(refused),
@@ -218,9 +233,9 @@ def totals(runs: Runs) -> str:
         )  # fmt: skip
         print(*rows[-1], sep="  ", flush=True)
         every += done
-    head = ["list: positives", "within", "labels: mean", "median", "nine in ten", "half-width: median",
-            "by a fixed sample", "floor", "refused", "missed"]  # fmt: skip
-    return f"{markdown(head, rows)}\n\n{_wrong('Numbers of positives', every)}"
+    head = ["list: positives", "within", "labels: mean", "median", "nine in ten", "half-width: median", "largest",
+            "first plan sufficed", "by a fixed sample", "floor", "refused", "missed"]  # fmt: skip
+    return f"{markdown(head, rows)}\n\n{_wrong('Numbers of positives', every)} {_sufficed(every)}"
 
 
 def cut(case: tuple[str, str], run: int) -> Found:

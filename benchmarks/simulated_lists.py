@@ -82,11 +82,13 @@ class Asked:
     Attributes:
         rounds: The labels that had been asked for after each round, and what they prove; only the last, where nothing
             stops it before.
+        first: How many were asked for in the first round; of a width that is its pilot.
         state: What the design remembers of its draws.
         refused: Why it was not gone on with.
     """
 
     rounds: list[tuple[int, Answer]]
+    first: int
     state: Mapping[str, Any]
     refused: str
 
@@ -113,7 +115,7 @@ def ask(asking: Asking, of: SimulatedList, seed: int, stops: tuple[int, ...] = (
     def labels(drawn: DrawnItems) -> npt.NDArray[np.int8]:
         return of.labels(drawn.table["rank"].to_numpy())
 
-    drawn, rounds, refused = design.start(), [], ""
+    drawn, rounds, first, refused = design.start(), [], 0, ""
     try:
         while not stops or drawn.table.num_rows < stops[-1]:
             more = design.next(drawn, labels(drawn), None, seed)
@@ -122,12 +124,13 @@ def ask(asking: Asking, of: SimulatedList, seed: int, stops: tuple[int, ...] = (
                 more = design.next(drawn, labels(drawn), stop - drawn.table.num_rows, seed)
             if more is drawn:
                 break
-            drawn = more
+            drawn, first = more, first or more.table.num_rows
             if stops:
                 rounds.append((drawn.table.num_rows, design.answer(drawn, labels(drawn))))
     except InputError as error:
         refused = str(error)
-    return Asked(rounds or [(drawn.table.num_rows, design.answer(drawn, labels(drawn)))], drawn.state, refused)
+    rounds = rounds or [(drawn.table.num_rows, design.answer(drawn, labels(drawn)))]
+    return Asked(rounds, first, drawn.state, refused)
 
 
 def _chunks(last: int) -> Iterator[Ranks]:

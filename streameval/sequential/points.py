@@ -1,8 +1,9 @@
-"""Widths of precision at a few ranks: two stages, the second of which is fixed before its first label.
+"""Widths of precision at a few ranks: a pilot, then samples of sizes that are fixed before their first label.
 
 To estimate to a width, a sample of fixed size takes a third of what a test takes that may stop at any time. A pilot
 says what the precisions may be; sizes follow from it and are kept. Then all items are in one random order, rank k uses
-the first n_k of its own items in that order, and nested ranks share labels.
+the first n_k of its own items in that order, and nested ranks share labels. A rank whose bounds are wider than asked
+for goes on to the next of its sizes (`sample_sizes`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.curve.bounds import inside as within
 from streameval.errors import InputError
-from streameval.kernels.hypergeometric import sized_intervals
 from streameval.questions import Question, Width
 from streameval.sequential import (
     PATH,
@@ -35,11 +36,10 @@ from streameval.sequential.facts import LabelFacts, cut_to
 from streameval.sequential.hash_order import Placed
 from streameval.sequential.pool import DrawnOrder
 from streameval.sequential.rounds import NOTHING, ahead, asked, is_pilot, placed
+from streameval.sequential.sample_sizes import CANNOT_GROW, GROWING, SINGLE, SampleSizes, first_size, size_at
 from streameval.sequential.spline import fitted
-from streameval.typing import Int8Array, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
-_ENDLESS = 10**13  # items of which a sample is as good as one with replacement
-_MOST = 10**9  # labels of one rank
 _WORST = 0.5
 _KINDS = ("rank", "share", "score")
 
@@ -57,15 +57,9 @@ class Point:
     rank: int
     width: Width
 
-    def half(self, precision: float) -> float:
-        """Half of what may lie between the bounds."""
-        return float(self.width.value) * (precision if self.width.of == "value" else 1.0)
-
-    def cautious(self, precision: float, error: float) -> float:
-        """A precision one standard error away, on the side where more labels are needed."""
-        if self.width.of == "value":
-            return max(precision - error, precision / 10)
-        return min(precision + error, _WORST) if precision < _WORST else max(precision - error, _WORST)
+    def half(self, precision: FloatArray) -> FloatArray:
+        """Half of what may lie between the bounds, at such precisions."""
+        return float(self.width.value) * (precision if self.width.of == "value" else np.ones_like(precision))
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,11 @@ class PrecisionPoints(QuestionDesign):
     """Bounds on the precision at m ranks, for every list, with one order of the items drawn once.
 
     All bounds hold together with probability 1 - δ, those of one rank with 1 - δ/m, given the pilot: what rank k uses
-    is a uniform sample, of a size fixed beforehand, of its items that were not known then. A missing label counts as 0
-    below and as 1 above; so bounds hold before all labels are there, and those with more labels lie within them.
+    are uniform samples, of sizes fixed beforehand, of its items that were not known then. A missing label counts as 0
+    below and as 1 above; so bounds hold before all labels are there, and those with more labels lie within them. A rank
+    passes if they are as near as was asked for.
+
+    What is remembered of the draws: `sizes`, those of the first looks, and `looks`, how many were made, by point.
 
     Attributes:
         points: By rank; several may have one rank.
@@ -126,7 +123,8 @@ class PrecisionPoints(QuestionDesign):
         pilots = pilot.expected_size(self.n_items) if pilot.wanted(self.known) else 0
         forecasts = []
         for said in [str(_WORST), *([self.expect] if self.expect else [])]:
-            labels = pilots + self._union([self._size(one, float(said), self.known) for one in self.points])
+            sizes = [size_at(float(said), unknown(self.known, one.rank), self._claim, one.half) for one in self.points]
+            labels = pilots + self._union(sizes)
             forecasts.append((f"if it is {said}", LabelForecast(labels, labels)))
         return forecasts
 
@@ -135,33 +133,33 @@ class PrecisionPoints(QuestionDesign):
         return NOTHING
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
-        """Ask for the pilot; then for what all ranks use, at once or in rounds of `size`.
+        """Ask for the pilot; then for what all ranks use, at once or in rounds of `size`; then for what some need more.
 
-        Sizes are fixed by the labels of the pilot that are there when the second stage is drawn, and never change.
+        Sizes are fixed by the labels of the pilot that are there when the first samples are drawn, and never change.
         """
         rng, wanted = np.random.default_rng([seed, drawn.rounds + 1]), drawn
         if not drawn.rounds and pilot.wanted(self.known):
             wanted = ahead(drawn, pilot.draw(self.n_items, self.known, rng))
-        if not wanted.ahead.num_rows and "sizes" not in drawn.state:
-            known = self._known(drawn, labels)
-            sizes = self._sizes(known, rng)
-            wanted = replace(ahead(drawn, self._sample(sizes, known, rng)), state={"sizes": sizes})
+        if not wanted.ahead.num_rows:
+            draw = self._grown if "sizes" in drawn.state else self._sampled
+            wanted = draw(drawn, labels, rng)
         return asked(wanted, size) if wanted.ahead.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Bounds at each cutoff, from the labels of its own items and from what is known.
 
-        A line passes once all of its planned labels are there, or its bounds are as narrow as asked without some.
+        A line passes once they are as near as was asked for.
         """
-        known = self._known(drawn, labels)
-        sizes = drawn.state.get("sizes", [0] * len(self.points))
-        used = [self._used(drawn, labels, one.rank, size) for one, size in zip(self.points, sizes, strict=True)]
-        facts = LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
-        lines = tuple(self._line(one, known, mine, facts) for one, mine in zip(self.points, used, strict=True))
-        left = drawn.ahead.num_rows + int((labels == -1).sum())
-        if "sizes" not in drawn.state:
-            left += self._union(self._sizes(known, np.random.default_rng(0)))
-        return Answer(joint_outcome(lines), lines, PATH.empty_table(), LabelForecast(left, left))
+        known, facts = self._known(drawn, labels), self._facts(drawn, labels)
+        samples = self._samples(drawn, labels)
+        lines = tuple(one.line(known, facts) for one in samples)
+        outcome = joint_outcome(lines)
+        more = LabelForecast(0, 0) if outcome == "pass" else self._more(drawn, labels, samples, lines)
+        return Answer(outcome, lines, PATH.empty_table(), more)
+
+    def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
+        """Say it of samples that cannot grow."""
+        return super().exhausted(drawn, labels) if "looks" in drawn.state else CANNOT_GROW
 
     @property
     def _claim(self) -> float:
@@ -174,27 +172,52 @@ class PrecisionPoints(QuestionDesign):
         first = is_pilot(items.order)
         return pilot.joined(self.known, items.rank[first], labels[first])
 
-    def _size(self, point: Point, precision: float, known: KnownItems) -> int:
-        """Labels that a rank takes."""
-        free = unknown(known, point.rank)
-        whole = sample_size(precision, point.half(precision), self._claim)
-        return math.ceil(whole / (1 + (whole - 1) / free)) if free else 0
+    def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
+        return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _sizes(self, known: KnownItems, rng: np.random.Generator) -> list[int]:
         """Labels that each rank takes, for what is known of its precision."""
         curves = fitted(known, self.n_items, rng).at(np.array([one.rank for one in self.points]))
-        guesses = zip(self.points, curves.mean(axis=0), curves.std(axis=0), strict=True)
-        return [self._size(one, one.cautious(float(mean), float(error)), known) for one, mean, error in guesses]
+        return [first_size(likely, unknown(known, one.rank), self._claim, one.half)
+                for one, likely in zip(self.points, curves.T, strict=True)]  # fmt: skip
 
-    def _sample(self, sizes: Sequence[int], known: KnownItems, rng: np.random.Generator) -> Placed:
-        """Draw the first items of each rank in one order, and no others."""
-        numbers = {one.rank: max(n for two, n in zip(self.points, sizes, strict=True) if two.rank == one.rank)
-                   for one in self.points}  # fmt: skip
+    def _sampled(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
+        """Draw the first samples."""
+        known = self._known(drawn, labels)
+        sizes = self._sizes(known, rng)
+        state = {"sizes": sizes, "looks": [1] * len(sizes)}
+        return replace(self._drawn_to(sizes, drawn, known, rng), state=state)
+
+    def _grown(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
+        """Draw the next look of each rank whose bounds are wider than asked for; nothing where there is none."""
+        known, facts = self._known(drawn, labels), self._facts(drawn, labels)
+        samples = self._samples(drawn, labels)
+        looks = [one.made + (one.line(known, facts).outcome == "open" and one.may_grow) for one in samples]
+        sizes = [one.looks.size(made - 1) for one, made in zip(samples, looks, strict=True)]
+        if sizes == [one.label.size for one in samples]:
+            return drawn
+        return replace(self._drawn_to(sizes, drawn, known, rng), state={**drawn.state, "looks": looks})
+
+    def _drawn_to(
+        self, sizes: Sequence[int], drawn: DrawnItems, known: KnownItems, rng: np.random.Generator
+    ) -> DrawnItems:
+        """Draw the first items of each rank in one order, after those that were drawn, and no others.
+
+        How far the order was drawn, by ranges of ranks: down to the last item that any deeper rank uses. What else was
+        drawn was not kept, and all that is known of it is that it comes later.
+        """
         items = {one.rank: unknown(known, one.rank) for one in self.points}
-        pool = DrawnOrder.of(replace(NOTHING, state={"levels": [0.0] * len(items)}), np.empty(0, np.int8), list(items))
+        numbers = {
+            rank: max(n for one, n in zip(self.points, sizes, strict=True) if one.rank == rank) for rank in items
+        }
+        ends = [(one.point.rank, one.end) for one in self._samples(drawn, np.zeros(drawn.table.num_rows, np.int8))]
+        levels = [max(end for rank, end in ends if rank >= last) for last in items]
+        table = drawn.table.filter(pa.array(~is_pilot(placed(drawn.table).order)))
+        there = DrawnItems(table, drawn.ahead, {"levels": levels})
+        pool = DrawnOrder.of(there, np.full(table.num_rows, -1, np.int8), list(items))
         pool = pool.drawn_to(numbers, items, known, rng)
         rows = pool.next(numbers)
-        return Placed(pool.rank[rows], pool.order[rows])
+        return ahead(drawn, Placed(pool.rank[rows], pool.order[rows]))
 
     def _union(self, sizes: Sequence[int]) -> int:
         """About how many items all ranks use together."""
@@ -202,34 +225,88 @@ class PrecisionPoints(QuestionDesign):
         shared = np.append(np.array(sizes[1:]) * ranks[:-1] / ranks[1:], 0.0)
         return round(float(np.maximum(0.0, np.array(sizes) - shared).sum()))
 
-    def _used(self, drawn: DrawnItems, labels: Int8Array, rank: int, size: int) -> Int8Array:
-        """Labels of the items that a rank uses, -1 where there is none or the item was not asked for yet."""
-        items, later = placed(drawn.table), placed(drawn.ahead)
-        second, later_second = ~is_pilot(items.order), ~is_pilot(later.order)
-        both = Placed(
-            np.append(items.rank[second], later.rank[later_second]),
-            np.append(items.order[second], later.order[later_second]),
-        )
-        label = np.append(labels[second], np.full(later_second.sum(), -1, np.int8)).astype(np.int8)
-        return label[first_of(both, rank, size)]
+    def _samples(self, drawn: DrawnItems, labels: Int8Array) -> list[PointSample]:
+        """Give what each rank uses of what was drawn; nothing before samples are."""
+        known, asked_, later = self._known(drawn, labels), placed(drawn.table), placed(drawn.ahead)
+        second, second_later = ~is_pilot(asked_.order), ~is_pilot(later.order)
+        items = Placed(np.append(asked_.rank[second], later.rank[second_later]),
+                       np.append(asked_.order[second], later.order[second_later]))  # fmt: skip
+        label = np.append(labels[second], np.full(second_later.sum(), -1, np.int8)).astype(np.int8)
+        nothing = [0] * len(self.points)
+        sizes, state = drawn.state.get("sizes", nothing), drawn.state
+        made, shares = state.get("looks", [1] * len(self.points)), GROWING if "looks" in state else SINGLE
+        looks = [SampleSizes(size, unknown(known, one.rank), self._claim, shares)
+                 for one, size in zip(self.points, sizes, strict=True)]  # fmt: skip
+        return [PointSample.of(*each, items, label) for each in zip(self.points, looks, made, strict=True)]
 
-    def _line(self, point: Point, known: KnownItems, used: Int8Array, facts: LabelFacts) -> Line:
-        """Bounds at one cutoff."""
-        inside = known.label[: np.searchsorted(known.rank, point.rank, "right")]
-        free = point.rank - inside.size
-        low, high, labels, items = (
-            np.array([n], np.int64) for n in ((used == 1).sum(), (used != 0).sum(), used.size, free)
-        )
-        fewest, most = (int(one[0]) for one in sized_intervals(low, high, labels, items, self._claim))
+    def _more(
+        self, drawn: DrawnItems, labels: Int8Array, samples: Sequence[PointSample], lines: Sequence[Line]
+    ) -> LabelForecast:
+        """What is left of the samples, and what they are likely to grow by."""
+        left, known = drawn.ahead.num_rows + int((labels == -1).sum()), self._known(drawn, labels)
+        if "sizes" not in drawn.state:
+            left += self._union(self._sizes(known, np.random.default_rng(0)))
+            return LabelForecast(left, left)
+        now = [one.label.size for one in samples]
+        wanted = [(one.label.size,) * 2 if line.outcome == "pass" else one.wanted(known)
+                  for one, line in zip(samples, lines, strict=True)]  # fmt: skip
+        more = [None if None in sizes else left + self._union(sizes) - self._union(now)
+                for sizes in zip(*wanted, strict=True)]  # fmt: skip
+        return LabelForecast(*more)
+
+
+@dataclass(frozen=True)
+class PointSample:
+    """What was drawn for one rank.
+
+    Attributes:
+        looks, made: Its sizes, and how many of them were drawn.
+        label: int8, of its items in the order of the draw, -1 where there is none or the item was not asked for yet.
+        end: Place of the last in the order; 0 where there is none.
+    """
+
+    point: Point
+    looks: SampleSizes
+    made: int
+    label: Int8Array
+    end: float
+
+    @staticmethod
+    def of(point: Point, looks: SampleSizes, made: int, items: Placed, label: Int8Array) -> PointSample:
+        """Take the first items of the order that the rank has, as many as were looked at."""
+        rows = first_of(items, point.rank, looks.size(made - 1))
+        return PointSample(point, looks, made, label[rows], float(items.order[rows].max(initial=0.0)))
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether there is a larger size."""
+        return not self.looks.is_last(self.made - 1)
+
+    def line(self, known: KnownItems, facts: LabelFacts) -> Line:
+        """Bounds on the precision."""
+        rank, used, inside = self.point.rank, self.label, self._inside(known)
+        fewest, most = self.looks.bounds(used, self.made)
         claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
-        lower, upper = (one / point.rank for one in cut_to(claimed, facts.positives(point.rank)))
-        estimate = float(within(_estimate(inside, used, point.rank), lower, upper))
-        narrow = (upper - lower) / 2 <= point.half(estimate)
-        whole = (used.size or not free) and (used >= 0).all() and (inside >= 0).all()
+        lower, upper = (one / rank for one in cut_to(claimed, facts.positives(rank)))
+        estimate = float(within(_estimate(inside, used, rank), lower, upper))
+        is_narrow = (upper - lower) / 2 <= float(self.point.half(np.array(estimate)))
         positives, negatives = (int((inside == value).sum() + (used == value).sum()) for value in (1, 0))
-        outcome: AnswerStatus = "pass" if whole or narrow else "open"
+        outcome: AnswerStatus = "pass" if is_narrow else "open"
         counted = positives + negatives
-        return Line(point.question, outcome, lower, estimate, upper, counted, positives, self._claim)
+        return Line(self.point.question, outcome, lower, estimate, upper, counted, positives, self.looks.doubt)
+
+    def wanted(self, known: KnownItems) -> tuple[int | None, int | None]:
+        """Forecast the size that brings bounds as near as asked for: half of the time, and nine times in ten."""
+        inside, rank = self._inside(known), self.point.rank
+        found, skipped = int((inside == 1).sum()), int((inside < 0).sum())
+
+        def half(share: FloatArray) -> FloatArray:
+            return rank * self.point.half((found + self.looks.items * share) / rank) - skipped / 2
+
+        return self.looks.enough(self.label, self.made, half)
+
+    def _inside(self, known: KnownItems) -> Int8Array:
+        return known.label[: np.searchsorted(known.rank, self.point.rank, "right")]
 
 
 def unknown(known: KnownItems, rank: int) -> int:
@@ -258,32 +335,6 @@ def _estimate(inside: Int8Array, used: Int8Array, rank: int) -> float:
     skipped = int((inside < 0).sum())
     share = rest / free if free else 0.5
     return float(((inside == 1).sum() + rest + skipped * share) / rank)
-
-
-def sample_size(precision: float, half: float, claim: float) -> int:
-    """Labels, of endlessly many items, from which Clopper's and Pearson's bounds lie within 2 `half` of each other.
-
-    Args:
-        precision: Share of positives that the labels show.
-        claim: Probability with which the bounds may be wrong.
-    """
-    high = 1
-    while high < _MOST and _apart(precision, high, claim) > 2 * half:
-        high *= 2
-    low = high // 2 + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _apart(precision, middle, claim) <= 2 * half else (middle + 1, high)
-    return low
-
-
-def _apart(precision: float, labels: int, claim: float) -> float:
-    """How far the bounds lie apart, between those of the two whole numbers of positives next to the share."""
-    below = math.floor(precision * labels)
-    found = np.array([below, min(below + 1, labels)], np.int64)
-    lower, upper = sized_intervals(found, found, np.full(2, labels), np.full(2, _ENDLESS), claim)
-    part = precision * labels - below
-    return float(np.dot(upper - lower, (1 - part, part)) / _ENDLESS)
 
 
 DESIGN = PrecisionPoints

@@ -1,6 +1,7 @@
 """The number of positives of a list, to a width: a pilot, then whichever of two samples is forecast to be the smaller.
 
-*Fixed*: one simple random sample of what is not known, its size fixed beforehand, with exact hypergeometric bounds.
+*Fixed*: one simple random sample of what is not known, its size fixed beforehand, with exact hypergeometric bounds;
+where these are wider than asked for it grows to the next of its sizes (`sample_sizes`).
 *Blocks*: items drawn one at a time from blocks of ranks, at rates that follow the labels; the bounds are the numbers
 that `kernels.block_evidence` does not refuse, and hold whenever one stops. Either is chosen once, from what is known
 before its first draw, and is then the only one; what was known is counted as it is, and is evidence in neither. So the
@@ -24,7 +25,6 @@ import numpy as np
 from streameval.curve.bounds import inside
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import least_refused
-from streameval.kernels.hypergeometric import sized_intervals
 from streameval.questions import Question, Width
 from streameval.questions.cutoffs import plain
 from streameval.sequential import (
@@ -46,7 +46,7 @@ from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, tot
 from streameval.sequential.facts import LabelFacts, cut_to
 from streameval.sequential.growth import Bet, Rates
 from streameval.sequential.hash_order import free_ranks
-from streameval.sequential.points import sample_size
+from streameval.sequential.sample_sizes import CANNOT_GROW, GROWING, SINGLE, Half, SampleSizes, first_size
 from streameval.sequential.sides import ClaimSide, Course, blocks_of, nothing_drawn, to_ask, with_round
 from streameval.sequential.spline import fitted
 from streameval.typing import FloatArray, Int8Array, Int64Array
@@ -55,6 +55,7 @@ _ROUNDS = 8  # of blocks
 _UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
 _BEYOND = 50_000  # labels; more are no plan
 _OUT = "leave it out"
+_WIDER = "ask for a wider one, or whether positives >= NUMBER; with a size for the round it goes on"
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,15 @@ class PositivesToWidth(QuestionDesign):
         chosen = drawn if "chosen" in drawn.state else self._chosen(drawn, labels, size, rng)
         if chosen.state["chosen"] == "blocks":
             return self._next_of_blocks(chosen, labels, size, rng)
-        return _next_of_sample(chosen, size) if chosen.ahead.num_rows else drawn
+        wanted = chosen if chosen.ahead.num_rows else self._grown(chosen, size, rng)
+        return _next_of_sample(wanted, size) if wanted.ahead.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Bounds from the design that was chosen, at any time: a missing label is a 0 below and a 1 above.
 
-        "pass" once they are as narrow as is asked for (half of what lies between them), or all of a fixed sample has
-        labels. The estimate is that of a simple random sample, or adds up the means of the blocks; before a design is
-        chosen, that of curves that fit what is known.
+        "pass" once they are as narrow as is asked for (half of what lies between them). The estimate is that of a
+        simple random sample, or adds up the means of the blocks; before a design is chosen, that of curves that fit
+        what is known.
         """
         known, course = self._known(drawn, labels), Course.of(drawn.table, labels)
         found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
@@ -144,13 +146,16 @@ class PositivesToWidth(QuestionDesign):
         facts = LabelFacts.of(self.n_items, self.known, drawn.table.column("rank").to_numpy(), labels)
         lower, upper = cut_to((lower + found, upper + found + skipped), facts.positives(self.n_items))
         estimate = float(inside(estimate, lower, upper))
-        whole = drawn.state.get("chosen") == "fixed" and not drawn.ahead.num_rows and bool((course.label >= 0).all())
-        narrow = (upper - lower) / 2 <= self._half(estimate)
-        outcome: AnswerStatus = "pass" if whole or narrow else "open"
+        outcome: AnswerStatus = "pass" if (upper - lower) / 2 <= self._half(estimate) else "open"
         counts = int((labels >= 0).sum()), int((labels == 1).sum())
         line = Line(str(self.question), outcome, lower, estimate, upper, *counts, float(self._delta))
         more = LabelForecast(0, 0, 0) if outcome == "pass" else self._more(drawn, labels, course, line)
         return Answer(outcome, (line,), PATH.empty_table(), more)
+
+    def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
+        """Say it of a sample that cannot grow."""
+        is_single = drawn.state.get("chosen") == "fixed" and "looks" not in drawn.state
+        return CANNOT_GROW if is_single else super().exhausted(drawn, labels)
 
     @property
     def _delta(self) -> Fraction:
@@ -174,6 +179,10 @@ class PositivesToWidth(QuestionDesign):
         width = cast(Width, self.question.demand)
         return float(width.value) * (positives if width.of == "value" else np.ones_like(positives))
 
+    def _half_share(self, found: int, free: int) -> Half:
+        """How far bounds may lie from a share of the items that are not known, as a part of these."""
+        return lambda share: self._half(share * free + found) / max(free, 1)
+
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
         """What is known, with the pilot: counted as it is, so that what is answered late of it makes nothing wrong."""
         first = drawn.table.column("draw").to_numpy() == 0
@@ -183,7 +192,10 @@ class PositivesToWidth(QuestionDesign):
         """On the positives that were not known, with the estimate of all."""
         free, found = self.n_items - known.rank.size, int((known.label == 1).sum())
         if drawn.state.get("chosen") == "fixed":
-            return self._of_sample(course, drawn.ahead.num_rows, free, found)
+            sample = _sample(drawn, course)
+            given = sample[sample >= 0]
+            lower, upper = self._looks(drawn, known).bounds(sample, drawn.state.get("looks", 1))
+            return lower, found + free * (float(given.mean()) if given.size else 0.5), upper
         if "chosen" not in drawn.state:
             return 0, found + float(np.median(self._likely(known) @ self._left(known))), free
         estimate = float(totals(self._blocks, known, course.block, course.label).sum())
@@ -193,14 +205,12 @@ class PositivesToWidth(QuestionDesign):
         ]
         return free - (refused[1] - 1), estimate, refused[0] - 1
 
-    def _of_sample(self, course: Course, later: int, free: int, found: int) -> tuple[int, float, int]:
-        """Of a simple random sample, `later` items of which were not asked for yet."""
-        positive, negative = int((course.label == 1).sum()), int((course.label == 0).sum())
-        size = course.label.size + later
-        low, high, drawn, items = (np.array([n], np.int64) for n in (positive, size - negative, size, free))
-        lower, upper = (int(one[0]) for one in sized_intervals(low, high, drawn, items, float(self._delta)))
-        share = positive / (positive + negative) if positive + negative else 0.5
-        return lower, found + free * share, upper
+    def _looks(self, drawn: DrawnItems, known: KnownItems) -> SampleSizes:
+        """Sizes of the sample that was drawn."""
+        shares = GROWING if "looks" in drawn.state else SINGLE
+        return SampleSizes(
+            drawn.state["forecasts"]["fixed"], self.n_items - known.rank.size, float(self._delta), shares
+        )
 
     def _forecasts(self, known: KnownItems) -> dict[str, int]:
         """Labels that each design takes, and the least that any can, as far as what is known tells."""
@@ -213,7 +223,7 @@ class PositivesToWidth(QuestionDesign):
         labels = np.max([rates.labels(bet) for bet in self._bets(rates, found)], axis=0)
         floor = -math.log(self._delta / 2) * free / half if half else math.inf  # no positive is likely: see all
         return {
-            "fixed": self._fixed_size(rest / max(free, 1), found, free),
+            "fixed": first_size(rest / max(free, 1), free, float(self._delta), self._half_share(found, free)),
             "blocks": math.ceil(min(_UNEVEN * float(np.median(labels)), free)),
             "floor": math.ceil(min(floor, free)),
         }
@@ -222,15 +232,6 @@ class PositivesToWidth(QuestionDesign):
         """Rates of positives by block, of curves that what is known makes likely (shape (curves, blocks))."""
         ends = fitted(known, self.n_items, np.random.default_rng(0)).at(self._blocks.last) * self._blocks.last
         return np.clip(np.diff(ends, axis=1, prepend=0) / self._blocks.items, 1e-12, 1 - 1e-12)
-
-    def _fixed_size(self, shares: FloatArray, found: int, free: int) -> int:
-        """Size of a simple random sample that is large enough a standard error away from what is likely."""
-        share, error = float(np.median(shares)), float(shares.std())
-        share += error if share < 0.5 and cast(Width, self.question.demand).of == "difference" else -error
-        share = max(share, float(np.median(shares)) / 10)
-        half = float(self._half(share * free + found)) / max(free, 1)
-        whole = sample_size(share, half, float(self._delta))
-        return math.ceil(whole / (1 + whole / max(free, 1)))
 
     def _bets(self, rates: Rates, found: int) -> list[Bet]:
         """Against bounds that are just as wide as asked for, of each list that is likely."""
@@ -251,15 +252,33 @@ class PositivesToWidth(QuestionDesign):
             floor = f"and {labels_of['floor']:,} at least with any method"
             raise InputError(
                 f"{self.question} is forecast to take {least:,} labels, {floor}: positives are rare",
-                "ask for a wider one, or whether positives >= NUMBER; with a size for the round it goes on",
+                _WIDER,
             )
         chosen = "fixed" if labels_of["fixed"] <= labels_of["blocks"] else "blocks"
         drawn = replace(drawn, state={"chosen": chosen, "forecasts": labels_of, "rounds": []})
         if chosen == "blocks":
             return drawn
-        index = rng.choice(self.n_items - known.rank.size, labels_of["fixed"], replace=False)
-        rank = free_ranks(index, 0, known.rank)
-        return replace(drawn, ahead=to_ask(rank, self._blocks.find(rank), 1 + np.arange(rank.size)))
+        return self._sampled(replace(drawn, state={**drawn.state, "looks": 1}), labels_of["fixed"], rng)
+
+    def _grown(self, drawn: DrawnItems, size: int | None, rng: np.random.Generator) -> DrawnItems:
+        """Draw the next look of a sample whose bounds are wider than asked for; nothing where it is the last."""
+        known = self._known(drawn, np.zeros(drawn.table.num_rows, np.int8))
+        looks, made = self._looks(drawn, known), drawn.state.get("looks", 1)
+        if looks.is_last(made - 1):
+            return drawn
+        more = looks.size(made) - looks.size(made - 1)
+        if more > _BEYOND and size is None:
+            raise InputError(
+                f"{self.question} takes {more:,} labels more, as many as it has: positives are rare", _WIDER
+            )
+        return self._sampled(replace(drawn, state={**drawn.state, "looks": made + 1}), more, rng)
+
+    def _sampled(self, drawn: DrawnItems, more: int, rng: np.random.Generator) -> DrawnItems:
+        """Draw items of all that are neither known nor drawn."""
+        taken = np.sort(np.append(self.known.rank, drawn.table.column("rank").to_numpy()))
+        rank = free_ranks(rng.choice(self.n_items - taken.size, more, replace=False), 0, taken)
+        place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more)
+        return replace(drawn, ahead=to_ask(rank, self._blocks.find(rank), place))
 
     def _next_of_blocks(
         self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator
@@ -284,14 +303,26 @@ class PositivesToWidth(QuestionDesign):
             return self.expected()[0][1]
         if "chosen" not in drawn.state:
             return _promised(self._forecasts(self._known(drawn, labels)))
-        open_ = drawn.ahead.num_rows + int((course.label == -1).sum())
         if drawn.state["chosen"] == "fixed":
-            return LabelForecast(open_, open_, open_)
+            return self._more_of_sample(drawn, self._known(drawn, labels), _sample(drawn, course))
         left = max(LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)
         if line.estimate:
             wider = (line.upper - line.lower) / 2 / float(self._half(line.estimate))
             left = min(left, math.ceil(course.label.size * (wider**2 - 1))) if wider < 2 else left
         return LabelForecast(left, 2 * left)
+
+    def _more_of_sample(self, drawn: DrawnItems, known: KnownItems, sample: Int8Array) -> LabelForecast:
+        """What is left of a sample, with what it is likely to grow by."""
+        looks, made = self._looks(drawn, known), drawn.state.get("looks", 1)
+        found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
+        enough = looks.enough(sample, made, lambda share: self._half(found + looks.items * share) - skipped / 2)
+        left = int((sample == -1).sum()) - sample.size
+        return LabelForecast(*(None if size is None else left + size for size in enough))
+
+
+def _sample(drawn: DrawnItems, course: Course) -> Int8Array:
+    """Labels of a fixed sample in the order of the draw, -1 of what was not asked for yet."""
+    return np.append(course.label, np.full(drawn.ahead.num_rows, -1, np.int8)).astype(np.int8)
 
 
 def _promised(labels: Mapping[str, int]) -> LabelForecast:

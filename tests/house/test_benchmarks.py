@@ -89,7 +89,7 @@ def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
         monkeypatch.setattr(at, "SHAPES", {"falling": falling})
     lines = bench.questions.totals(bench.questions.Runs(10, 1)).splitlines()
     assert [line.split(" | ")[:2] for line in lines[2:4]] == [["| falling: 21,580", f"{one} %"] for one in (20, 10)]
-    assert lines[-1] == "Numbers of positives: 0 wrong of 4; 0 are allowed."
+    assert lines[-1] == "Numbers of positives: 0 wrong of 4; 0 are allowed. The first plan sufficed in 75%."
 
 
 @pytest.mark.parametrize(

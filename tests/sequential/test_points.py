@@ -1,5 +1,7 @@
 """Widths at a few ranks: bounds that hold whatever the pilot says, of sizes fixed before their labels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from suite_cases import cases, examples
@@ -7,7 +9,8 @@ from suite_cases import cases, examples
 from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question
 from streameval.sequential import KnownItems, QuestionSetting, read_design
-from streameval.sequential.points import PrecisionPoints
+from streameval.sequential.points import PrecisionPoints, first_of
+from streameval.sequential.rounds import asked, placed
 
 
 def plan(asked, n_items, *, known=None, confidence="0.95", expect=None):
@@ -45,11 +48,11 @@ def falling(rank):
         (0.9, 0.02, (914, 3_731, 5_951)),
     ],
 )
-def test_sizes_are_those_of_the_published_table(precision, half, labels):
+def test_sizes_at_four_fifths_of_the_doubt_are_those_of_the_published_table(precision, half, labels):
     for points, wanted in zip((1, 3, 5), labels, strict=True):
         asked = f"precision@{', '.join(str(10**j) for j in range(8 - points, 8))} within {half}"
         known = KnownItems(np.arange(10**7 - 99, 10**7 + 1), np.ones(100, np.int8))  # so no pilot is counted
-        forecasts = dict(plan(asked, 10**7, known=known, expect=str(precision)).expected())
+        forecasts = dict(plan(asked, 10**7, known=known, confidence="0.9375", expect=str(precision)).expected())
         assert forecasts[f"if it is {precision}"].median == wanted
 
 
@@ -90,7 +93,7 @@ def test_bounds_are_as_narrow_as_asked_and_what_is_asked_for_is_about_what_was_e
     assert answer.more.median == 0
 
 
-def test_sizes_never_change_after_they_are_drawn_and_all_is_asked_for_whatever_the_labels_say():
+def test_sizes_never_change_after_they_are_drawn_and_a_sample_is_asked_for_whatever_the_labels_say():
     design = plan("precision@1e4,1e6 within .1", 10**6)
     drawn = design.next(design.start(), np.empty(0, np.int8), None, 3)
     drawn = design.next(drawn, labelled(drawn, falling), 40, 3)
@@ -98,15 +101,70 @@ def test_sizes_never_change_after_they_are_drawn_and_all_is_asked_for_whatever_t
     asked = []
     for answers in (falling, lambda ranks: ranks > 0, lambda ranks: ranks < 0):
         on = drawn
-        while (more := design.next(on, labelled(on, answers), 40, 3)) is not on:
+        while (more := design.next(on, labelled(on, answers), 40, 3)) is not on and more.state["looks"] == [1, 1]:
             on = more
             assert on.state["sizes"] == sizes
         asked.append(on.table["rank"].to_pylist())
     assert asked[0] == asked[1] == asked[2]
 
 
+def evenly(rank):
+    return rank * 2654435761 % 1000 < 500
+
+
+def test_ranks_whose_bounds_are_wider_than_asked_for_are_asked_for_more_until_they_are_not():
+    pilot = enough_known(10**6, evenly)
+    known = KnownItems(pilot.rank, np.ones(pilot.rank.size, np.int8))  # nothing but positives, unlike the list
+    design = plan("precision@1e4,1e6 within .05", 10**6, known=known)
+    first = design.next(design.start(), np.empty(0, np.int8), None, 1)
+    answer = design.answer(first, labelled(first, evenly))
+    assert [line.outcome for line in answer.lines] == ["open", "open"]
+    assert [line.upper - line.lower > 0.1 for line in answer.lines] == [True, True]
+    drawn = run(design, evenly)
+    last = design.answer(drawn, labelled(drawn, evenly))
+    assert [line.outcome for line in last.lines] == ["pass", "pass"]
+    assert [(line.upper - line.lower) / 2 <= 0.05 for line in last.lines] == [True, True]
+    assert drawn.state["sizes"] == first.state["sizes"]
+    assert min(drawn.state["looks"]) > 1
+    assert answer.more.median * 0.5 < drawn.table.num_rows - first.table.num_rows <= answer.more.nine_in_ten * 1.1
+    for before, after in zip(answer.lines, last.lines, strict=True):
+        assert before.lower <= after.lower <= after.upper <= before.upper
+
+
+def test_what_a_sample_grows_by_is_the_next_of_one_random_order():
+    """Of 20 items at two ranks, each is among the items of a rank as often as any other, before and after."""
+    design, n_items, runs = plan("precision@8,20 within .1", 20), 20, 600
+    counts, state = np.zeros((2, 2, n_items)), {"sizes": [3, 4], "looks": [1, 1]}
+    for seed in range(runs):
+        rng, drawn = np.random.default_rng(seed), design.start()
+        for look, sizes in enumerate(([3, 4], [6, 8])):
+            drawn = design._drawn_to(sizes, drawn, KnownItems.nothing(), rng)
+            drawn = asked(replace(drawn, state={**state, "looks": [look + 1] * 2}), None)
+            items = placed(drawn.table)
+            for at, (rank, size) in enumerate(zip((8, 20), sizes, strict=True)):
+                counts[look, at, items.rank[first_of(items, rank, size)] - 1] += 1
+    for look, sizes in enumerate(([3, 4], [6, 8])):
+        for at, (rank, size) in enumerate(zip((8, 20), sizes, strict=True)):
+            share = size / rank
+            assert abs(counts[look, at, :rank] / runs - share).max() < 4 * np.sqrt(share * (1 - share) / runs)
+
+
+def test_a_sample_that_was_planned_before_samples_could_grow_is_open_and_says_so():
+    known = KnownItems(np.arange(10_000, 10**6 + 1, 10_000), np.ones(100, np.int8))
+    design = plan("precision@1e4,1e6 within .05", 10**6, known=known)
+    drawn = design.next(design.start(), np.empty(0, np.int8), None, 1)
+    old = replace(drawn, state={"sizes": drawn.state["sizes"]})
+    labels = labelled(old, evenly)
+    new, answer = design.answer(drawn, labels), design.answer(old, labels)
+    assert design.next(old, labels, None, 1) is old
+    assert answer.outcome == "open"
+    assert design.exhausted(old, labels).startswith("Its sample is whole")
+    for one, other in zip(answer.lines, new.lines, strict=True):  # at the whole doubt
+        assert other.lower < one.lower < one.upper < other.upper
+
+
 def enough_known(n_items, truth):
-    ranks = np.arange(n_items // 100, n_items + 1, n_items // 100)
+    ranks = (n_items // 100 - 1) * np.arange(1, 101)
     return KnownItems(ranks, truth(ranks).astype(np.int8))
 
 
@@ -114,6 +172,7 @@ def test_one_round_or_many_ask_for_the_same_and_say_the_same():
     known = enough_known(10**6, falling)
     design = plan("precision@1e4,1e5,1e6 within .08", 10**6, known=known)
     whole, parts = run(design, falling, seed=4), run(design, falling, seed=4, size=37)
+    assert whole.state["looks"] == parts.state["looks"] == [1, 1, 1]  # each round has random numbers of its own
     assert whole.table["rank"].to_pylist() == parts.table["rank"].to_pylist()
     assert (whole.rounds, parts.table["round"].to_pylist().count(1)) == (1, 37)
     assert design.answer(whole, labelled(whole, falling)).lines == design.answer(parts, labelled(parts, falling)).lines
@@ -181,7 +240,7 @@ def test_what_was_planned_reads_back():
 
 
 def test_it_takes_widths_of_precision_at_ranks():
-    for asked, taken in (
+    for text, taken in (
         ("precision@1e4,1e6 within .03", True),
         ("precision@score:0.7 within 5%", True),
         ("precision@1e4 >= .5", False),
@@ -189,4 +248,4 @@ def test_it_takes_widths_of_precision_at_ranks():
         ("precision@recall:.5 within .1", False),
         ("recall@10 within .1", False),
     ):
-        assert PrecisionPoints.takes(Question.of(asked)) is taken
+        assert PrecisionPoints.takes(Question.of(text)) is taken

@@ -109,7 +109,7 @@ def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
 def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
     low, middle, high = shown_values(row)
     middle = "" if middle == "unknown" else f", estimated {middle}"
-    so_far = "" if row["outcome"] == "pass" else " so far, with more labels to come"
+    so_far = "" if row["outcome"] == "pass" else f" so far, not yet {question.demand}"
     first = subject(question)
     return f"{first[0].upper()}{first[1:]} is {low} to {high}{middle}{so_far}."
 

@@ -45,6 +45,24 @@ def test_a_cut_is_never_forecast_to_be_where_it_is(begun, capsys, state, answere
         assert int(more) == min(answered, 330 - answered)  # what the budget leaves
 
 
+@pytest.mark.parametrize(("state", "is_open"), [("width open", True), ("width decided", False)])
+def test_a_width_is_answered_once_its_bounds_are_as_near_as_asked_for(begun, capsys, state, is_open):
+    found = KIND.read(Study(begun(state)))
+    (row,) = found.tables["answers"].to_pylist()
+    assert (row["upper"] - row["lower"] > 2 * 0.2) == is_open
+    assert row["outcome"] == ("open" if is_open else "pass")
+    said = told(capsys, "show", "q")
+    assert ("so far, not yet within 0.2" in said) == is_open
+    assert ("select q --export" in said) == is_open
+
+
+def test_a_width_that_its_budget_does_not_reach_stays_open_and_says_so(home, people, capsys):
+    streameval.plan("list.parquet", "q", score="score", questions="positives within 5%", seed=3, budget=150)
+    said = to_the_end(capsys, people)
+    assert "so far, not yet within 5%" in said
+    assert "The budget of 150 labels is spent." in said
+
+
 def test_the_path_of_a_cut_names_the_rank_that_it_is_of(begun):
     found = KIND.read(Study(begun("cut 3")))
     (row,) = found.tables["answers"].to_pylist()
