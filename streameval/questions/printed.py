@@ -26,6 +26,7 @@ SHORT = {"map": "average_precision", "mrr": "reciprocal_rank"}  # of means over 
 _LONG = {name: short for short, name in SHORT.items()}
 _COUNTS = ("yield", "positives", "rank", "gain")
 _DIGITS = 4
+UNKNOWN = "–"
 
 
 def measure_of(metric: str, argument: str) -> str:
@@ -59,7 +60,7 @@ def value_text(measure: str, value: Any, apart_from: float | None = None) -> str
     ('0.2500', '1,200', '0.29998')
     """
     if value is None or value != value:
-        return "unknown"
+        return UNKNOWN
     if not isinstance(value, int | float):
         return str(value)
     wanted = value if apart_from is None else apart_from

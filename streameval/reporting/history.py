@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.page import frame
 from streameval.reporting.tables import table
@@ -107,7 +108,7 @@ def cells(history: DayHistory, most: int) -> list[list[str]]:
     """The last days as text, by `COLUMNS`."""
     return [
         [str(row["day"]), _labels(row), f"{row['rank']:,}",
-         *("unknown" if row[side] is None or row[side] != row[side] else f"{row[side]:.4f}"
+         *(UNKNOWN if row[side] is None or row[side] != row[side] else f"{row[side]:.4f}"
            for side in ("precision_lower", "precision", "precision_upper")),
          row["outcome"] or "", row["change"] or ""]
         for row in history.rows[-most:]

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from streameval.labelling.pace import duration
 from streameval.metrics import headlines
+from streameval.questions.printed import UNKNOWN
 from streameval.reporting.figures import ReportedStudy
 from streameval.reporting.given_again import agreement_lines
 from streameval.reporting.sentences import TIES
@@ -103,7 +104,7 @@ def slices(results: Sequence[SliceResult]) -> str:
         deepest = by_name.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
             short(result.name), f"{size:,}", f"{result.labelled:,} of {result.planned:,}", _range(whole), _range(area),
-            "unknown" if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
+            UNKNOWN if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
         ])  # fmt: skip
     head = (
         "slice",

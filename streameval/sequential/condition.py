@@ -230,7 +230,7 @@ class ConditionTest:
         return reading if fact == reading.outcome else replace(reading, outcome=fact, stopped=labels.size)
 
     def line(self, labels: Int8Array, reading: Reading, facts: LabelFacts) -> Line:
-        """What is known: what a side that was reached claims, and what was counted proves."""
+        """What is known: what a side that was reached claims, and all of it where nothing is left to be counted."""
         low, high = self._wins(facts)
         sure = self.exact or reading.outcome == "open" or low >= self.needed[1] or high < self.needed[0]
         if reading.outcome == "pass":
@@ -244,11 +244,15 @@ class ConditionTest:
         share = int((labels == self.counted).sum()) / found if found else math.nan if rest else 0.0
         estimate = self.known[0] + share * rest
         counts = [low, min(max(estimate, low), high), high]
+        claimed = [low == high or reading.outcome == side for side in ("pass", "fail")]
         positive = counts if self.counted else [self.rank - one for one in reversed(counts)]
         lower, middle, upper = (one / self.rank for one in positive)
         positives = wins if self.counted else answered - wins
         claim = 0.0 if sure else self.deltas[reading.outcome == "fail"]
-        return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim)
+        lower_claimed, upper_claimed = claimed if self.counted else reversed(claimed)
+        lower, upper = lower if lower_claimed else math.nan, upper if upper_claimed else math.nan
+        known = sum(self.known[:2]), self.known[1 - self.counted]
+        return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim, *known)
 
     def before(self, share: float) -> Deciding:
         """When it decides if that share of the first `rank` items are wins, skipped ones aside."""

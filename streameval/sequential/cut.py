@@ -166,8 +166,8 @@ class DeepestCut(QuestionDesign):
         done = front == most or known.rank.size == self.n_items
         estimate = min(max(front, float(np.median(curves.deepest(self._target)))), most)
         line = Line(
-            self.question, "pass" if done else "open", front, estimate, most, counted,
-            int((known.label == 1).sum()), self._claim)  # fmt: skip
+            self.question, "pass" if done else "open", front, estimate, most if done else math.nan,
+            *Line.count(labels), self._claim, *Line.count(self.known.label))  # fmt: skip
         return Answer(line.outcome, (line,), path, LabelForecast(0, 0, 0) if done else LabelForecast(None, None), reach)
 
     def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:

@@ -252,8 +252,10 @@ class Linear(QuestionDesign):
             above = (demand.operator in (">", ">=")) == (standing.outcome == "pass")
             lower, upper = (float(demand.value), math.nan) if above else (math.nan, float(demand.value))
         claim = float(1 - Fraction(self.setting.confidence))
-        labels, positives = int((used >= 0).sum()), int((used == 1).sum())
-        return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim)
+        labels, positives = Line.count(used)
+        of_claim = self._sides[at][0].mass[self._of_known] > 0
+        known = Line.count(self.setting.known.label[of_claim])
+        return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim, *known)
 
 
 def _value(metric: str, found: float, positives: float, rank: int, setting: QuestionSetting) -> float:

@@ -152,7 +152,7 @@ class PrecisionPoints(QuestionDesign):
         """
         known, facts = self._known(drawn, labels), self._facts(drawn, labels)
         samples = self._samples(drawn, labels)
-        lines = tuple(one.line(known, facts) for one in samples)
+        lines = tuple(one.line(known, self.known, facts) for one in samples)
         outcome = joint_outcome(lines)
         more = LabelForecast(0, 0) if outcome == "pass" else self._more(drawn, labels, samples, lines)
         return Answer(outcome, lines, PATH.empty_table(), more)
@@ -192,7 +192,7 @@ class PrecisionPoints(QuestionDesign):
         """Draw the next look of each rank whose bounds are wider than asked for; nothing where there is none."""
         known, facts = self._known(drawn, labels), self._facts(drawn, labels)
         samples = self._samples(drawn, labels)
-        looks = [one.made + (one.line(known, facts).outcome == "open" and one.may_grow) for one in samples]
+        looks = [one.made + (one.line(known, self.known, facts).outcome == "open" and one.may_grow) for one in samples]
         sizes = [one.looks.size(made - 1) for one, made in zip(samples, looks, strict=True)]
         if sizes == [one.label.size for one in samples]:
             return drawn
@@ -282,18 +282,29 @@ class PointSample:
         """Whether there is a larger size."""
         return not self.looks.is_last(self.made - 1)
 
-    def line(self, known: KnownItems, facts: LabelFacts) -> Line:
-        """Bounds on the precision."""
+    def line(self, known: KnownItems, planned: KnownItems, facts: LabelFacts) -> Line:
+        """Bounds on the precision; none before a sample was drawn.
+
+        Args:
+            known: What was known when it was drawn, the pilot's items among them.
+            planned: What was known when the question was planned.
+        """
         rank, used, inside = self.point.rank, self.label, self._inside(known)
         fewest, most = self.looks.bounds(used, self.made)
         claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
         lower, upper = (one / rank for one in cut_to(claimed, facts.positives(rank)))
         estimate = float(within(_estimate(inside, used, rank), lower, upper))
         is_narrow = (upper - lower) / 2 <= float(self.point.half(np.array(estimate)))
-        positives, negatives = (int((inside == value).sum() + (used == value).sum()) for value in (1, 0))
         outcome: AnswerStatus = "pass" if is_narrow else "open"
-        counted = positives + negatives
-        return Line(self.point.question, outcome, lower, estimate, upper, counted, positives, self.looks.doubt)
+        if outcome == "open" and not used.size:
+            lower = upper = math.nan
+        before = Line.count(self._inside(planned))
+        labels, positives = (
+            of_pilot + of_sample - known_before
+            for of_pilot, of_sample, known_before in zip(Line.count(inside), Line.count(used), before, strict=True)
+        )
+        claim = self.looks.doubt
+        return Line(self.point.question, outcome, lower, estimate, upper, labels, positives, claim, *before)
 
     def wanted(self, known: KnownItems) -> tuple[int | None, int | None]:
         """Forecast the size that brings bounds as near as asked for: half of the time, and nine times in ten."""

@@ -137,8 +137,8 @@ class PositivesToWidth(QuestionDesign):
         """Bounds from the design that was chosen, at any time: a missing label is a 0 below and a 1 above.
 
         "pass" once they are as narrow as is asked for (half of what lies between them). The estimate is that of a
-        simple random sample, or adds up the means of the blocks; before a design is chosen, that of curves that fit
-        what is known.
+        simple random sample, or adds up the means of the blocks; before a design is chosen there are no bounds, and it
+        is that of curves that fit what is known.
         """
         known, course = self._known(drawn, labels), Course.of(drawn.table, labels)
         found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
@@ -147,8 +147,9 @@ class PositivesToWidth(QuestionDesign):
         lower, upper = cut_to((lower + found, upper + found + skipped), facts.positives(self.n_items))
         estimate = float(inside(estimate, lower, upper))
         outcome: AnswerStatus = "pass" if (upper - lower) / 2 <= self._half(estimate) else "open"
-        counts = int((labels >= 0).sum()), int((labels == 1).sum())
-        line = Line(str(self.question), outcome, lower, estimate, upper, *counts, float(self._delta))
+        bounds = (math.nan, math.nan) if outcome == "open" and "chosen" not in drawn.state else (lower, upper)
+        counts = *Line.count(labels), float(self._delta), *Line.count(self.known.label)
+        line = Line(str(self.question), outcome, bounds[0], estimate, bounds[1], *counts)
         more = LabelForecast(0, 0, 0) if outcome == "pass" else self._more(drawn, labels, course, line)
         return Answer(outcome, (line,), PATH.empty_table(), more)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streameval.questions.printed import UNKNOWN
 from streameval.reporting.given_again import agreement_lines, given_again
 from streameval.reporting.label_lines import label_lines
 from streameval.reporting.said import Columns, Picture, Said
@@ -103,7 +104,7 @@ def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[Said]:
 
 
 def _number(value: float | None) -> str:
-    return "unknown" if value is None or value != value else f"{value:.4f}"
+    return UNKNOWN if value is None or value != value else f"{value:.4f}"
 
 
 def _kept(account: dict[str, int]) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from streameval.kinds.question.earlier import evidence_of
 from streameval.kinds.question.known import known_of
 from streameval.kinds.question.plan import Beside, drawn_plan
 from streameval.kinds.question.tree import asked_of, counted, known_in, new_place, root_of, tree_of
-from streameval.questions import Condition
+from streameval.questions import Condition, Outcome, Question
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
@@ -113,14 +113,19 @@ def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> N
         found = kind.read(folder)
         if not kind.claim(found).confidence or kind.claim(found).coverage != "simultaneous":
             return
-        bounds = [(one.demand, kind.answer(found, one)) for question in asking.asked for one in question.each()]
+        outcomes = {_outcome(kind, found, one) for question in asking.asked for one in question.each()}
     except (StudyError, InputError):
         return  # it has no results yet, or none about this
-    sides = [{cast(Condition, demand).met_by(side) for side in (low, high)} for demand, (low, _, high) in bounds]
-    if {False} in sides or all(one == {True} for one in sides):
+    if "fail" in outcomes or outcomes == {"pass"}:
         conditions = [str(one) for one in asking.asked]
         raise InputError(f"{folder.folder} has answered this already", shlex.join(
             ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
+
+
+def _outcome(kind: Kind, found: Any, question: Question) -> Outcome:
+    """What results prove of a condition."""
+    bounds, decision = kind.answer(found, question), kind.decided(found, question)
+    return decision.outcome if decision else cast(Condition, question.demand).outcome(bounds.lower, bounds.upper)
 
 
 def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvidence | None:

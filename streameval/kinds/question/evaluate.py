@@ -33,6 +33,8 @@ _ANSWERS = pa.schema(
         "labels": pa.int64(),
         "positives": pa.int64(),
         "may_be_wrong": pa.float64(),
+        "known": pa.int64(),
+        "known_positives": pa.int64(),
     }
 )
 

@@ -6,6 +6,7 @@ import math
 import shlex
 from dataclasses import replace
 from decimal import Decimal
+from typing import cast
 
 import numpy as np
 
@@ -100,8 +101,14 @@ def counted_bounds(found: Result, question: Question) -> Bounds | None:
 def is_settled(bounds: Bounds, question: Question) -> bool:
     """Whether bounds leave nothing open of a measure, or of a condition on it."""
     if isinstance(question.demand, Condition):
-        return question.demand.outcome(bounds.lower, bounds.upper) != "inconclusive"
+        return outcome_by(bounds, question.demand) != "inconclusive"
     return bounds.lower == bounds.upper
+
+
+def outcome_by(bounds: Bounds, condition: Condition) -> Outcome:
+    """What bounds prove of a condition: where one side is not claimed, the measure may lie anywhere on it."""
+    lower = -math.inf if math.isnan(bounds.lower) else bounds.lower
+    return condition.outcome(lower, math.inf if math.isnan(bounds.upper) else bounds.upper)
 
 
 def planned_conditions(found: Result) -> tuple[Question, ...]:
@@ -125,7 +132,7 @@ def _met(found: Result) -> str:
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:
-    """What became of a condition that was planned; None of any other."""
+    """What became of a condition that was planned, or that follows from what is claimed of one; None of any other."""
     for row in found.tables["answers"].to_pylist():
         if row["question"] == str(question):
             outcome = _OUTCOMES[row["outcome"]]
@@ -133,16 +140,20 @@ def decision_on(found: Result, question: Question) -> Decision | None:
                 return Decision(outcome, None, "")
             more = found.summary["more"]["median"] or None  # 0 labels decide nothing that is open
             return Decision(outcome, more, forecast_sentence(found.summary).rstrip("."))
-    return None
+    follows = outcome_by(bounds_of(found, question), cast(Condition, question.demand))
+    return None if follows == "inconclusive" else Decision(follows, None, "")
 
 
 def told(found: Result) -> Told:
     """Say the answer, the bounds that it gives, and what more labels would bring."""
     rows = found.tables["answers"].to_pylist()
+    counts = {"labels": "labels", "positive": "positives"}
+    if any(row.get("known") for row in rows):
+        counts |= {"known before": "known", "positive of these": "known_positives"}
     table = Columns(
-        ["question", "outcome", "labels", "positive", "lower", "estimate", "upper"],
-        [[row["question"], row["outcome"], f"{row['labels']:,}", f"{row['positives']:,}",
-          *shown_values(row)] for row in rows],
+        ["question", "outcome", *counts, "lower", "estimate", "upper"],
+        [[row["question"], row["outcome"], *(f"{row[name]:,}" for name in counts.values()), *shown_values(row)]
+         for row in rows],
     )  # fmt: skip
     remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found), _KEPT]
     return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
@@ -167,9 +178,10 @@ def _estimated_from(found: Result) -> list[str]:
     after = _n_afterwards(found)
     if not after:
         return []
-    known = ", and of what was known before" if found.summary["known"] else ""
+    known = first.get("known") or 0
+    also = f", and of {number_of(known, 'item')} known before ({first['known_positives']:,} positive)" if known else ""
     return [f"{number_of(first['labels'], 'label')} decided it; the estimate is of {account['labelled']:,} "
-            f"({account['positive']:,} positive), with the {after:,} that came after{known}."]  # fmt: skip
+            f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
 
 
 def _changes(found: Result) -> list[str]:

@@ -12,7 +12,7 @@ from streameval.judges.classes import classes_sentence
 from streameval.kernels.sorted_sets import unique
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
-from streameval.questions.printed import value_text
+from streameval.questions.printed import UNKNOWN, value_text
 from streameval.sequential import KnownItems
 from streameval.study.first_rule import late_rule_sentence
 from streameval.study.results import Result
@@ -90,15 +90,26 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") ->
         return _cut_sentence(question, row)
     if not isinstance(question.demand, Condition):
         return _width_sentence(question, row)
-    labels = number_of(row["labels"], "label")
     if row["outcome"] == "open":
-        return f"Not decided yet{name and f', {name}'}: {labels}, {row['positives']:,} positive."
-    after = f"after {labels} ({row['positives']:,} positive)"
+        return f"Not decided yet{name and f', {name}'}: {_counted(row)}."
+    after = f"after {_counted(row)}"
     passed, operator = row["outcome"] == "pass", question.demand.operator
     says = f"{(_IS if passed else _IS_NOT)[operator]} {_amount(question)}"
     if passed and zone is not None:
         says += f", or {'below' if '>' in operator else 'above'} it by less than the zone of {zone}"
     return f"{'Yes' if passed else 'No'}: {subject(question)} is {says}, {after}."
+
+
+def _counted(row: Mapping[str, Any]) -> str:
+    """Labels that an answer is of, and items that were known before and count as well.
+
+    >>> _counted({"labels": 50, "positives": 38, "known": 1, "known_positives": 0})
+    '50 labels (38 positive) and 1 item known before (0 positive)'
+    """
+    labels = f"{number_of(row['labels'], 'label')} ({row['positives']:,} positive)"
+    if not row.get("known"):  # of an earlier version, or none
+        return labels
+    return f"{labels} and {number_of(row['known'], 'item')} known before ({row['known_positives']:,} positive)"
 
 
 def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
@@ -108,10 +119,13 @@ def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
 
 def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
     low, middle, high = shown_values(row)
-    middle = "" if middle == "unknown" else f", estimated {middle}"
+    middle = "" if middle == UNKNOWN else f", estimated {middle}"
     so_far = "" if row["outcome"] == "pass" else f" so far, not yet {question.demand}"
     first = subject(question)
-    return f"{first[0].upper()}{first[1:]} is {low} to {high}{middle}{so_far}."
+    first = f"{first[0].upper()}{first[1:]}"
+    if low == high == UNKNOWN:
+        return f"{first} has no bounds yet{middle}: {_counted(row)}."
+    return f"{first} is {low} to {high}{middle}{so_far}."
 
 
 def shown_values(row: Mapping[str, Any]) -> list[str]:
@@ -121,8 +135,8 @@ def shown_values(row: Mapping[str, Any]) -> list[str]:
 
 
 def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
-    lower, labels = row["lower"], number_of(row["labels"], "label")
-    if not row["upper"]:
+    lower, labels = row["lower"], _counted(row)
+    if row["upper"] == 0:
         return f"No rank has a precision of {_wanted(question)}: {labels} show that."
     if not lower:
         return f"No rank is proven to have a precision of {_wanted(question)} yet: {labels}."

@@ -78,7 +78,7 @@ def test_the_best_ranks_alone_estimate_nothing(study, tmp_path, capsys):
     assert run(["evaluate", str(folder), "--labels", str(some)]) == 0
     told = capsys.readouterr().out
     assert "There are no estimates" in told
-    assert "unknown" in told
+    assert "–" in told
     found = Study(folder).evaluation()
     assert found.curve.at([1_000, N]).column("precision").to_pylist() == [None, None]
     assert np.isnan(found.curve.precision_at(N).estimate)

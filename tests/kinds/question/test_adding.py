@@ -100,18 +100,22 @@ def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, capsys
     before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "latest")
     assert "labels that were known to it have changed since" in refused(capsys, "check", folder)
     turned = answer_of(folder)
-    assert round((before["lower"] - turned["lower"]) * 1_000) == 2 * int(truth[ranks - 1].sum()) - 50
+    positives = int(truth[ranks - 1].sum())
+    assert (before["known"], before["known_positives"]) == (50, positives)
+    assert (turned["known"], turned["known_positives"]) == (50, 50 - positives)
     assert run(["show", folder]) == 0
     said = "Of 50 items known when this was planned, 50 have another label now, or none: only what stands counts."
-    assert said in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert f"50 labels ({turned['positives']} positive) and 50 items known before ({50 - positives} positive)" in shown
 
 
 def test_what_is_known_and_torn_since_counts_as_what_is_worst_for_each_side(begun, truth):
     folder = f"{begun('gate within', 'c')}/question-1"
     before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "majority")
     positives, torn = int(truth[ranks - 1].sum()), answer_of(folder)
-    assert round((before["lower"] - torn["lower"]) * 1_000) == positives
-    assert round((torn["upper"] - before["upper"]) * 1_000) == 50 - positives
+    assert (before["known"], before["known_positives"]) == (50, positives)
+    assert (torn["known"], torn["known_positives"], torn["lower"], torn["upper"]) == (0, 0, None, None)
 
 
 @pytest.mark.parametrize("left", ["c/question-1", "c"])
@@ -135,7 +139,7 @@ def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(begun, tr
     (source,) = Study("c").labels.sources()
     Study("c").labels.forget(source.identity)
     own, answer = Study(folder).plan().ranks, answer_of(folder)
-    assert (answer["outcome"], answer["lower"]) == ("open", truth[own - 1].sum() / 100)
+    assert (answer["outcome"], answer["lower"], answer["known"]) == ("open", None, 0)
     assert own.size == Study(folder).plan().known.num_rows == 50
     capsys.readouterr()
     assert run(["show", folder]) == 0

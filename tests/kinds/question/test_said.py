@@ -1,5 +1,6 @@
 """What is said of a question: each sentence says something true, of which question it is, and what comes next."""
 
+import json
 import re
 import shlex
 from dataclasses import replace
@@ -49,10 +50,11 @@ def test_a_cut_is_never_forecast_to_be_where_it_is(begun, capsys, state, answere
 def test_a_width_is_answered_once_its_bounds_are_as_near_as_asked_for(begun, capsys, state, is_open):
     found = KIND.read(Study(begun(state)))
     (row,) = found.tables["answers"].to_pylist()
-    assert (row["upper"] - row["lower"] > 2 * 0.2) == is_open
+    assert (row["upper"] is None) == is_open  # there is a pilot alone
+    assert is_open or row["upper"] - row["lower"] <= 2 * 0.2
     assert row["outcome"] == ("open" if is_open else "pass")
     said = told(capsys, "show", "q")
-    assert ("so far, not yet within 0.2" in said) == is_open
+    assert ("The precision of the first 1,000 items has no bounds yet: " in said) == is_open
     assert ("select q --export" in said) == is_open
 
 
@@ -408,3 +410,34 @@ def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(made):
     found = KIND.read(Study(made("gate open")))
     none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
     assert KIND.decided(none, Question.of("precision@1000 >= 0.65")).labels is None
+
+
+@pytest.mark.parametrize(("state", "sides"), [("gate open", ["–", "–"]), ("easy decided", ["0.5000", "–"])])
+def test_bounds_that_nothing_claims_are_a_dash_and_null_wherever_they_are_told(begun, capsys, state, sides):
+    begun(state)
+    asked = f"precision@1000 >= {'0.65' if state == 'gate open' else '0.5'}"
+    (evaluated,) = [line.split() for line in told(capsys, "evaluate", "q").splitlines() if line.startswith(asked)]
+    assert [evaluated[-3], evaluated[-1]] == sides
+    (shown,) = [line.split() for line in told(capsys, "show", "q", "precision@1000").splitlines()[1:2]]
+    assert [shown[-3], shown[-1]] == sides
+    checked = json.loads(told(capsys, "check", "q", "--json", status=0 if sides[0] != "–" else 5))["checks"][0]
+    values = [None if side == "–" else float(side) for side in sides]
+    assert [checked["lower"], checked["upper"]] == values
+    for table in ("metrics", "answers"):
+        (row,) = streameval.sql("q", f"SELECT lower, upper FROM {table}").to_pylist()
+        assert [row["lower"], row["upper"]] == values
+    assert f"<td>{sides[1]}" in re.sub(r"<td [^>]*>", "<td>", Path("q/report.html").read_text())
+
+
+def test_a_condition_that_follows_from_an_answer_is_decided_by_it(begun, capsys):
+    begun("easy decided")  # at least .5
+    assert "pass" in told(capsys, "check", "q", "precision@1000 >= 0.4")
+    assert "fail" in told(capsys, "check", "q", "precision@1000 < 0.45", status=4)
+    assert "inconclusive" in told(capsys, "check", "q", "precision@1000 <= 0.9", status=5)
+
+
+def test_a_condition_that_is_open_is_not_said_to_be_answered(home, people):
+    streameval.plan("list.parquet", "q", score="score", questions="recall@1000 >= 0.3", seed=3)
+    streameval.evaluate("q", labels=people(streameval.select("q").table))
+    assert KIND.read(Study("q")).summary["outcome"] == "open"
+    assert streameval.plan(None, "q", questions="recall@1000 >= 0.6", seed=4).questions == ("recall@1000 >= 0.6",)
