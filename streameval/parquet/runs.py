@@ -120,8 +120,8 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
         rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])
-        if chunk.leaf.max_rep and (levels := repetitions(header)):
-            return rows_in_levels(chunk, body[:levels], header)
+        if chunk.leaf.max_rep and (size := repetitions(header)):
+            return rows_in_levels(chunk, body[:size], header)
         return rows if chunk.leaf.max_rep or rows == values else -1
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
         return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1

@@ -122,7 +122,15 @@ def reported_error(text: str) -> StreamevalError | None:
 
 
 def files_of(units: Sequence[Unit]) -> list[RowGroup]:
-    """Row groups under absolute paths, for workers have another working directory; `InputError` for rows in memory."""
+    """Row groups under absolute paths, for workers have another working directory.
+
+    An `InputError` for rows in memory, or of a table that its files do not show.
+    """
+    if of_table := [unit.place for unit in units if unit.file and not isinstance(unit, RowGroup)]:
+        raise InputError(
+            f"{of_table[0]}: its table deleted rows, or has columns that files hold otherwise, and workers read files",
+            "leave the engine out, or rewrite the table's data files",
+        )
     if not all(isinstance(unit, RowGroup) for unit in units):
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
     groups = [unit for unit in units if isinstance(unit, RowGroup)]

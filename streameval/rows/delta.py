@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, need
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library
+from streameval.rows.lake import Snapshot, TableOpener, call_library
+from streameval.rows.mapped import NONE_DELETED, StoredNames, TableFile
 from streameval.rows.where import chosen
 from streameval.stores import is_remote
 from streameval.stores.trouble import store_error
+from streameval.typing import Int64Array
 
 _SCHEME = "delta:"
 _PARTITION = "partition."
@@ -24,34 +28,34 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the log of a Delta table.
 
     Raises:
-        InputError: No such table or version; deleted rows or renamed columns that plain files would show; the extra is
-            missing.
+        InputError: No such table or version; a deletion vector that cannot be read; the extra is missing.
         OutsideError: The store does not answer.
     """
     path, version = _split(source)
     deltalake = need("deltalake", "delta")
     table = call_library(source, lambda: _open(deltalake, path, version))
     pinned = f"{_SCHEME}{path}@{table.version()}"
-    _refuse_rewritten_rows(table, pinned)
     schema = pa.schema(table.schema().to_arrow())
+    names = _names(table, schema)
     actions = call_library(pinned, lambda: pa.table(table.get_add_actions(flatten=True)))
+    deleted = _deleted_rows(table, {_place(path, name): name for name in actions["path"].to_pylist()}, pinned)
     keys = [name for name in actions.column_names if name.startswith(_PARTITION)]
     if where is not None:
         table_of_keys = actions.select(keys).rename_columns([name.removeprefix(_PARTITION) for name in keys])
         actions = actions.filter(pa.array(chosen(table_of_keys, where, pinned)))
-    named = [name for name in schema.names if _PARTITION + name in keys]
-    rows = sorted(actions.to_pylist(), key=lambda row: str(row["path"]))
+    named = {name: _PARTITION + names.physical.get(name, name) for name in schema.names}
+    named = {name: key for name, key in named.items() if key in keys}
     files = [
         TableFile(
-            DataFile(
-                _place(path, row["path"]), row["path"], tuple((name, _text(row[_PARTITION + name])) for name in named)
-            ),
+            DataFile(_place(path, row["path"]), row["path"], tuple((name, _text(row[named[name]])) for name in named)),
             row["size_bytes"],
             row["num_records"],
+            {name: row[named[name]] for name in named},
+            deleted.get(row["path"], NONE_DELETED),
         )
-        for row in rows
+        for row in sorted(actions.to_pylist(), key=lambda row: str(row["path"]))
     ]
-    return Snapshot(pinned, f"delta:{table.metadata().id}", table.version(), tuple(files), schema)
+    return Snapshot(pinned, f"delta:{table.metadata().id}", table.version(), tuple(files), schema, names)
 
 
 def _open(deltalake: Any, path: str, version: int | None) -> Any:
@@ -84,24 +88,41 @@ def _settings(path: str) -> dict[str, str] | None:
     return {"AWS_ENDPOINT_URL": endpoint, **({"AWS_ALLOW_HTTP": "true"} if endpoint.startswith("http://") else {})}
 
 
-def _refuse_rewritten_rows(table: Any, where: str) -> None:
-    protocol = table.protocol()
-    if "deletionVectors" in (protocol.reader_features or []):
-        try:
-            some = any(batch.num_rows for batch in pa.table(table.deletion_vectors()).to_batches())
-        except Exception as error:  # its file cannot be read: there is one
-            if isinstance(trouble := store_error(where, error), OutsideError):
-                raise trouble from None
-            some = True
-        if some:
-            raise InputError(
-                f"{where}: has deletion vectors: rows deleted from it still lie in its files",
-                "rewrite its files (REORG TABLE … APPLY (PURGE)), or name a version without any: @VERSION",
-            )
-    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
+def _names(table: Any, schema: pa.Schema) -> StoredNames:
+    """Names and ids that columns have in files, where a table maps them."""
+    configuration = table.metadata().configuration
+    mode = configuration.get("delta.columnMapping.mode", "none")
+    if mode == "none":
+        return StoredNames()
+    said = {one.name: one.metadata for one in table.schema().fields}
+    physical = {name: str(of.get("delta.columnMapping.physicalName", name)) for name, of in said.items()}
+    ids = {name: int(of["delta.columnMapping.id"]) for name, of in said.items() if "delta.columnMapping.id" in of}
+    return StoredNames(physical, ids if mode == "id" else {})
+
+
+def _deleted_rows(table: Any, names: Mapping[str, str], where: str) -> dict[str, Int64Array]:
+    """Rows that deletion vectors name, by file; `names` are those of the files by their places."""
+    if "deletionVectors" not in (table.protocol().reader_features or []):
+        return {}
+    try:
+        batches = pa.table(table.deletion_vectors()).to_batches()
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # Rust's, no Exception
+            raise
+        if isinstance(error, Exception) and isinstance(trouble := store_error(where, error), OutsideError):
+            raise trouble from None
         raise InputError(
-            f"{where}: its columns are mapped to other names in its files", "write it to a table without column mapping"
-        )
+            f"{where}: a deletion vector cannot be read, so that nobody knows which rows were deleted",
+            "restore its file (deletion_vector_….bin), or rewrite the table's files "
+            "(REORG TABLE … APPLY (PURGE)), or name a version without any: @VERSION",
+        ) from None
+    found = {}
+    for place, kept in ((str(place), kept) for batch in batches for place, kept in zip(*batch.columns, strict=True)):
+        name = names.get(_place("", place)) or names.get(_place("", unquote(place)))
+        if name is None:
+            raise InputError(f"{where}: {place} has a deletion vector, and is no file of the table")
+        found[name] = np.flatnonzero(~kept.values.to_numpy(zero_copy_only=False))
+    return found
 
 
 def _place(root: str, name: str) -> str:

@@ -10,11 +10,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from streameval.errors import InputError, need
+from streameval.kernels.sorted_sets import unique
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library
+from streameval.rows.lake import Snapshot, TableOpener, call_library
+from streameval.rows.mapped import NONE_DELETED, StoredNames, TableFile
+from streameval.typing import Int64Array
 
 _SCHEME = "iceberg:"
 
@@ -23,8 +29,8 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the manifests of an Iceberg snapshot.
 
     Raises:
-        InputError: No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be
-            looked at; the extra is missing.
+        InputError: No such catalog, table or snapshot; equality deletes; a condition that needs rows to be looked at;
+            the extra is missing.
         OutsideError: The catalog or its store does not answer.
     """
     name, wanted = _split(source)
@@ -34,13 +40,15 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     snapshot = _snapshot(table, wanted, source)
     pinned = f"{_SCHEME}{name}@{snapshot.snapshot_id}"
     schema = table.schemas()[snapshot.schema_id] if snapshot.schema_id is not None else table.schema()
-    _refuse_renamed_columns(table, pinned)
     tasks = call_library(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
     _refuse_what_files_do_not_show(tasks, where, pinned)
     root = table.location().rstrip("/")
-    files = sorted((_file(task.file, root) for task in tasks), key=lambda one: one.file.name)
+    deleted = call_library(pinned, lambda: _deleted_rows(table, tasks))
+    constants = _identity_keys(table, schema)
+    files = sorted((_file(task.file, root, constants, deleted) for task in tasks), key=lambda one: one.file.name)
     arrow: pa.Schema = schema.as_arrow()
-    return Snapshot(pinned, f"iceberg:{table.metadata.table_uuid}", snapshot.snapshot_id, tuple(files), arrow)
+    names = StoredNames(ids={field.name: field.field_id for field in schema.fields})
+    return Snapshot(pinned, f"iceberg:{table.metadata.table_uuid}", snapshot.snapshot_id, tuple(files), arrow, names)
 
 
 def _split(source: str) -> tuple[str, str | None]:
@@ -107,33 +115,20 @@ def _is_decided(task: Any) -> bool:
     return type(task.residual).__name__ == "AlwaysTrue"
 
 
-def _refuse_renamed_columns(table: Any, where: str) -> None:
-    """Files keep the names that columns had when they were written: these must mean the same in all of them."""
-    names: dict[int, str] = {}
-    ids: dict[str, int] = {}
-    for schema in table.schemas().values():
-        for field in schema.fields:
-            if names.setdefault(field.field_id, field.name) != field.name:
-                raise InputError(
-                    f"{where}: column '{field.name}' was '{names[field.field_id]}' when older files were written",
-                    "rewrite the table's data files",
-                )
-            if ids.setdefault(field.name, field.field_id) != field.field_id:
-                raise InputError(
-                    f"{where}: column '{field.name}' was dropped and made again, and older files hold the former one",
-                    "rewrite the table's data files",
-                )
-
-
 def _refuse_what_files_do_not_show(tasks: list[Any], where: str | None, pinned: str) -> None:
-    deleted = sum(bool(task.delete_files) for task in tasks)
-    if deleted:
+    deletes = {(_last(one.content), _last(one.file_format)) for task in tasks for one in task.delete_files}
+    if any(kind == "EQUALITY_DELETES" for kind, _ in deletes):
         raise InputError(
-            f"{pinned}: {deleted:,} of its {len(tasks):,} files have delete files: deleted rows still lie in them",
+            f"{pinned}: rows were deleted from it by equality deletes: which ones, only a join tells",
+            "rewrite its data files first (rewrite_data_files), or name a snapshot without any: @SNAPSHOT",
+        )
+    for other in sorted({stored for _, stored in deletes} - {"PARQUET"}):
+        raise InputError(
+            f"{pinned}: deleted rows are named by {other} files; position deletes are read from Parquet",
             "rewrite its data files first (rewrite_data_files), or name a snapshot without any: @SNAPSHOT",
         )
     for task in tasks:
-        if str(task.file.file_format).rsplit(".", 1)[-1] != "PARQUET":
+        if _last(task.file.file_format) != "PARQUET":
             raise InputError(f"{task.file.file_path}: is not a Parquet file", "only Parquet data files are read")
     if where is None:
         return
@@ -146,10 +141,42 @@ def _refuse_what_files_do_not_show(tasks: list[Any], where: str | None, pinned: 
         )
 
 
-def _file(data: Any, root: str) -> TableFile:
+def _last(name: Any) -> str:
+    """A word of an enumeration."""
+    return str(name).rsplit(".", 1)[-1]
+
+
+def _deleted_rows(table: Any, tasks: list[Any]) -> dict[str, Int64Array]:
+    """Rows that position deletes name, by data file; each of their files is read once."""
+    found: dict[str, list[Int64Array]] = {}
+    for place in {one.file_path: None for task in tasks for one in task.delete_files}:
+        with table.io.new_input(place).open() as file:
+            deletes = pq.read_table(pa.BufferReader(file.read()), columns=["file_path", "pos"])
+        for path in deletes.column("file_path").unique().to_pylist():
+            rows = deletes.filter(pc.equal(deletes.column("file_path"), path)).column("pos")
+            found.setdefault(path, []).append(rows.to_numpy())
+    return {path: unique(np.concatenate(several).astype(np.int64)) for path, several in found.items()}
+
+
+def _identity_keys(table: Any, schema: Any) -> dict[str, tuple[int, int]]:
+    """Columns whose values are partition values: which spec says so, and at which place.
+
+    Files that were added from elsewhere (`add_files`) may lack these columns.
+    """
+    return {
+        schema.find_column_name(one.source_id): (spec.spec_id, place)
+        for spec in table.specs().values()
+        for place, one in enumerate(spec.fields)
+        if str(one.transform) == "identity" and schema.find_column_name(one.source_id) in schema.column_names
+    }
+
+
+def _file(data: Any, root: str, keys: dict[str, tuple[int, int]], deleted: dict[str, Int64Array]) -> TableFile:
     path = _place(data.file_path)
     name = data.file_path.removeprefix(f"{root}/")
-    return TableFile(DataFile(path, name, ()), data.file_size_in_bytes, data.record_count)
+    held = {key: data.partition[place] for key, (spec, place) in keys.items() if spec == data.spec_id}
+    rows = deleted.get(data.file_path, NONE_DELETED)
+    return TableFile(DataFile(path, name, ()), data.file_size_in_bytes, data.record_count, held, rows)
 
 
 def _place(path: str) -> str:

@@ -7,38 +7,31 @@ compared with the metadata. The snapshot is pinned in the plan, so later appends
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.parquet.files import DataFile
+from streameval.parquet.account import Forecast
 from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
-from streameval.rows import Rows
+from streameval.progress import Progress, silent
+from streameval.rows import Rows, Taken
+from streameval.rows.mapped import MappedRows, StoredNames, TableFile
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
+from streameval.rows.units import Unit
 from streameval.stores.trouble import store_error
 from streameval.text.credentials import masked
+from streameval.typing import Int64Array
+
+if TYPE_CHECKING:
+    from streameval.rows import ColumnBounds, WholeReader
 
 T = TypeVar("T")
 _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError")
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """A data file of a table.
-
-    Attributes:
-        size: Bytes.
-        rows: None where the metadata do not say.
-    """
-
-    file: DataFile
-    size: int
-    rows: int | None
 
 
 @dataclass(frozen=True)
@@ -50,6 +43,7 @@ class Snapshot:
         table: An identity of the table that survives a move.
         version: Snapshot id or version.
         files: Of those that `--where` keeps.
+        names: Of the columns in files.
     """
 
     source: str
@@ -57,6 +51,7 @@ class Snapshot:
     version: int
     files: tuple[TableFile, ...]
     schema: pa.Schema
+    names: StoredNames = field(default_factory=StoredNames)
 
 
 @dataclass(frozen=True)
@@ -76,6 +71,7 @@ class LakeRows(ParquetRows):
         digest = hashlib.sha256(f"{self.snapshot.table}\0{self.snapshot.version}\n".encode())
         for file in self.snapshot.files:
             digest.update(f"{file.file.name}\0{file.size}\0{file.rows}\n".encode())
+            digest.update(file.deleted.tobytes())  # nothing, of most
         return digest.hexdigest()[:16]
 
     @property
@@ -100,12 +96,11 @@ class LakeRows(ParquetRows):
         """Footers of the snapshot's files; an `InputError` for a file that is gone or differs from the metadata."""
         try:
             footers = ParquetRows(self.places, self.options, self.files).footers
-            schema = common_schema(footers, self.options.score)
         except InputError as error:
             gone = "a snapshot's files are gone once it expired or was vacuumed"
             raise InputError(f"{self.name}: {error.what}", error.hint or gone) from error
         for name in [self.options.score or "", *self.options.key]:
-            check_column(schema, name, self.name)
+            check_column(self.schema, name, self.name)
         for table_file, footer in zip(self.snapshot.files, footers, strict=True):
             held = int(footer.row_group_rows.sum())
             if table_file.size != footer.size or table_file.rows not in (None, held):
@@ -116,9 +111,92 @@ class LakeRows(ParquetRows):
                 )
         return footers
 
+    @cached_property
+    def mapped(self) -> MappedRows | None:
+        """The rows as the table has them, where its files hold them otherwise; None where they lie as they are."""
+        if self._as_stored:
+            return None
+        return MappedRows(
+            self.name, self.schema, self.snapshot.names, self.options, self.snapshot.files, self.footers
+        )  # fmt: skip
+
+    @property
+    def _as_stored(self) -> bool:
+        """Whether files hold all columns under their names, but for keys that are text, and no row was deleted."""
+        schemas = list({id(footer.schema): footer.schema for footer in self.footers}.values())
+        asked = {self.options.score, *self.options.key}
+        for name in self.schema.names:
+            if name in dict(self.files[0].keys):
+                if name in asked or not _is_text(self.schema.field(name).type):
+                    return False
+            elif any(self._named_otherwise(name, schema) for schema in schemas):
+                return False
+        try:
+            common_schema(self.footers, self.options.score)
+        except InputError:
+            return False
+        return not any(file.deleted.size for file in self.snapshot.files)
+
+    def _named_otherwise(self, name: str, schema: pa.Schema) -> bool:
+        """Whether a file lacks a column, calls it otherwise, or holds its times without their zone."""
+        if self.snapshot.names.stored([name], schema).get(name) != name:
+            return True
+        zones = [getattr(one.field(name).type, "tz", None) for one in (schema, self.schema)]
+        return zones[0] != zones[1]
+
+    def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
+        """See `Rows.take`."""
+        if self.mapped is None:
+            return super().take(positions, columns, progress)
+        for name in columns:
+            check_column(self.schema, name, self.name)
+        return self.mapped.take(positions, columns, progress)
+
+    def units(self, column: str | None = None) -> Sequence[Unit]:
+        """See `Rows.units`."""
+        return super().units(column) if self.mapped is None else self.mapped.units(column)
+
+    def types(self, column: str) -> list[tuple[str, pa.DataType]]:
+        """See `Rows.types`."""
+        return super().types(column) if self.mapped is None else self.declared_types(column)
+
+    def bounds(self, column: str) -> Sequence[ColumnBounds]:
+        """See `Rows.bounds`."""
+        return super().bounds(column) if self.mapped is None else ()
+
+    def nulls(self, column: str) -> Mapping[str, int]:
+        """See `Rows.nulls`."""
+        return super().nulls(column) if self.mapped is None else {}
+
+    def stretches(
+        self, positions: Int64Array, columns: Sequence[str]
+    ) -> Iterator[tuple[Int64Array, WholeReader | None]]:
+        """See `Rows.stretches`."""
+        return (
+            super().stretches(positions, columns) if self.mapped is None else self.mapped.stretches(positions, columns)
+        )
+
+    def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
+        """See `Rows.forecast`."""
+        return super().forecast(positions, columns) if self.mapped is None else self.mapped.forecast(positions, columns)
+
+    def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
+        """See `Rows.forecast_first`."""
+        return (
+            super().forecast_first(n_rows, columns)
+            if self.mapped is None
+            else self.mapped.forecast_first(n_rows, columns)
+        )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
 
 def _rows_of(file: TableFile) -> int:
-    return file.rows if file.rows is not None else int(read_footer(file.file, None).row_group_rows.sum())
+    """Rows of a file that are left."""
+    held = file.rows if file.rows is not None else int(read_footer(file.file, None).row_group_rows.sum())
+    return held - int(file.deleted.size)
 
 
 def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:

@@ -3,9 +3,12 @@
 import datetime
 import json
 import re
+import struct
 import sys
 import warnings
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +20,8 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.rankings import open_ranking
+from streameval.remote.worker import files_of
+from streameval.rows import iceberg
 from streameval.rows.options import RankingOptions
 
 SMALL = {"method": "paula", "seed": 0, "epsilon": 0.1, "window": 20, "score": "conf"}
@@ -288,47 +293,202 @@ def test_an_expired_snapshot_is_said_to_be_gone(tmp_path, monkeypatch, capsys):
     assert f"no snapshot '{first}' (any more: snapshots expire)" in capsys.readouterr().err
 
 
-def test_deleted_rows_of_delta_are_refused_until_rewritten(tmp_path):
+def delete(table, rows, where):
+    """Delete rows of the newest file of a Delta table by a deletion vector, as Spark does; nothing is rewritten."""
+    values = np.array(rows, "<u2")
+    head = struct.pack("<IqIIIHHI", 1681511377, 1, 0, 12346, 1, 0, len(rows) - 1, 16)  # one roaring container
+    vector = head + values.tobytes()
+    where.write_bytes(b"\x01" + struct.pack(">I", len(vector)) + vector + struct.pack(">I", zlib.crc32(vector)))
+    log = Path(table.place) / "_delta_log"
+    lines = [json.loads(line) for path in sorted(log.glob("*.json")) for line in path.read_text().splitlines()]
+    add = [line["add"] for line in lines if "add" in line][-1]
+    said = {"storageType": "p", "pathOrInlineDv": where.as_uri(), "offset": 1, "sizeInBytes": len(vector)}
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    commit = [
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
+        {"remove": {**add, "deletionTimestamp": 1}},
+        {"add": {**add, "deletionVector": {**said, "cardinality": len(rows)}}},
+    ]
+    version = len(list(log.glob("*.json")))
+    (log / f"{version:020}.json").write_text("\n".join(json.dumps(line) for line in commit))
+
+
+@pytest.mark.parametrize("gone", [[0], [5, 6, 7, 99], [*range(0, 100, 2)], [*range(100)]])
+def test_rows_that_a_deletion_vector_names_have_no_rank(tmp_path, gone):
+    table = Delta(tmp_path)
+    table.write(items(0, 50, "2026-11-20"))
+    table.write(items(50, 100, "a b%/=é"))
+    delete(table, gone, tmp_path / "deleted.bin")
+    before, after = (open_ranking(f"{table.name}{at}", RankingOptions(score="conf")) for at in ("@1", "@2"))
+    assert (before.n_items, after.n_items) == (150, 150 - len(gone))
+    assert before.rows.fingerprint != after.rows.fingerprint
+    left = pa.concat_tables([items(0, 50, "2026-11-20"), items(50, 100, "a b%/=é").take(np.delete(range(100), gone))])
+    ranks = np.arange(1, after.n_items + 1)
+    assert after.fetch(ranks, ["id", "day"]).table.column("id").to_pylist() == best(left, ranks=ranks)
+    exact = streameval.exact(f"{table.name}@2", label="good", score="conf")
+    assert exact.summary["positives"] == sum(left.column("good").to_pylist())
+    with pytest.raises(InputError, match="its table deleted rows"):
+        files_of(after.rows.units())
+
+
+def test_a_deletion_vector_that_cannot_be_read_is_named(tmp_path):
     table = Delta(tmp_path)
     table.write(items(0, 100, "2026-11-20"))
-    log = Path(table.place) / "_delta_log"
-    lines = [json.loads(line) for line in (log / "00000000000000000000.json").read_text().splitlines()]
-    add = next(line["add"] for line in lines if "add" in line)
-    vector = {
-        "storageType": "u",
-        "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
-        "offset": 4,
-        "sizeInBytes": 40,
-        "cardinality": 6,
-    }
-    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
-    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
-    commit = [
-        {"protocol": protocol},
-        {"remove": {**add, "deletionTimestamp": 1}},
-        {"add": {**add, "deletionVector": vector}},
-    ]
-    (log / "00000000000000000001.json").write_text("\n".join(json.dumps(line) for line in commit))
-    with pytest.raises(InputError, match=r"deletion vectors.*Hint: rewrite"):
+    delete(table, [1], tmp_path / "deleted.bin")
+    (tmp_path / "deleted.bin").unlink()
+    with pytest.raises(InputError, match=r"a deletion vector cannot be read.*Hint: restore its file.*rewrite"):
         open_ranking(table.name, RankingOptions(score="conf"))
     assert open_ranking(f"{table.name}@0", RankingOptions(score="conf")).n_items == 100
 
 
-def test_delete_files_of_iceberg_are_refused(tmp_path, monkeypatch):
-    from streameval.rows import iceberg
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_mapped_columns_of_delta_are_found_under_their_names_in_files(tmp_path, mode):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    stored = items(0, 100, "2026-11-20").drop_columns(["day"])
+    inside = {"id": "col-a1", "conf": "col-b2", "good": "col-c3"}
+    fields = [
+        pa.field(inside[one.name], one.type, metadata={"PARQUET:field_id": str(i)})
+        for i, one in enumerate(stored.schema)
+    ]
+    deltalake.write_deltalake(str(tmp_path / "table"), stored)
+    log = tmp_path / "table" / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (add,) = (line["add"] for line in lines if "add" in line)
+    pq.write_table(
+        stored.cast(stored.schema).rename_columns([*inside.values()]).cast(pa.schema(fields)), tmp_path / "f"
+    )
+    (tmp_path / "f").replace(tmp_path / "table" / add["path"])
+    add.pop("stats")
+    add["size"] = (tmp_path / "table" / add["path"]).stat().st_size
+    for line in lines:
+        if "protocol" in line:
+            line["protocol"] = {"minReaderVersion": 2, "minWriterVersion": 5}
+        if "metaData" in line:
+            schema = json.loads(line["metaData"]["schemaString"])
+            for i, one in enumerate(schema["fields"]):
+                name = inside[one["name"]] if mode == "name" else f"unlike-{i}"
+                one["metadata"] = {"delta.columnMapping.id": i, "delta.columnMapping.physicalName": name}
+            line["metaData"]["schemaString"] = json.dumps(schema)
+            line["metaData"]["configuration"] = {"delta.columnMapping.mode": mode}
+    log.write_text("\n".join(json.dumps(line) for line in lines))
+    found = open_ranking(f"delta:{tmp_path}/table", RankingOptions(score="conf")).fetch(np.arange(1, 101), ["id"])
+    assert found.table.column("id").to_pylist() == best(stored, ranks=np.arange(1, 101))
 
-    task = type("Task", (), {"delete_files": {"x"}, "file": None})()
-    with pytest.raises(InputError, match=r"1 of its 1 files have delete files.*rewrite_data_files"):
+
+def test_a_table_with_a_change_data_feed_is_read_without_its_files(tmp_path):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    place = str(tmp_path / "table")
+    deltalake.write_deltalake(place, items(0, 100, "d"), configuration={"delta.enableChangeDataFeed": "true"})
+    deltalake.DeltaTable(place).update(predicate="id < 10", updates={"conf": "2.0 + id"})
+    assert list(Path(place).glob("_change_data/*.parquet"))
+    ranking = open_ranking(f"delta:{place}", RankingOptions(score="conf"))
+    assert ranking.n_items == 100
+    assert ranking.fetch(np.arange(1, 11), ["id"]).table.column("id").to_pylist() == [*range(9, -1, -1)]
+
+
+def test_partition_values_of_delta_are_scores_keys_and_columns_of_their_types(tmp_path):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    levels = [i % 4 for i in range(100)]
+    whole = items(0, 100, "d").append_column("level", pa.array(levels, pa.int32()))
+    deltalake.write_deltalake(str(tmp_path / "table"), whole, partition_by=["level"])
+    ranking = open_ranking(f"delta:{tmp_path}/table", RankingOptions(score="level", key=("id",)))
+    found = ranking.fetch(np.arange(1, 101), ["level", "id"]).table
+    assert found.column("level").to_pylist() == sorted(levels, reverse=True)
+    assert {i: levels[i] for i in range(100)} == dict(
+        zip(found.column("id").to_pylist(), found.column("level").to_pylist(), strict=True)
+    )
+
+
+def test_columns_that_were_added_are_null_in_older_files(lake, tmp_path, monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        new = items(100, 50, "2026-11-21").append_column("model", pa.array(["b"] * 50))
+        if lake == "delta":
+            deltalake = pytest.importorskip("deltalake")
+            name = f"delta:{tmp_path}/table"
+            deltalake.write_deltalake(f"{tmp_path}/table", items(0, 100, "2026-11-20"))
+            deltalake.write_deltalake(f"{tmp_path}/table", new, mode="append", schema_mode="merge")
+        else:
+            table = Iceberg(tmp_path, monkeypatch)
+            table.write(items(0, 100, "2026-11-20"))
+            with table.table.update_schema() as update:
+                update.union_by_name(new.schema)
+            table.write(new)
+            name = table.name
+    found = open_ranking(name, RankingOptions(score="conf")).fetch(np.arange(1, 151), ["id", "model"]).table
+    models = dict(zip(found.column("id").to_pylist(), found.column("model").to_pylist(), strict=True))
+    assert models == {i: "b" if i >= 100 else None for i in range(150)}
+    assert found.column("id").to_pylist() == best(items(0, 100, ""), items(100, 50, ""), ranks=np.arange(1, 151))
+
+
+def test_times_have_the_zone_of_their_table(tmp_path):
+    """Spark writes them without one."""
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    when = datetime.datetime(2026, 11, 20, 12, tzinfo=datetime.UTC)
+    zoned = items(0, 10, "d").append_column("when", pa.array([when] * 10, pa.timestamp("us", "UTC")))
+    deltalake.write_deltalake(str(tmp_path / "table"), zoned)
+    log = tmp_path / "table" / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (add,) = (line["add"] for line in lines if "add" in line)
+    pq.write_table(zoned, tmp_path / "table" / add["path"], use_deprecated_int96_timestamps=True, store_schema=False)
+    add["size"] = (tmp_path / "table" / add["path"]).stat().st_size
+    log.write_text("\n".join(json.dumps(line) for line in lines))
+    found = open_ranking(f"delta:{tmp_path}/table", RankingOptions(score="conf")).fetch(np.array([1, 2]), ["when"])
+    assert found.table.column("when").to_pylist() == [when, when]
+
+
+def delete_positions(table, path, rows, where):
+    """Delete rows of a file of an Iceberg table by a position delete file, as Spark does; nothing is rewritten."""
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+
+    pq.write_table(pa.table({"file_path": [path] * len(rows), "pos": rows}), where)
+    (data,) = (one.file for one in table.table.scan().plan_files() if one.file.file_path == path)
+    deletes = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES, file_path=f"file://{where}", file_format=FileFormat.PARQUET,
+        partition=data.partition, record_count=len(rows), file_size_in_bytes=where.stat().st_size, spec_id=data.spec_id,
+    )  # fmt: skip
+    deletes.spec_id = data.spec_id
+    with table.table.transaction() as transaction, transaction.update_snapshot().fast_append() as commit:
+        commit.append_data_file(deletes)
+
+
+def test_rows_that_position_deletes_name_have_no_rank(tmp_path, monkeypatch):
+    gone = [99, 0, 7]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = Iceberg(tmp_path, monkeypatch)
+        table.write(items(0, 50, "2026-11-20"))
+        first = table.write(items(50, 100, "2026-11-21"))
+        (path,) = (one.file.file_path for one in table.table.scan().plan_files() if one.file.record_count == 100)
+        delete_positions(table, path, gone, tmp_path / "deletes.parquet")
+    before, after = (open_ranking(f"{table.name}{at}", RankingOptions(score="conf")) for at in (f"@{first}", ""))
+    assert (before.n_items, after.n_items) == (150, 147)
+    assert before.rows.fingerprint != after.rows.fingerprint
+    left = pa.concat_tables([items(0, 50, ""), items(50, 100, "").take(np.delete(range(100), gone))])
+    ranks = np.arange(1, 148)
+    assert after.fetch(ranks, ["id"]).table.column("id").to_pylist() == best(left, ranks=ranks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "said"),
+    [("EQUALITY_DELETES", "PARQUET", "equality deletes"), ("POSITION_DELETES", "PUFFIN", "PUFFIN files")],
+)
+def test_deletes_of_iceberg_that_are_not_read_are_refused_by_name(kind, stored, said):
+    deletes = SimpleNamespace(content=f"DataFileContent.{kind}", file_format=f"FileFormat.{stored}")
+    task = SimpleNamespace(delete_files=[deletes], file=None)
+    with pytest.raises(InputError, match=f"{said}.*rewrite_data_files"):
         iceberg._refuse_what_files_do_not_show([task], None, "iceberg:a.b.c@1")
 
 
-def test_renamed_columns_of_iceberg_are_refused(tmp_path, monkeypatch):
+def test_renamed_columns_of_iceberg_are_found_by_their_ids(tmp_path, monkeypatch):
     table = Iceberg(tmp_path, monkeypatch)
     table.write(items(0, 100, "2026-11-20"))
     with table.table.update_schema() as update:
         update.rename_column("id", "item")
-    with pytest.raises(InputError, match="'item' was 'id' when older files were written"):
-        open_ranking(table.name, RankingOptions(score="conf"))
+        update.rename_column("conf", "id_score")
+    table.write(items(100, 50, "2026-11-20").rename_columns(["item", "id_score", "day", "good"]))
+    found = open_ranking(table.name, RankingOptions(score="id_score")).fetch(np.arange(1, 151), ["item"]).table
+    assert found.column("item").to_pylist() == best(items(0, 100, ""), items(100, 50, ""), ranks=np.arange(1, 151))
 
 
 def test_partition_values_of_delta_come_back_as_columns(tmp_path):
