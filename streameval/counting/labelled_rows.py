@@ -22,6 +22,7 @@ from streameval.labelling.label_values import label_values, refuse_words_of_no_r
 from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
+from streameval.rows import row_groups
 from streameval.rows.units import Unit
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
@@ -88,6 +89,13 @@ class LabelledRows:
 
     def read(self, unit: Unit) -> RowRange:
         """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""
+        small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
+        if small and self.order is not None and self.score is not None:
+            columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
+            labels = _labels(columns.column(self.label), self.label, unit)
+            keys = self.order.keys(columns.column(self.score))
+            self.check(unit, keys)
+            return RowRange(unit.first_position, labels, keys.key)
         return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
 
     def words(self, unit: Unit) -> AnyArray:

@@ -18,7 +18,7 @@ from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 T = TypeVar("T")
 
-_DIRECT_ROWS = 1 << 16  # of a row group that is read without a library: kernels for it take a second to compile
+DIRECT_ROWS = 1 << 16  # of a row group that is read without a library: kernels for it take a second to compile
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class RowGroup(Unit):
         return self._read(lambda: read_runs(self.footer, self.index, column)) if self._direct(column) else None
 
     def _direct(self, column: str) -> bool:
-        return self.rows >= _DIRECT_ROWS and column in self.footer.schema.names
+        return self.rows >= DIRECT_ROWS and column in self.footer.schema.names
 
     def _read(self, read: Callable[[], T]) -> T:
         try:

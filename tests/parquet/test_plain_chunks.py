@@ -26,7 +26,7 @@ CODECS = ["none", "lz4", "snappy", "zstd", "gzip"]
 
 @pytest.fixture(autouse=True)
 def every_row_group(monkeypatch):
-    monkeypatch.setattr(row_groups, "_DIRECT_ROWS", 0)
+    monkeypatch.setattr(row_groups, "DIRECT_ROWS", 0)
     monkeypatch.setattr(plain_chunks, "worth_compiling", lambda seconds, kernel: True)
 
 
