@@ -7,7 +7,7 @@ import shutil
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,13 @@ _QUESTION = "Do both show the same digit?"
 _SIDES = ("left_picture", "right_picture")
 
 
-def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
+def run(folder: Path, tell: Callable[[str], None]) -> tuple[dict[str, Any], list[str]]:
     """Make the ranking; plan, select and evaluate by our method and by the paper's; compare both with the truth.
 
     Args:
         folder: Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is
             replaced.
+        tell: Takes what is done next, a line each.
 
     Returns:
         result: JSON-ready.
@@ -51,9 +52,13 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     _check_extra()
     _clear(folder)
     with _removed_if_it_fails(folder):
+        tell(f"Ranking the pairs of 1,797 handwritten digits by their similarity, into {folder / 'ranking'} …")
         truth = write_ranking(folder)
         cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth, dtype=np.int64)
-        methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
+        methods = []
+        for method in _STUDIES:
+            tell(f"Planning labels by {method}, fetching the items, and evaluating, in {folder / _STUDIES[method]} …")
+            methods.append(_evaluated(folder, method, yields, cutoffs))
     result = {
         "n_items": int(truth.size),
         "seconds": round(time.monotonic() - started, 1),

@@ -40,6 +40,11 @@ class Output:
         shown = [line for line in lines if not (self.quiet and line.startswith(("Next: ", "Then: ")))]
         print("\n".join(line if isinstance(line, TerminalLine) else printable(line) for line in shown))
 
+    def tell(self, line: str) -> None:
+        """Say on stderr what is done next, to a person who waits for it."""
+        if not self.json and not self.quiet and self.log == "text":
+            print(printable(line), file=sys.stderr, flush=True)
+
     def event(self, stage: str, **facts: Any) -> None:
         """Log one event as a JSON line on stderr, under `--log json` only."""
         LOG.write(stage, **facts)

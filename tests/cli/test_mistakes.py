@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from places import HOME
 from suite_cases import cases
 
 import streameval
-from streameval.cli import run
+from streameval.cli import digits, run
+from streameval.cli.output import Output
 from streameval.errors import InputError, OutsideError
 from streameval.labelling import readers
 from streameval.labelling.readers import delimited, lines
@@ -133,6 +135,33 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     closed = f'( {shlex.quote(sys.executable)} -m streameval --help; echo "status $?" >&2 ) | true'
     done = subprocess.run(["sh", "-c", closed], capture_output=True, text=True, check=False)
     assert done.stderr == "status 0\n"
+
+
+def test_the_demo_says_what_it_does_before_it_does_it(tmp_path):
+    said = []
+
+    def tell(line):
+        said.append(line)
+        raise KeyboardInterrupt  # all that follows would take a minute
+
+    with pytest.raises(KeyboardInterrupt):
+        digits.run(tmp_path / "demo", tell)
+    assert said == [
+        f"Ranking the pairs of 1,797 handwritten digits by their similarity, into {tmp_path}/demo/ranking …"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("how", "seen"), [({}, True), ({"quiet": True}, False), ({"json": True}, False),
+                                           ({"log": "json"}, False)])  # fmt: skip
+def test_what_is_done_next_is_said_to_people_alone(how, seen, capsys):
+    Output(**how).tell("Ranking …")
+    assert capsys.readouterr() == ("", "Ranking …\n" * seen)
+
+
+def test_the_script_of_the_demo_installs_what_the_journey_uses():
+    used = (HOME / "scripts" / "demo").read_text()
+    assert "scripts/setup demo,label" in used
 
 
 def test_a_demo_that_cannot_run_leaves_nothing(tmp_path, monkeypatch, capsys):

@@ -17,5 +17,5 @@ def demo(folder: Path = Path("streameval-demo"), /, *, output: Output = Output()
     """
     from streameval.cli.digits import run
 
-    result, lines = run(folder)
+    result, lines = run(folder, output.tell)
     output.say(result, lines)
