@@ -92,7 +92,7 @@ class LabelledRows:
         small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
         if small and self.order is not None and self.score is not None:
             columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
-            labels = _labels(columns.column(self.label), self.label, unit)
+            labels = _labels(columns.column(self.label), self.label, unit, self.meaning)
             keys = self.order.keys(columns.column(self.score))
             self.check(unit, keys)
             return RowRange(unit.first_position, labels, keys.key)
