@@ -1,6 +1,6 @@
 """Labels that a question takes, and how often its answer is wrong, on simulated lists.
 
-    python -m benchmarks.questions [--parts gates,points,positives,cuts,recalls] [--runs 200] [--readme]
+    python -m benchmarks.questions [--parts forecasts,gates,points,positives,cuts,recalls] [--runs 200] [--readme]
 
 Every run has a list and a draw of its own, goes through the designs that studies use, in rounds as large as theirs, and
 stops where they stop. Gates take about 15 minutes on two cores, the rest five.
@@ -28,6 +28,7 @@ from streameval.questions.asking import Asking
 
 K, DELTA = 10**6, 0.05
 _STOPS = (400, 700, 1000, 2000, 4000)
+_LISTED, _PATIENCE = 320_000, 5_000  # items, and labels, of forecasts
 _COUNTED = 10**8  # items: in longer lists the expected number of positives stands for theirs, which it is to 1 in 1,000
 
 
@@ -299,7 +300,51 @@ def recalls(runs: Runs) -> str:
     return f"{markdown(head, rows)}\n\n{_wrong('Gates of recall', every)}"
 
 
-PARTS = {"gates": gates, "points": points, "positives": totals, "cuts": cuts, "recalls": recalls}
+def foreseen(run: int) -> list[tuple[float, float]]:
+    """Ask for a recall near one that a list of a random shape has: how often what was forecast holds, at first.
+
+    Returns:
+        Of each of the first three rounds after which it is open: whether it was decided by the median, and by the
+        number that nine in ten do not exceed. What is open at `_PATIENCE` labels takes more than those.
+    """
+    rng = np.random.default_rng(run)
+    top, scale, power = rng.uniform(0.6, 0.98), 10 ** rng.uniform(3.5, 5), rng.choice([1.0, 2.0, 3.0])
+    of = Shape(_LISTED, lambda rank: top / (1 + (rank / scale) ** power)).list(run)
+    rank = min(int(scale * rng.uniform(0.5, 3)), _LISTED // 2)
+    inside, positives = of.positives([rank, _LISTED])
+    demanded = np.clip(round(inside / positives + rng.normal(0, 0.15), 2), 0.05, 0.97)
+    rounds = ask(Asking(f"recall@{rank} >= {demanded:.2f}"), of, run, (_PATIENCE,)).rounds
+    answer = rounds[-1][1]
+    needed = math.inf if answer.outcome == "open" else answer.lines[0].labels
+    found = []
+    for labels, then in rounds[:3]:
+        if then.outcome == "open":
+            said = [math.inf if one is None else labels + one for one in (then.more.median, then.more.nine_in_ten)]
+            median, nine = (float(min(needed, _PATIENCE) <= one) for one in said)
+            found.append((median, nine))
+    return found
+
+
+def forecasts(runs: Runs) -> str:
+    """How often forecasts of a recall hold, after each of the first rounds."""
+    each = [foreseen(number) for number in range(2 * runs.number)]
+    rows = []
+    for at, name in enumerate(("first", "second", "third")):
+        held = np.array([one[at] for one in each if len(one) > at])
+        rows.append([name, f"{len(held):,}", *(f"{share:.0%}" for share in held.mean(axis=0))])
+    whole = np.array([one for found in each for one in found])
+    rows.append(["all", f"{len(whole):,}", *(f"{share:.0%}" for share in whole.mean(axis=0))])
+    return markdown(["round", "forecasts", "decided by the median", "by nine in ten"], rows)
+
+
+PARTS = {
+    "forecasts": forecasts,
+    "gates": gates,
+    "points": points,
+    "positives": totals,
+    "cuts": cuts,
+    "recalls": recalls,
+}
 
 
 def main() -> None:

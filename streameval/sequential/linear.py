@@ -50,14 +50,17 @@ from streameval.sequential import (
     QuestionDesign,
     QuestionSetting,
     joint_outcome,
+    pilot,
 )
 from streameval.sequential.blocks import RankBlocks, Tally, draw, draw_in_order, rates_for, totals
 from streameval.sequential.claims import FORMS, LinearClaim, claim_of
 from streameval.sequential.growth import Rates, forecast
 from streameval.sequential.judged import expected_precision, kept, shifted
 from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, blocks_of, nothing_drawn, with_round
+from streameval.sequential.spline import likely_rates
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
+_LEARNED = 25  # labels: how long it takes until stakes are about right
 _SPREAD, _SPREAD_AT_FIRST = 0.03, 0.25  # of a round, evenly over all blocks
 
 
@@ -165,7 +168,7 @@ class Linear(QuestionDesign):
             return drawn
         staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
         stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
-        size = size or self._size(drawn, rates, [standings[at] for at in open_])
+        size = size or self._size(drawn, labels, rates, [standings[at] for at in open_])
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         if self.blocks.judged:
             items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
@@ -185,7 +188,7 @@ class Linear(QuestionDesign):
         open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
         more = LabelForecast(0, 0, 0)
         if open_:
-            more = _forecast(self._rates(drawn, labels, open_), [standings[at] for at in open_])
+            more = self._forecast(drawn, labels, self._rates(drawn, labels, open_), [standings[at] for at in open_])
         paths = [standing.path(str(one)) for one, standing in zip(self.questions, standings, strict=True)]
         return Answer(joint_outcome(lines), lines, pa.concat_tables([PATH.empty_table(), *paths]), more)
 
@@ -233,12 +236,27 @@ class Linear(QuestionDesign):
         rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
         return Rates.of(left, rates, tally)
 
-    def _size(self, drawn: DrawnItems, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
+    def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
         """Half of the forecast rest."""
         if not drawn.table.num_rows:
             return FIRST
-        median = _forecast(rates, open_).median
+        median = self._forecast(drawn, labels, rates, open_).median
         return LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
+
+    def _forecast(
+        self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]
+    ) -> LabelForecast:
+        """Labels until every open claim is decided, each on the side that takes fewer, of lists that are likely.
+
+        Stakes have to be learned: after n labels it takes 25/n longer.
+        """
+        known = pilot.joined(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        counted = int((known.label >= 0).sum())
+        if not self.blocks.judged and counted:
+            rates = replace(rates, samples=likely_rates(known, self.blocks))
+        each = [np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_]
+        learned = 1 + _LEARNED / max(counted, 1)
+        return forecast(learned * np.max(each, axis=0), int(rates.left.sum()))
 
     def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
         """One condition: what was reached, and how many labels that took."""
@@ -263,12 +281,6 @@ def _value(metric: str, found: float, positives: float, rank: int, setting: Ques
         return positives
     at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, 0)
     return float(METRICS[metric].value(at)[0])
-
-
-def _forecast(rates: Rates, open_: Sequence[ClaimStanding]) -> LabelForecast:
-    """Until every open claim is decided: each on the side that takes fewer labels."""
-    each = [np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_]
-    return forecast(np.max(each, axis=0), int(rates.left.sum()))
 
 
 DESIGN = Linear

@@ -48,8 +48,8 @@ from streameval.sequential.growth import Bet, Rates
 from streameval.sequential.hash_order import free_ranks
 from streameval.sequential.sample_sizes import CANNOT_GROW, GROWING, SINGLE, Half, SampleSizes, first_size
 from streameval.sequential.sides import ClaimSide, Course, blocks_of, nothing_drawn, to_ask, with_round
-from streameval.sequential.spline import fitted
-from streameval.typing import FloatArray, Int8Array, Int64Array
+from streameval.sequential.spline import likely_rates
+from streameval.typing import Int8Array, Int64Array
 
 _ROUNDS = 8  # of blocks
 _UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
@@ -198,7 +198,7 @@ class PositivesToWidth(QuestionDesign):
             lower, upper = self._looks(drawn, known).bounds(sample, drawn.state.get("looks", 1))
             return lower, found + free * (float(given.mean()) if given.size else 0.5), upper
         if "chosen" not in drawn.state:
-            return 0, found + float(np.median(self._likely(known) @ self._left(known))), free
+            return 0, found + float(np.median(likely_rates(known, self._blocks) @ self._left(known))), free
         estimate = float(totals(self._blocks, known, course.block, course.label).sum())
         left, stakes = self._left(known), drawn.state["rounds"]
         refused = [
@@ -215,7 +215,7 @@ class PositivesToWidth(QuestionDesign):
 
     def _forecasts(self, known: KnownItems) -> dict[str, int]:
         """Labels that each design takes, and the least that any can, as far as what is known tells."""
-        left, found, samples = self._left(known), int((known.label == 1).sum()), self._likely(known)
+        left, found, samples = self._left(known), int((known.label == 1).sum()), likely_rates(known, self._blocks)
         free = int(left.sum())
         share = samples.mean(axis=0)
         rates = Rates(left, rates_for(left, np.ones_like(left), share), share, samples, True)
@@ -228,11 +228,6 @@ class PositivesToWidth(QuestionDesign):
             "blocks": math.ceil(min(_UNEVEN * float(np.median(labels)), free)),
             "floor": math.ceil(min(floor, free)),
         }
-
-    def _likely(self, known: KnownItems) -> FloatArray:
-        """Rates of positives by block, of curves that what is known makes likely (shape (curves, blocks))."""
-        ends = fitted(known, self.n_items, np.random.default_rng(0)).at(self._blocks.last) * self._blocks.last
-        return np.clip(np.diff(ends, axis=1, prepend=0) / self._blocks.items, 1e-12, 1 - 1e-12)
 
     def _bets(self, rates: Rates, found: int) -> list[Bet]:
         """Against bounds that are just as wide as asked for, of each list that is likely."""

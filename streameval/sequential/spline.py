@@ -12,6 +12,7 @@ import numpy as np
 
 from streameval.kernels.sorted_sets import unique
 from streameval.sequential import KnownItems
+from streameval.sequential.blocks import RankBlocks
 from streameval.typing import FloatArray, Int64Array
 
 CURVES = 100
@@ -69,6 +70,16 @@ def fitted(known: KnownItems, n_items: int, rng: np.random.Generator) -> Curves:
     widths = np.diff(ranks, prepend=0)
     shares[:, 1:] = (shares[:, 1:] + shares[:, :-1]) / 2
     return Curves(ranks, np.cumsum(shares * widths, axis=1) / ranks)
+
+
+def likely_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
+    """Rates of positives by block, of curves that the labels make likely (shape (curves, blocks)), in (0, 1).
+
+    Blocks that are taken apart know little each, and are drawn to one half: together they would seem to know that the
+    long tail of a list holds many positives.
+    """
+    ends = fitted(known, int(blocks.last[-1]), np.random.default_rng(0)).at(blocks.last) * blocks.last
+    return np.clip(np.diff(ends, axis=1, prepend=0) / blocks.items, 1e-12, 1 - 1e-12)
 
 
 def _hats(rank: Int64Array, knots: int) -> FloatArray:

@@ -83,6 +83,13 @@ def test_questions_of_every_design_are_asked():
     assert bench.questions.total((".95/(1+(r/3·10⁵)²), 2·10⁹ items", 20), 0).refused
 
 
+def test_forecasts_of_a_recall_are_held_against_the_labels_that_it_took():
+    found = [bench.questions.foreseen(run) for run in range(2)]
+    assert all(1 <= len(one) <= 3 for one in found)
+    assert {held for one in found for pair in one for held in pair} <= {0.0, 1.0}
+    assert sum(nine for one in found for _, nine in one) >= sum(median for one in found for median, _ in one)
+
+
 def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
     falling = bench.questions.Shape(10**5, lambda rank: 0.9 / (1 + rank / 10_000))
     for at in (bench.questions, bench.shapes):

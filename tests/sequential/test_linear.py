@@ -482,3 +482,17 @@ def test_a_false_side_is_seldom_reached_in_a_thousand_runs(kind):
     runs = 1_000
     for count, delta in zip(false_sides(LISTS[kind](1_000), 300, runs, (0.95, 0.5)), (0.05, 0.5), strict=True):
         assert binomial_tail(runs, count, delta) > 1e-4
+
+
+def test_a_recall_that_is_near_its_threshold_is_said_at_once_to_take_long_or_all():
+    ranks, n_items = np.arange(1, 320_001), 320_000
+    truth = (np.random.default_rng(3).random(n_items) < 0.95 / (1 + (ranks / 25_000) ** 2)).astype(np.int8)
+    assert 0.785 < truth[:61_000].sum() / truth.sum() < 0.8
+    setting = QuestionSetting(n_items, {"61,000": 61_000}, KnownItems.nothing(), "0.95")
+    design = Linear.plan([Question.of("recall@61000 >= 0.79")], setting)
+    most = []
+    for seed in range(9):
+        drawn = design.next(design.start(), np.empty(0, np.int8), None, seed)
+        more = design.answer(drawn, truth[drawn.table["rank"].to_numpy() - 1]).more
+        most.append(more.nine_in_ten or n_items)
+    assert np.median(most) > 20_000  # 9,000 by blocks that are taken apart: their tail seems to hold many positives

@@ -158,6 +158,8 @@ def forecast_sentence(summary: Mapping[str, Any]) -> str:
     if median is None:
         return f"How many more it takes cannot be told yet{limit}."
     often = "" if many in (None, median) else f" (nine times in ten at most {many:,})"
+    if many is None and most is None:
+        often = " (or all that are left)"  # it may never be decided
     return f"About {median:,} more may decide{often}{limit}."
 
 

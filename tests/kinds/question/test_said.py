@@ -16,6 +16,7 @@ from suite_cases import LONG
 import streameval
 from streameval.cli import run
 from streameval.kinds.question import KIND
+from streameval.kinds.question.says import forecast_sentence
 from streameval.questions import Question
 from streameval.study import Study
 
@@ -441,3 +442,15 @@ def test_a_condition_that_is_open_is_not_said_to_be_answered(home, people):
     streameval.evaluate("q", labels=people(streameval.select("q").table))
     assert KIND.read(Study("q")).summary["outcome"] == "open"
     assert streameval.plan(None, "q", questions="recall@1000 >= 0.6", seed=4).questions == ("recall@1000 >= 0.6",)
+
+
+def test_a_question_that_may_never_be_decided_says_so_in_its_forecast():
+    summary = {
+        "outcome": "open",
+        "ended": "",
+        "reach": None,
+        "more": {"median": 300, "nine_in_ten": None, "most": None},
+    }
+    assert forecast_sentence(summary) == "About 300 more may decide (or all that are left)."
+    summary["more"] = {"median": 300, "nine_in_ten": 3_000, "most": None}
+    assert forecast_sentence(summary) == "About 300 more may decide (nine times in ten at most 3,000)."
