@@ -84,10 +84,9 @@ def test_questions_of_every_design_are_asked():
 
 
 def test_forecasts_of_a_recall_are_held_against_the_labels_that_it_took():
-    found = [bench.questions.foreseen(run) for run in range(2)]
-    assert all(1 <= len(one) <= 3 for one in found)
-    assert {held for one in found for pair in one for held in pair} <= {0.0, 1.0}
-    assert sum(nine for one in found for _, nine in one) >= sum(median for one in found for median, _ in one)
+    found = bench.questions.foreseen(0)
+    assert 1 <= len(found) <= 3
+    assert all(0 <= median <= nine <= 1 for median, nine in found)
 
 
 def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):

@@ -488,7 +488,7 @@ def test_a_recall_that_is_near_its_threshold_is_said_at_once_to_take_long_or_all
     ranks, n_items = np.arange(1, 320_001), 320_000
     truth = (np.random.default_rng(3).random(n_items) < 0.95 / (1 + (ranks / 25_000) ** 2)).astype(np.int8)
     assert 0.785 < truth[:61_000].sum() / truth.sum() < 0.8
-    setting = QuestionSetting(n_items, {"61,000": 61_000}, KnownItems.nothing(), "0.95")
+    setting = QuestionSetting(n_items, {"61000": 61_000}, KnownItems.nothing(), "0.95")
     design = Linear.plan([Question.of("recall@61000 >= 0.79")], setting)
     most = []
     for seed in range(9):
