@@ -133,9 +133,9 @@ def metrics_of(lines: Iterable[Line], n_items: int, coverage: Coverage) -> pa.Ta
     """Bounds on what was asked about, as other kinds of study have them; a share of the list stands as a rank."""
     rows = []
     for line in lines:
-        metric, argument = _named(at_ranks(Question.of(line.question).measure, n_items))
-        sides = _sides(line, metric)
-        rows.append({"metric": metric, "argument": argument, **sides, "coverage": coverage})
+        question = Question.of(line.question)
+        metric, argument = _named(at_ranks(question.measure, n_items))
+        rows.append({"metric": metric, "argument": argument, **_sides(line, question.metric), "coverage": coverage})
     kinds = {name: pa.string() for name in ("metric", "argument")}
     sides = {name: pa.float64() for name in ("lower", "estimate", "upper")}
     return pa.Table.from_pylist(rows, pa.schema({**kinds, **sides, "coverage": pa.string()}))
@@ -159,7 +159,7 @@ def _named(question: Question) -> tuple[str, str]:
 def _sides(line: Line, metric: str) -> dict[str, float | None]:
     """Bounds and estimate; those of a number of items are whole, bounds rounded outward."""
     values = {side: _plain(getattr(line, side)) for side in ("lower", "estimate", "upper")}
-    if metric in ("positives", "rank", CUT):
+    if metric in ("positives", CUT):
         whole: dict[str, Callable[[float], float]] = {"lower": math.floor, "estimate": round, "upper": math.ceil}
         return {side: None if value is None else float(whole[side](value)) for side, value in values.items()}
     return values

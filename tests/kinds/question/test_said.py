@@ -430,6 +430,13 @@ def test_bounds_that_nothing_claims_are_a_dash_and_null_wherever_they_are_told(b
     assert f"<td>{sides[1]}" in re.sub(r"<td [^>]*>", "<td>", Path("q/report.html").read_text())
 
 
+@pytest.mark.parametrize("state", ["cut 1", "cut 3", "width decided", "easy decided"])
+def test_the_same_bounds_and_estimate_stand_in_both_tables(begun, state):
+    found = KIND.read(Study(begun(state)))
+    sides = ["lower", "estimate", "upper"]
+    assert found.metrics.select(sides).to_pylist() == found.tables["answers"].select(sides).to_pylist()
+
+
 def test_a_condition_that_follows_from_an_answer_is_decided_by_it(begun, capsys):
     begun("easy decided")  # at least .5
     assert "pass" in told(capsys, "check", "q", "precision@1000 >= 0.4")
