@@ -1,6 +1,7 @@
 """What is said of a question: each sentence says something true, of which question it is, and what comes next."""
 
 import json
+import math
 import re
 import shlex
 from dataclasses import replace
@@ -16,8 +17,10 @@ from suite_cases import LONG
 import streameval
 from streameval.cli import run
 from streameval.kinds.question import KIND
+from streameval.kinds.question.evaluate import answers_of, metrics_of
 from streameval.kinds.question.says import forecast_sentence
 from streameval.questions import Question
+from streameval.sequential import Line
 from streameval.study import Study
 
 
@@ -430,11 +433,12 @@ def test_bounds_that_nothing_claims_are_a_dash_and_null_wherever_they_are_told(b
     assert f"<td>{sides[1]}" in re.sub(r"<td [^>]*>", "<td>", Path("q/report.html").read_text())
 
 
-@pytest.mark.parametrize("state", ["cut 1", "cut 3", "width decided", "easy decided"])
-def test_the_same_bounds_and_estimate_stand_in_both_tables(begun, state):
-    found = KIND.read(Study(begun(state)))
-    sides = ["lower", "estimate", "upper"]
-    assert found.metrics.select(sides).to_pylist() == found.tables["answers"].select(sides).to_pylist()
+def test_a_rank_is_whole_in_both_tables():
+    line = Line("cut precision 0.7", "open", 24, 1_994.5, math.nan, 58, 47, 0.05)
+    for table in (metrics_of([line], 4_000, "simultaneous"), answers_of([line])):
+        assert table.select(["lower", "estimate", "upper"]).to_pylist() == [
+            {"lower": 24.0, "estimate": 1_994.0, "upper": None}
+        ]
 
 
 def test_a_condition_that_follows_from_an_answer_is_decided_by_it(begun, capsys):
