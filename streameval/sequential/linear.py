@@ -168,7 +168,7 @@ class Linear(QuestionDesign):
             return drawn
         staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
         stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
-        size = size or self._size(drawn, labels, rates, [standings[at] for at in open_])
+        size = size or self._size(drawn, rates, [standings[at] for at in open_])
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         if self.blocks.judged:
             items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
@@ -236,11 +236,11 @@ class Linear(QuestionDesign):
         rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
         return Rates.of(left, rates, tally)
 
-    def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
-        """Half of the forecast rest."""
+    def _size(self, drawn: DrawnItems, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
+        """Half of the rest, as blocks tell by themselves: short rounds at first, in which stakes are learned."""
         if not drawn.table.num_rows:
             return FIRST
-        median = self._forecast(drawn, labels, rates, open_).median
+        median = forecast(_until(rates, open_), int(rates.left.sum())).median
         return LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
 
     def _forecast(
@@ -254,9 +254,8 @@ class Linear(QuestionDesign):
         counted = int((known.label >= 0).sum())
         if not self.blocks.judged and counted:
             rates = replace(rates, samples=likely_rates(known, self.blocks))
-        each = [np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_]
         learned = 1 + _LEARNED / max(counted, 1)
-        return forecast(learned * np.max(each, axis=0), int(rates.left.sum()))
+        return forecast(learned * _until(rates, open_), int(rates.left.sum()))
 
     def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
         """One condition: what was reached, and how many labels that took."""
@@ -281,6 +280,11 @@ def _value(metric: str, found: float, positives: float, rank: int, setting: Ques
         return positives
     at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, 0)
     return float(METRICS[metric].value(at)[0])
+
+
+def _until(rates: Rates, open_: Sequence[ClaimStanding]) -> FloatArray:
+    """Labels until every open claim is decided, for each sample of the rates."""
+    return np.asarray(np.max([np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_], axis=0))
 
 
 DESIGN = Linear
