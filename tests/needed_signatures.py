@@ -19,7 +19,7 @@ from every_verb import EVERY, commands_of, run_commands, write_list
 
 import streameval
 from streameval.kernels import jit
-from streameval.kernels.compile_parts import KernelCache
+from streameval.kernels.cache import KernelCache
 from streameval.rows.options import RankingOptions
 
 N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 sums are made in another way
@@ -123,7 +123,7 @@ def long_lists(place):
 def main():
     signatures = set()
     recorded(signatures)
-    jit._most, jit._others = [-1e9], [np.inf]  # what is done by kernels on long lists is so on short ones
+    jit._left[0] = -1  # what is done by kernels on long lists is so on short ones
     every_verb.N = 2_000 if "few" in sys.argv else every_verb.N
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
         if "few" in sys.argv:

@@ -10,6 +10,7 @@ import numpy as np
 
 from streameval.kernels.bits import WORD, counts_at, counts_before
 from streameval.kernels.groups import ROOM, GroupSource, every_group, steps
+from streameval.kernels.jit import small
 from streameval.typing import Int64Array, UInt64Array
 
 Ends = tuple[Int64Array, Int64Array]
@@ -50,7 +51,8 @@ class TiedRows:
     def of(source: GroupSource, rows: tuple[int, int], most: int) -> TiedRows:
         """Read groups, `most` of them at most; see `streameval.kernels.groups.read_stretch`."""
         ends = np.empty((2, most + ROOM), np.int64)
-        size = every_group.for_rows(steps(source, rows))(source, rows, *ends) + 1
+        with small(steps(source, rows)):
+            size = every_group(source, rows, *ends) + 1
         return TiedRows(ends[0, :size], ends[1, :size])
 
     @property

@@ -22,11 +22,11 @@ from streameval.kernels.exact import BLOCK
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import GroupSource
 from streameval.kernels.hull import found_before, founds_of, hull_of_labels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 Bits = tuple[UInt64Array, UInt64Array | None]
-_STRETCH_STEPS = 80  # see `interpreted`; those of a whole block are too many
+_STRETCH_STEPS = 80  # see `small`; those of a whole block are too many
 
 
 @dataclass
@@ -83,7 +83,7 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
     labels, repeats = bits
     if repeats is None:
         return _untied(before, labels, size, cutoffs)
-    n = groups.leading_ties.for_rows(size)(repeats, size)
+    n = groups.leading_ties(repeats, size)
     lead = n, count_bits(labels, 0, n)
     tied = groups.of_bits(labels, repeats)
     if n == size:
@@ -107,7 +107,7 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
     else:
         exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real)
     founds = founds_of(words, size)
-    with interpreted(_STRETCH_STEPS * founds.size, hull_of_labels):
+    with small(_STRETCH_STEPS * founds.size):
         whole[exact.EARLY] = hull_of_labels(words, size, founds, corner[2], corner[0])
     local = _inside(cutoffs, before, size)
     cut = np.empty((local.size, 4), np.int64)
@@ -199,7 +199,8 @@ def _part(
     source, rows, items = ended
     local = _inside(cutoffs, start, items)
     cut = np.empty((local.size, 4), np.int64)
-    add_groups.for_rows(groups.steps(source, rows))(source, rows, start, local, whole, real, corner, cut)
+    with small(groups.steps(source, rows)):
+        add_groups(source, rows, start, local, whole, real, corner, cut)
     return BlockSums((0, 0), start, rest, whole, real, _hulls(whole, corner), cut)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.kernels import label_counts as kernels
+from streameval.kernels.jit import read_only
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _SAMPLE_ROWS = 1 << 18
@@ -50,7 +51,7 @@ class Cells:
 
     def add(self, counts: Int64Array, keys: UInt64Array, labels: UInt8Array) -> None:
         """Count some rows; keys without a cell are passed over."""
-        kernels.count_keys(keys, labels, self.place, counts)
+        kernels.count_keys(keys, read_only(labels), self.place, counts)
 
 
 def free_bits(rows: LabelledRows) -> int:

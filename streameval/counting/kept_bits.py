@@ -17,7 +17,7 @@ from streameval.counting.block_sums import BlockSums
 from streameval.kernels.bits import count_bits
 from streameval.kernels.groups import of_bits
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import UInt64Array
 
@@ -71,5 +71,5 @@ class KeptBits:
 def _best_of_labels(
     labels: UInt64Array, rows: tuple[int, int], before: tuple[int, int], late: int, best: float
 ) -> tuple[int, int]:
-    with interpreted(rows[1] - rows[0], best_of_labels):
+    with small(rows[1] - rows[0]):
         return best_of_labels(labels, rows, before, best)

@@ -16,6 +16,7 @@ from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import of_numbers, steps
+from streameval.kernels.jit import small
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # the groups that begin in a block
@@ -149,8 +150,8 @@ class Places:
             else:
                 source, whole = of_numbers(np.diff(np.stack([starts, founds]))), np.zeros(exact.WHOLES, np.int64)
                 nothing, rows = np.empty((0, 4), np.int64), (0, starts.size - 1)
-                add = add_groups.for_rows(steps(source, rows))
-                add(source, rows, before, nothing[:, 0], whole, sums, exact.corners(), nothing)
+                with small(steps(source, rows)):
+                    add_groups(source, rows, before, nothing[:, 0], whole, sums, exact.corners(), nothing)
         at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from streameval.kernels import words as kernels
+from streameval.kernels.jit import small
 from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.stores.scratch import PartedSpill, Spill
@@ -89,8 +90,8 @@ class KeyRanges:
         bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
         edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
-        run = kernels.part_words.for_rows(keys.size)
-        run((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
+        with small(4 * keys.size):
+            kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
 
@@ -174,8 +175,10 @@ class Pile:
         if self.one_key:
             return SortedRows(self, None, 0, self.size)
         words = np.concatenate(list(self.of.pieces(self.number)))
-        spare, sort = np.empty_like(words), kernels.sort_words.for_rows(words.size)
-        return SortedRows(self, spare if sort(words, spare) else words, 0, self.size)
+        spare = np.empty_like(words)
+        with small(5 * words.size):
+            in_spare = kernels.sort_words(words, spare)
+        return SortedRows(self, spare if in_spare else words, 0, self.size)
 
     def parted(self, most_rows: int) -> Parted:
         """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
@@ -187,7 +190,7 @@ class Pile:
         parts = Parted(ranges, self.of.spill)
         for piece in self.of.pieces(self.number):
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
-            kernels.unpack_words.for_rows(piece.size)(piece, self.top, np.uint64(shift), keys, labels)
+            kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
             parts.take(keys, labels)
         return parts
 
@@ -214,8 +217,7 @@ class SortedRows:
         """Fill arrays of that size."""
         if self.words is not None:
             words = self.words[self.first : self.first + self.size]
-            unpack = kernels.unpack_words.for_rows(words.size)
-            unpack(words, self.pile.top, np.uint64(self.pile.of.ranges.shift), keys, labels)
+            kernels.unpack_words(words, self.pile.top, np.uint64(self.pile.of.ranges.shift), keys, labels)
         else:
             keys[:] = self.pile.start
             labels[:] = np.arange(self.first, self.first + self.size) < self.pile.positives

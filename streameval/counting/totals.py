@@ -13,12 +13,12 @@ from streameval.counting.block_sums import BlockSums
 from streameval.kernels import exact
 from streameval.kernels.exact import COMMON, EARLY_SUM, EXPECTED_SUM, GROUPED_SUM, LATE_SUM
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.typing import FloatArray, Int64Array
 
 # orders of tied items, and where their sums begin
 ORDERS = {"late": LATE_SUM, "expected": EXPECTED_SUM, "early": EARLY_SUM, "grouped": GROUPED_SUM}
-_GROUP_STEPS = 50  # see `interpreted`
+_GROUP_STEPS = 50  # see `small`
 _RANKS = {"early": exact.EARLY_RANKS, "late": exact.LATE_RANKS}
 
 
@@ -141,7 +141,7 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
     for order, at in ORDERS.items():
         more = (0.0, 0.0)
         if p:
-            with interpreted(_GROUP_STEPS, precision_sum):
+            with small(_GROUP_STEPS):
                 more = _group_sums(order, start + seen, positives, n, p)
         weighted[order] = (real[COMMON] + real[at] + more[0], real[COMMON + 1] + real[at + 1] + more[1])
     mixed = bool(whole[exact.MIXED]) or 0 < p < n

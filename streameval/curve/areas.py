@@ -43,6 +43,7 @@ def average_precision(extremes: Extremes) -> Interval:
 def highest_average(extremes: Extremes, denominator: Denominator, tried: list[float]) -> float:
     """Largest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the earliest list: over ends of runs and what else is to be tried."""
     from streameval.kernels.harmonic import precision_sum, run_sums
+    from streameval.kernels.jit import small
 
     walk = extremes.early
     sums = run_sums(walk.positives, walk.negatives)
@@ -51,7 +52,8 @@ def highest_average(extremes: Extremes, denominator: Denominator, tried: list[fl
     for found in tried:
         if found > 0:
             run = int(np.searchsorted(walk.positives, found)) - 1
-            total = sums[run] + precision_sum.at_size(_STEPS)(walk.positives[run] + 1.0, found, walk.negatives[run])
+            with small(_STEPS):
+                total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, walk.negatives[run])
             high = max(high, total / float(denominator(np.array(found))))
     return float(min(high, 1.0))
 
@@ -59,6 +61,7 @@ def highest_average(extremes: Extremes, denominator: Denominator, tried: list[fl
 def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
     """Smallest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the latest lists, for a denominator that is concave in F."""
     from streameval.kernels.harmonic import precision_sum, run_sums
+    from streameval.kernels.jit import small
 
     walk, n_items = extremes.late, extremes.n_items
     sums = run_sums(walk.positives, walk.negatives)
@@ -68,7 +71,8 @@ def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
             return 0.0
         room = n_items - found
         run = int(np.searchsorted(walk.negatives, room))
-        total = sums[run] + precision_sum.at_size(_STEPS)(walk.positives[run] + 1.0, found, room)
+        with small(_STEPS):
+            total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)
         return float(total / denominator(np.array(found)))
 
     low, high = extremes.span

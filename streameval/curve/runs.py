@@ -117,13 +117,14 @@ class Days:
     def _sums(
         evidence: FloatArray, known: FloatArray, runs: tuple[Int64Array, Int64Array], threshold: FloatArray
     ) -> FloatArray:
+        from streameval.kernels.jit import small
         from streameval.kernels.mixture import mixture_roots
 
         first, last = runs
         total = np.concatenate([np.zeros((1, STAKES.size)), np.cumsum(evidence, axis=0)])
         constant = np.concatenate([[0.0], np.cumsum(known)])
-        solve = mixture_roots.at_size(_STEPS * STAKES.size * first.size)
-        roots = solve(STAKES, total[last] - total[first - 1], threshold)
+        with small(_STEPS * STAKES.size * first.size):
+            roots = mixture_roots(STAKES, total[last] - total[first - 1], threshold)
         return np.asarray(roots + constant[last] - constant[first - 1])
 
     def change(self, since: int, delta: float) -> Change | None:

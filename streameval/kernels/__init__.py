@@ -1,4 +1,5 @@
-"""Numba kernels: arrays in, arrays out; no strings, no paths, no library but numpy (and Arrow in `system_math`).
+"""Numba kernels: arrays in, arrays out; no strings, no paths, no library but numpy.
 
-Every kernel has a naive twin in `tests/` that it must agree with.
+Each has one source. Where there is little to do it runs as Python (`jit`), else compiled (`compile`), and what is
+compiled is kept on disk (`cache`). What numpy does as well is a function in numpy. Naive twins are in `tests/`.
 """

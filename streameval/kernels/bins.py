@@ -18,7 +18,6 @@ from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 _STEP = 2048  # cells that stay in the first-level cache
-_KEYS = 20  # that are placed in numpy while plain Python takes a step
 
 
 @kernel
@@ -48,17 +47,6 @@ def segment_bins(
             offset = key - low
             segment = np.int64(offset >> shift)
             out[i] = first[segment] + np.int64((offset & mask) >> inner[segment])
-
-
-@segment_bins.in_numpy(_KEYS)
-def _few_segment_bins(
-    keys: UInt64Array, bounds: UInt64Array, first: Int64Array, inner: UInt64Array, out: UInt32Array
-) -> None:
-    low, high, shift = bounds
-    offset = np.clip(keys, low, high) - low
-    segment = (offset >> shift).astype(np.int64)
-    inside = (offset & ((np.uint64(1) << shift) - np.uint64(1))) >> inner[segment]
-    out[:] = np.where(keys < low, 0, np.where(keys > high, first[-1], first[segment] + inside.astype(np.int64)))
 
 
 @kernel

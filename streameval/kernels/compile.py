@@ -1,17 +1,25 @@
-"""What numba makes of kernels: in parts where this numba can, else as it does by itself."""
+"""What numba makes of kernels, by interfaces that it promises to nobody; all of those are used here and in `cache`.
+
+By itself numba optimises each function and makes machine code of it, with a wrapper for Python, before another calls
+it; and then all of this again within each that does. A part stays as it was lowered until it is in what Python calls,
+where all is optimised together: the machine code is as fast, and comes in two thirds of the time.
+"""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
-try:
-    from streameval.kernels.compile_parts import cache_folder, compiled, made_ahead, part
-except (ImportError, AttributeError):  # this numba has other interfaces than those that it promises to nobody
-    from streameval.kernels.compile_whole import cache_folder, compiled, made_ahead, part
-
-__all__ = ["ahead", "cache_folder", "compiled", "part", "switched_off"]
+from streameval.kernels.cache import KernelCache
+from streameval.process.interrupts import held
+from streameval.typing import KernelOptions
 
 
 def switched_off() -> bool:
@@ -19,9 +27,94 @@ def switched_off() -> bool:
     return bool(numba.config.DISABLE_JIT)
 
 
+def compiled(function: Callable[..., Any], linked: Callable[..., Any], options: KernelOptions) -> Callable[..., Any]:
+    """Compile `linked`, which is `function` with parts in what it calls; signals wait meanwhile.
+
+    LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for.
+    """
+    made = _jitted(linked, options)
+    made._cache, compile_for = KernelCache(function), made._compile_for_args
+
+    def undisturbed(*arguments: Any, **named: Any) -> Any:
+        with _compiling():
+            return compile_for(*arguments, **named)
+
+    made._compile_for_args = undisturbed
+    return made  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Hold signals back, and collect no garbage: numba makes millions of objects that live as long as it compiles."""
+    collects = gc.isenabled()
+    with global_compiler_lock, held():
+        gc.disable()
+        try:
+            yield
+        finally:
+            if collects:
+                gc.enable()
+
+
+def part(linked: Callable[..., Any], options: KernelOptions) -> Any:
+    """Make a part of other kernels; each signature is lowered when one of them is compiled that needs it."""
+    return _as_part(_jitted(linked, {**options, "no_cpython_wrapper": True}))
+
+
+def _as_part(made: Any) -> Any:
+    """Have what numba compiles be lowered alone."""
+    made._compiler.pipeline_class = _Lowered
+
+    def add(found: Any) -> None:
+        found = found._replace(entry_point=object())  # by which numba knows it among what can be called
+        found.library.finalize = lambda: _linked(found.library)
+        found.target_context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        made.overloads[tuple(found.signature.args)] = found
+
+    made.add_overload = add
+    return made
+
+
+class _Lowered(CompilerBase):  # type: ignore[misc]
+    """Numba's own passes, without machine code at their end."""
+
+    def define_pipelines(self) -> list[Any]:
+        """See `CompilerBase`."""
+        self.state.flags.no_compile = True
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+def _linked(library: Any) -> None:
+    """Take in what a part calls; that is all that is done to it before it is taken in itself."""
+    for other in library._linking_libraries:
+        library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+    library._finalized = True
+
+
 def ahead(made: Any, signature: str) -> bool:
     """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
     if switched_off():
         return False
     wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
-    return made_ahead(made, wanted)
+    if made._cache.holds(wanted, cpu_target.target_context.codegen()):
+        return False
+    with _compiling():
+        made.compile(wanted)
+    return True
+
+
+def cache_folder(function: Callable[..., Any]) -> str | None:
+    """Where machine code of a kernel's function is kept; None where no folder can be written to."""
+    return KernelCache(function).cache_path
+
+
+def _jitted(linked: Callable[..., Any], options: KernelOptions) -> Any:
+    made: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)
+    resolve = made.get_call_template
+
+    def unliteral(arguments: Any, named: Any) -> Any:
+        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
+        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
+
+    made.get_call_template = unliteral
+    return made

@@ -16,15 +16,6 @@ def discount(table: FloatArray, rank: int) -> float:
     return table[rank - 1] if rank <= table.size else 1.0 / math.log2(rank + 1.0)
 
 
-@kernel
 def discounts(count: int) -> FloatArray:
-    """1/log2(rank + 1) for ranks 1..count."""
-    out = np.empty(count)
-    for i in range(count):
-        out[i] = 1.0 / math.log2(i + 2.0)
-    return out
-
-
-@discounts.in_numpy()
-def _few_discounts(count: int) -> FloatArray:
+    """1/log2(rank + 1) for ranks 1..count; by the system's logarithm, as `discount` has it."""
     return np.array([1.0 / math.log2(i + 2.0) for i in range(count)])

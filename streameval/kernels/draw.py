@@ -112,17 +112,13 @@ def _slot(place: Int64Array, wanted: int) -> int:
     return int(slot)
 
 
-@kernel
 def uniforms(rank: Int64Array, stream: np.uint64) -> FloatArray:
     """A number in [0, 1) of 53 bits for each rank, by counter: ranks thinned at p and at q > p are nested.
 
     Args:
-        stream: A number of its own for every purpose, mixed from the seed (`mix64`).
+        stream: A number of its own for every purpose, mixed from the seed (`mix_each`).
     """
-    out = np.empty(rank.size)
-    for i in range(rank.size):
-        out[i] = np.float64(mix64(stream + np.uint64(rank[i]) * _STEP) >> _S11) * 2.0**-53
-    return out
+    return (mix_each(stream + rank.astype(np.uint64) * _STEP) >> _S11).astype(np.float64) * 2.0**-53
 
 
 @kernel
@@ -161,14 +157,9 @@ def draw_independent(ends: Int64Array, rate: FloatArray, seed: np.uint64) -> Int
     return out[:count].copy()
 
 
-@kernel
 def sample_hashes(keys: UInt64Array, seed: np.uint64) -> UInt64Array:
     """Give each item its draw, the same in every version of a ranking.
 
     It is mix64(h XOR mix64(SAMPLE_SEED XOR seed)) of its key's tie hash h.
     """
-    out = np.empty(keys.size, np.uint64)
-    stream = mix64(SAMPLE_SEED ^ seed)
-    for i in range(keys.size):
-        out[i] = mix64(keys[i] ^ stream)
-    return out
+    return mix_each(keys ^ mix_each(np.array([SAMPLE_SEED ^ seed])))

@@ -57,11 +57,6 @@ def sort_words(word: Int64Array, order: Int64Array) -> None:
         order[place] = word[i]
 
 
-@sort_words.in_numpy()
-def _sort_few_words(word: Int64Array, order: Int64Array) -> None:
-    order[:] = np.sort(word)
-
-
 @kernel
 def _add_grouped(
     order: Int64Array, equal: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
@@ -98,9 +93,3 @@ def places(keys: Words, key: Words) -> tuple[int, int]:
         smaller = np.uint32(smaller + np.uint32(keys[i] < key))
         equal = np.uint32(equal + np.uint32(keys[i] == key))
     return int(np.int64(smaller)), int(np.int64(equal))
-
-
-@places.in_numpy()
-def _few_places(keys: Words, key: Words) -> tuple[int, int]:
-    whole = keys[: keys.size - keys.size % STRETCH]
-    return int(np.count_nonzero(whole < key)), int(np.count_nonzero(whole == key))

@@ -208,6 +208,3 @@ def add_groups(
         for side in range(1 + whole[MIXED]):
             found = hull_of_groups(source, rows, ends[: stretches + 1], corner[2], corner[side], side, starts, founds)
             whole[EARLY + side] = found
-
-
-add_groups.sums_into(4, 5)

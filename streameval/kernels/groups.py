@@ -34,7 +34,7 @@ def of_numbers(numbers: np.ndarray) -> GroupSource:
 
 
 def steps(source: GroupSource, rows: tuple[int, int]) -> int:
-    """Those of plain Python that sums of groups take, about; see `jit.interpreted`."""
+    """Those of plain Python that sums of groups take, about; see `jit.small`."""
     first, last = rows
     if source[3]:
         return _GROUP_STEPS * (last - first)
@@ -109,20 +109,13 @@ def every_group(source: GroupSource, rows: tuple[int, int], starts: Int64Array, 
         groups += more
 
 
-@kernel
 def leading_ties(repeats: UInt64Array, rows: int) -> int:
-    """Items at the start that tie with the one before them."""
-    for i in range((rows + WORD - 1) // WORD):
-        fresh = ~repeats[i] & lowest(rows - WORD * i)
-        if fresh:
-            return int(WORD * i + count((fresh - _ONE) & ~fresh))
-    return rows
-
-
-@leading_ties.in_numpy(WORD)
-def _few_leading_ties(repeats: UInt64Array, rows: int) -> int:
-    bits = np.unpackbits(repeats[: -(-rows // WORD)].view(np.uint8), count=rows, bitorder="little")
-    return int(bits.argmin()) if rows and not bits.all() else rows
+    """Items at the start that tie with the one before them; numpy alone."""
+    fresh = np.flatnonzero(~repeats[: -(-rows // WORD)])[:1]
+    if not fresh.size:
+        return rows
+    word = int(~repeats[fresh[0]])
+    return min(rows, WORD * int(fresh[0]) + (word & -word).bit_length() - 1)
 
 
 def last_group(repeats: UInt64Array, rows: int) -> int:

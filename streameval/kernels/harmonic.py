@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.system_math import log1p
 from streameval.typing import FloatArray
 
 # beyond this the series below is exact to the last bit
 _SERIES = 32.0
 _FEW = 8
-_CALLS, _RUNS = 100, 16  # steps of plain Python that numpy's calls take, and runs for each more
 
 
 @kernel
@@ -73,29 +71,6 @@ def precision_sum(first: float, last: float, negatives: float) -> float:
     return count - negatives * harmonic_difference(first - 1.0 + negatives, count)
 
 
-@kernel
-def _add_runs(positives: FloatArray, negatives: FloatArray, total: FloatArray) -> None:
-    for i in range(negatives.size):
-        total[i + 1] = total[i] + precision_sum(positives[i] + 1.0, positives[i + 1], negatives[i])
-
-
-@_add_runs.in_numpy()
-def _add_few_runs(positives: FloatArray, negatives: FloatArray, total: FloatArray) -> None:
-    first, each = positives[:-1] + 1.0, np.zeros(negatives.size)
-    count, start = positives[1:] - first + 1.0, first - 1.0 + negatives
-    each[negatives == 0] = count[negatives == 0]
-    at = np.flatnonzero((negatives != 0) & (count <= _FEW))
-    for i in range(_FEW):
-        at = at[count[at] > i]
-        each[at] += (first[at] + i) / (first[at] + i + negatives[at])
-    for run in np.flatnonzero((negatives != 0) & (count > _FEW) & (start < _SERIES)):  # four at most
-        each[run] = precision_sum(first[run], positives[run + 1], negatives[run])
-    at, series = np.flatnonzero((negatives != 0) & (count > _FEW) & (start >= _SERIES)), cast(Any, _series.plain())
-    difference = log1p(count[at] / (start[at] + 1.0)) + series(start[at], count[at])
-    each[at] = count[at] - negatives[at] * difference
-    np.cumsum(each, out=total[1:])
-
-
 def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     """Cumulate the precisions of runs of positives.
 
@@ -106,6 +81,18 @@ def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     Returns:
         float64 array, shape (k + 1,): Σ j/r_j up to the end of each run, after a 0.
     """
-    total = np.zeros(positives.size)
-    _add_runs.at_size(_CALLS + negatives.size // _RUNS)(positives, negatives, total)
-    return total
+    first, each = positives[:-1] + 1.0, np.zeros(negatives.size)
+    count, start = positives[1:] - first + 1.0, first - 1.0 + negatives
+    each[negatives == 0] = count[negatives == 0]
+    at = np.flatnonzero((negatives != 0) & (count <= _FEW))
+    for i in range(_FEW):
+        at = at[count[at] > i]
+        each[at] += (first[at] + i) / (first[at] + i + negatives[at])
+    for run in np.flatnonzero((negatives != 0) & (count > _FEW) & (start < _SERIES)):  # four at most
+        each[run] = precision_sum.plain()(first[run], positives[run + 1], negatives[run])
+    at = np.flatnonzero((negatives != 0) & (count > _FEW) & (start >= _SERIES))
+    # the system's logarithm, number by number, as kernels have it: numpy has one of its own on some processors
+    logs = np.array([math.log1p(x) for x in (count[at] / (start[at] + 1.0)).tolist()])
+    series: Any = _series.py_func  # of arrays too
+    each[at] = count[at] - negatives[at] * (logs + series(start[at], count[at]))
+    return np.append(0.0, np.cumsum(each))

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import kernel, small
 from streameval.typing import Int64Array
 
 _STEPS = 100.0  # of plain Python, for each interval, times the root of the labels drawn
@@ -145,4 +145,5 @@ def sized_intervals(
     k_low: Int64Array, k_high: Int64Array, drawn: Int64Array, items: Int64Array, delta: float
 ) -> tuple[Int64Array, Int64Array]:
     """`intervals`, as plain Python where there are few."""
-    return intervals.at_size(int(_STEPS * np.sqrt(drawn).sum()))(k_low, k_high, drawn, items, delta)
+    with small(int(_STEPS * np.sqrt(drawn).sum())):
+        return intervals(k_low, k_high, drawn, items, delta)

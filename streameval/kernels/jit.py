@@ -1,31 +1,27 @@
-"""Compile a kernel when it is first called: importing numba takes longer than most commands."""
+"""Compile a kernel when it is first called, and run it as plain Python while there is little to do.
+
+To import numba and to load a first kernel takes .25 s of CPU, to compile one takes seconds: longer than most commands.
+So the first steps of a process run the same source as Python, `STEPS` of them in all.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 import threading
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from streameval.kernels.machine_code import kept, note_plain, plain_before
-
 P = ParamSpec("P")
 R = TypeVar("R")
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
+STEPS = 200_000  # of plain Python, in a process: about a microsecond each
 _LOCK = threading.RLock()
-_MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5
-_LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
-_COMPILE = 1.5  # times as much, of a kernel that has to be compiled; and seconds for each byte of its code:
-_BYTE = 5e-4
-_STEP = 2e-6  # at most
-_RARE = 10  # one step in 2^10 rows is 2 ns a row
-_SHORT = 1 << 21  # rows: numpy's words for what kernels do take some 0.1 s for each of these millions
 
 
 class Kernel(Generic[P, R]):
@@ -35,101 +31,35 @@ class Kernel(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
-        self._plain = function
-        self._direct: Callable[P, R] | None = None
-        self._per_step = 1
-        self._sums: tuple[int, ...] = ()
+        self._plain: Callable[P, R] | None = None
         self._compiled: Callable[P, R] | None = None
         self._part: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
-        """Run it: compiled, unless `interpreted` says otherwise."""
-        if _thread.interprets:
+        """Run it: compiled, unless `small` says otherwise."""
+        if _thread.plain:
             return self.plain()(*arguments, **named)
         return (self._compiled or self.compiled())(*arguments, **named)
 
-    def in_numpy(self, rows: int = 1) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Have a function that does the same to the last bit, with arrays, run in the place of its plain Python.
-
-        Args:
-            rows: Of the arrays, that take as long as a step of plain Python: `for_rows` counts in them.
-        """
-
-        def take(function: Callable[P, R]) -> Callable[P, R]:
-            self._plain, self._per_step = function, rows
-            return function
-
-        return take
-
-    def sums_into(self, *places: int) -> None:
-        """Name arguments that it adds to, which are zero before: where plain Python fails, they are zero again."""
-        self._sums = places
-
-    def at_size(self, steps: int, among: int = 0) -> Callable[P, R]:
-        """It, run as plain Python where there is little to do (see `interpreted`).
-
-        For one that may be run again on what it was given: where Python refuses the logarithm of 0, say, of which
-        compiled code makes an infinite number, what is compiled runs.
-        """
-
-        def run(*arguments: P.args, **named: P.kwargs) -> R:
-            with interpreted(steps, self, among):
-                if _thread.interprets:
-                    try:
-                        return self.plain()(*arguments, **named)
-                    except (ArithmeticError, ValueError):
-                        for place in self._sums:
-                            arguments[place].fill(0)  # type: ignore[attr-defined]
-            return (self._compiled or self.compiled())(*arguments, **named)
-
-        return run
-
-    def for_rows(self, rows: int) -> Callable[P, R]:
-        """The same of one that works on the rows of a list: those of a long one (see `expect`) are not its first.
-
-        One that has to be compiled is, where that takes less than all rows of the list would without.
-        """
-        pays = self.ready or _rows[0] // self._per_step * _STEP > _limit(self)
-        return self if _rows[0] > _SHORT and pays else self.at_size(rows // self._per_step)
-
-    @property
-    def ready(self) -> bool:
-        """Whether it is compiled: in this process, or on disk."""
-        return self._compiled is not None or self.name in kept()
-
-    @property
-    def name(self) -> str:
-        """Its module and name."""
-        return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
-
-    @functools.cached_property
-    def size(self) -> int:
-        """Bytes of Python's code in it and in the kernels that it calls, each once: compilation takes as long."""
-        kernels, ahead = set[Kernel[..., Any]](), list[Kernel[..., Any]]([self])
-        while ahead:
-            kernel = ahead.pop()
-            if kernel not in kernels:
-                kernels.add(kernel)
-                ahead.extend(kernel._calls().values())
-        return sum(_bytes(kernel.py_func.__code__) for kernel in kernels)
-
     def compiled(self) -> Callable[P, R]:
-        """What numba makes of it, to be called."""
-        from streameval.kernels.compile import compiled
+        """What numba makes of it, to be called; plain Python where NUMBA_DISABLE_JIT is set."""
+        from streameval.kernels.compile import compiled, switched_off
 
         with _LOCK:
             if self._compiled is None:
-                self._compiled = compiled(self.py_func, self._linked(), self._options, _loaded)
+                off = switched_off()
+                self._compiled = _quiet(self.plain()) if off else compiled(self.py_func, self._linked(), self._options)
             return self._compiled
 
     def plain(self) -> Callable[P, R]:
         """What runs without numba: in its Python, kernels call one another's Python and nothing in between."""
-        if self._plain is not self.py_func:
-            return self._plain
-        if self._direct is None:
-            self._direct, scope = _with_scope(self.py_func)
+        if self._plain is None:
+            plain, scope = _with_scope(self.py_func)
             scope.update({name: kernel.plain() for name, kernel in self._calls().items()})
-        return self._direct
+            if scope.get("math") is math:
+                scope["math"] = _MATH
+            self._plain = plain
+        return self._plain
 
     def part(self) -> Any:
         """What numba makes of it within other kernels."""
@@ -177,81 +107,72 @@ def owning_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 class _Thread(threading.local):
-    interprets = False
+    plain = False
 
 
 _thread = _Thread()
-_spent = defaultdict[str, float](float)  # seconds, by kernel
-_noted = defaultdict[str, float](float)  # of these, on the disk
-_NOTE = 0.1  # seconds more that are worth a note
-_most = [_MOST]
-_found = [False]  # whether a kernel was loaded from the disk
-_rows = [0]  # of the list that was opened last
-_others = [0.0]  # seconds that other libraries took longer than kernels, in all
+_left = [STEPS]
 
 
-def expect(rows: int) -> None:
-    """Say how many rows the list has that is opened: of a long one, each block is short, but not all of them."""
-    _rows[0] = rows
+def is_small(steps: int) -> bool:
+    """Whether to do without compiled code: of all that a process does, the first `STEPS` steps are small.
 
-
-def _loaded() -> None:
-    """Note that a kernel was found on the disk."""
-    _found[0] = True
-
-
-def _limit(kernel: Kernel[..., Any]) -> float:
-    """Seconds that may be spent otherwise before a kernel does the same."""
-    if not kernel.ready:
-        return _COMPILE * _most[0] + _BYTE * kernel.size
-    return min(_most[0], _LESS) if _found[0] else _most[0]
+    Many small calls take as long as a large one, so what is asked for is counted.
+    """
+    if steps > _left[0]:
+        return False
+    _left[0] -= steps
+    return True
 
 
 @contextmanager
-def interpreted(steps: int, kernel: Kernel[..., Any], among: int = 0) -> Iterator[None]:
-    """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
-
-    Only for kernels that give the same either way, to the last bit. What that takes is noted on the disk, so that a
-    kernel that process after process would do without is compiled in the end.
+def small(steps: int) -> Iterator[None]:
+    """Run kernels as plain Python where there is little to do; they come to the same either way, to the last bit.
 
     Args:
-        steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
-            take too long, or others have, kernels are compiled.
-        kernel: The one that takes most of them.
-        among: Rows that compiled code goes along besides: so few steps among them cost less than loading ever would.
+        steps: About how many there are: a byte of a footer is one, and an item that is sorted takes some.
     """
-    # to load is one step for all
-    spent = sum(_spent.values()) if kernel.ready else _spent[kernel.name] + plain_before(kernel.name)
-    if _thread.interprets or (steps << _RARE >= among and spent + steps * _STEP > _limit(kernel)):
+    if _thread.plain or not is_small(steps):
         yield
         return
-    began = time.thread_time()
-    _thread.interprets = True
+    _thread.plain = True
     try:
-        with np.errstate(all="ignore"):  # compiled, whole numbers of 64 bits wrap without a word, and 1/0 is infinite
+        with np.errstate(all="ignore"):  # see `_quiet`
             yield
     finally:
-        _thread.interprets = False
-        _spent[kernel.name] += time.thread_time() - began
-        _note(kernel)
+        _thread.plain = False
 
 
-def _note(kernel: Kernel[..., Any]) -> None:
-    """Note what is spent beyond what would be where the kernel was compiled already."""
-    more = _spent[kernel.name] - _most[0]
-    if more - _noted[kernel.name] >= _NOTE and not kernel.ready:
-        _noted[kernel.name] = more
-        note_plain(kernel.name, plain_before(kernel.name) + more)
+def read_only(array: Array) -> Array:
+    """The same array, which may not be written to: for numba another type, so that one kernel does for both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
-def worth_compiling(seconds: float, kernel: Kernel[..., Any]) -> bool:
-    """Whether a kernel should do what another library does too, and takes some seconds more for (about, in this call).
+def _quiet(function: Callable[P, R]) -> Callable[P, R]:
+    """The same without warnings: compiled, whole numbers of 64 bits wrap without a word, and 1/0 is infinite."""
 
-    It may, until what others took so far comes to what loading or compiling it takes: no run takes twice the time of
-    the better of both.
-    """
-    _others[0] += seconds
-    return _others[0] > _limit(kernel)
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*arguments, **named)
+
+    return call
+
+
+def _as_compiled(function: Callable[[float], float], pole: float) -> Callable[[float], float]:
+    """A function of `math`, −∞ at its pole and NaN beyond, where Python refuses and compiled code does not."""
+
+    def call(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return -math.inf if x == pole else math.nan
+
+    return call
+
+
+_MATH = SimpleNamespace(**{**vars(math), "log": _as_compiled(math.log, 0.0), "log1p": _as_compiled(math.log1p, -1.0)})
 
 
 def _with_scope(function: Any) -> tuple[Any, dict[str, Any]]:
@@ -264,7 +185,3 @@ def _with_scope(function: Any) -> tuple[Any, dict[str, Any]]:
 def _names(code: CodeType) -> set[str]:
     inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
     return set(code.co_names).union(*inner)
-
-
-def _bytes(code: CodeType) -> int:
-    return len(code.co_code) + sum(_bytes(part) for part in code.co_consts if isinstance(part, CodeType))

@@ -50,12 +50,13 @@ import math
 
 import numpy as np
 
-from streameval.kernels.few_blocks import follow
-from streameval.kernels.jit import kernel, vector_kernel
+from streameval.kernels.jit import kernel, small, vector_kernel
 from streameval.kernels.mixture import mixture_root
 from streameval.kernels.stakes import (
+    CHOSEN,
     DRAWN,
     EPSILON,
+    FEWEST,
     HIGH,
     ITEMS,
     JUDGED,
@@ -76,7 +77,7 @@ from streameval.kernels.stakes import (
 )
 from streameval.typing import FloatArray, Int64Array
 
-_STEPS = 8  # of plain Python, for each block, class and μ: both bounds need them
+_STEPS = 2  # of plain Python, for each block, class and μ
 
 
 @kernel
@@ -99,17 +100,16 @@ def fill_blocks(n_items: int, head: int, offset: float, growth: float, out: Int6
 
 
 @vector_kernel
-def _learn(j: int, fade: float, counts: FloatArray, fewest: FloatArray | None, classes: FloatArray) -> None:
+def _learn(j: int, fade: float, counts: FloatArray, classes: FloatArray) -> None:
     """Take block `j` into what the next is predicted by; what the plan predicts keeps its weight.
 
     Args:
         fade: Ranks before the block over those to its end.
-        counts, fewest: See `_follow`.
+        counts: See `_follow`.
         classes: See `streameval.kernels.stakes`.
     """
     for g in range(classes.shape[1]):
-        drawn, most = counts[DRAWN, j, g], counts[REAL, j, g]
-        least = most if fewest is None else fewest[j, g]
+        drawn, most, least = counts[DRAWN, j, g], counts[REAL, j, g], counts[FEWEST, j, g]
         classes[JUDGED, g] = (classes[JUDGED, g] - 1) * fade + 1 + counts[ITEMS, j, g]
         decay, prior = fade * math.exp(-drawn / MEMORY), PRIOR * classes[PREDICTED, g]
         classes[LABELS, g] = (classes[LABELS, g] - PRIOR) * decay + PRIOR + drawn
@@ -118,24 +118,14 @@ def _learn(j: int, fade: float, counts: FloatArray, fewest: FloatArray | None, c
 
 
 @vector_kernel
-def _follow(
-    blocks: FloatArray,
-    judged: FloatArray | None,
-    counts: FloatArray,
-    fewest: FloatArray | None,
-    classes: FloatArray,
-    mixture: tuple[FloatArray, float],
-) -> None:
+def _follow(blocks: FloatArray, counts: FloatArray, classes: FloatArray, mixture: tuple[FloatArray, float]) -> None:
     """S_μ at the end of each block, and the bounds that follow.
 
     Args:
-        blocks (float64 array, shape (3, blocks)): Ranks of each, π, and room for the bound at its end, where one is
+        blocks (float64 array, shape (4, blocks)): Ranks of each, π, π', and room for the bound at its end, where one is
             wanted. Then a μ that has nothing left to say is dropped: e^−100 of the sum is less than a rounding error,
             and to leave out what is positive only widens.
-        judged (float64 array, shape (blocks,), or None): π'; None where all are 1: what two phases need is not
-            compiled then.
-        counts (float64 array, shape (3, blocks, classes)): Judged, drawn, most positives.
-        fewest (float64 array, shape (blocks, classes), or None): Fewest positives; None where no label is missing.
+        counts (float64 array, shape (4, blocks, classes)): Judged, drawn, most positives, fewest.
         classes, mixture: See `streameval.kernels.stakes`: S of block j comes into the row of totals j modulo their
             number. And the log that the sum over μ must not reach; infinite: no bound is wanted.
     """
@@ -153,37 +143,20 @@ def _follow(
         row, last = TOTAL + j % rows, TOTAL + (j + rows - 1) % rows
         for m in range(live):
             table[row, m] = table[last, m] if j else 0.0
-        whole = True
-        if judged is not None and judged[j] < 1:
-            whole = False
+        if blocks[CHOSEN, j] < 1:
             for m in range(live):
                 weight = table[MU, m], table[EPSILON, m]
-                table[row, m] += chained(blocks, (j, judged[j]), weight, counts, classes)
-        if whole:
-            add_block(blocks, counts, fewest, classes, table, (j, row, live))
+                table[row, m] += chained(blocks, j, weight, counts, classes)
+        else:
+            add_block(blocks, counts, classes, table, (j, row, live))
         width = blocks[WIDTH, j]
-        _learn(j, end / (end + width), counts, fewest, classes)
+        _learn(j, end / (end + width), counts, classes)
         end += width
         if threshold < np.inf:
             root = mixture_root(table[MU, :live], table[row, :live], threshold)
             blocks[REACHED, j] = root
             while live > 1 and table[MU, live - 1] * root + table[row, live - 1] < threshold - 100:
                 live -= 1
-
-
-@_follow.in_numpy()
-def _follow_few(
-    blocks: FloatArray,
-    judged: FloatArray | None,
-    counts: FloatArray,
-    fewest: FloatArray | None,
-    classes: FloatArray,
-    mixture: tuple[FloatArray, float],
-) -> None:
-    if judged is None and fewest is None:
-        follow(blocks, counts, classes, mixture)
-    else:
-        _follow.py_func(blocks, judged, counts, fewest, classes, mixture)
 
 
 def evidence(
@@ -240,10 +213,7 @@ def _followed(
     (width, judged, rate), (items, drawn, least, most), (mu, threshold) = blocks, counts, mixture
     classes, table = np.empty((PREDICTED + 1, prior.size)), np.empty((TOTAL + rows, mu.size))
     classes[PREDICTED], table[MU] = prior, mu
-    reached = np.stack([width, rate, np.empty(width.size)])
-    fewest = None if np.array_equal(least, most) else least
-    phases = None if np.all(judged >= 1) else judged
-    arrays = fewest is None and phases is None
-    run = _follow.at_size(items.size * (1 + mu.size // 4 if arrays else _STEPS * mu.size))
-    run(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
+    reached = np.stack([width, rate, judged, np.empty(width.size)])
+    with small(_STEPS * mu.size * items.size):
+        _follow(reached, np.stack([items, drawn, most, least]), classes, (table, threshold))
     return reached[REACHED], table[TOTAL:]

@@ -14,10 +14,9 @@ import numpy as np
 from streameval.kernels.draw import mix64, mix_each
 from streameval.kernels.jit import kernel
 from streameval.kernels.words import Words
-from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt64Array
+from streameval.typing import Int32Array, Int64Array, UInt8Array, UInt64Array
 
 DIGIT = 12  # bits
-_ROWS = 10  # that are parted or gathered in numpy while plain Python takes a step
 NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
 
 
@@ -46,14 +45,6 @@ def parts_of(low: UInt64Array, salt: np.uint64, taken: int, place: Int32Array, e
         following[part] += 1
 
 
-@parts_of.in_numpy(_ROWS)
-def _parts_of_few(low: UInt64Array, salt: np.uint64, taken: int, place: Int32Array, edges: Int64Array) -> None:
-    mixed = low ^ mix_each((low >> np.uint64(DIGIT)) ^ salt)
-    part = ((mixed >> np.uint64(taken)) & np.uint64(edges.size - 2)).astype(np.int64)
-    edges[1:] = np.cumsum(np.bincount(part, minlength=edges.size - 1))
-    place[np.argsort(part, kind="stable")] = np.arange(low.size)
-
-
 def backwards(bits: int) -> Int64Array:
     """Numbers of so many bits, each with its bits in reverse."""
     out = np.zeros(1, np.int64)
@@ -62,11 +53,10 @@ def backwards(bits: int) -> Int64Array:
     return out
 
 
-BACKWARDS = backwards(DIGIT).astype(np.uint16)  # every digit, each with its bits in reverse
+_BACKWARDS = backwards(DIGIT).astype(np.uint64)  # every digit, each with its bits in reverse
 
 
-@kernel
-def digits_of(low: UInt64Array, salts: UInt64Array, reverse: UInt16Array, digits: UInt64Array) -> None:
+def digits_of(low: UInt64Array, salts: UInt64Array) -> UInt64Array:
     """Write the digits of rankings behind each other, each with its bits in reverse: the order in which they are told.
 
     Parts come in the order of their own bits in reverse, and so does what they are parted into.
@@ -74,58 +64,12 @@ def digits_of(low: UInt64Array, salts: UInt64Array, reverse: UInt16Array, digits
     Args:
         low (uint64 array, shape (n,)): What names each ranking.
         salts (uint64 array): Of the digits, the first highest; five at most.
-        reverse: `BACKWARDS`.
-        digits (uint64 array, shape (n,)): Receives them.
     """
-    bits, mask = np.uint64(DIGIT), np.uint64((1 << DIGIT) - 1)
-    for i in range(low.size):
-        above, told = low[i] >> bits, np.uint64(0)
-        for salt in salts:
-            told = (told << bits) | np.uint64(reverse[np.int64((low[i] ^ mix64(above ^ salt)) & mask)])
-        digits[i] = told
-
-
-@digits_of.in_numpy(_ROWS)
-def _digits_of_few(low: UInt64Array, salts: UInt64Array, reverse: UInt16Array, digits: UInt64Array) -> None:
-    above = low >> np.uint64(DIGIT)
-    digits[:] = 0
+    above, digits = low >> np.uint64(DIGIT), np.zeros(low.size, np.uint64)
     for salt in salts:
         digit = (low ^ mix_each(above ^ salt)) & np.uint64((1 << DIGIT) - 1)
-        digits[:] = (digits << np.uint64(DIGIT)) | reverse[digit.astype(np.int64)]
-
-
-@kernel
-def renumber(which: Int32Array, order: Int64Array) -> None:
-    """Give rankings the numbers of their places in an order.
-
-    Args:
-        which (int32 array): Number of each row's ranking; receives the new one.
-        order (int64 array): Numbers of all rankings, in their order.
-    """
-    number = np.empty(order.size, np.int32)
-    for place in range(order.size):
-        number[order[place]] = place
-    for i in range(which.size):
-        which[i] = number[which[i]]
-
-
-@renumber.in_numpy(_ROWS)
-def _renumber_few(which: Int32Array, order: Int64Array) -> None:
-    number = np.empty(order.size, np.int32)
-    number[order] = np.arange(order.size, dtype=np.int32)
-    which[:] = number[which]
-
-
-@kernel
-def put(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
-    """Put every value in its place; `out` may be narrower than `values` where it holds them all."""
-    for i in range(values.size):
-        out[place[i]] = values[i]
-
-
-@put.in_numpy(_ROWS)
-def _put_few(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
-    out[place] = values
+        digits = (digits << np.uint64(DIGIT)) | _BACKWARDS[digit.astype(np.int64)]
+    return digits
 
 
 @kernel
@@ -170,21 +114,6 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
         if count == names.size:
             table, names = _grown(names)
     return count
-
-
-@gather.in_numpy(_ROWS)
-def _gather_few(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: Int32Array) -> int:
-    order = np.lexsort((low, high)) if high.size else np.argsort(low, kind="stable")
-    begins = low[order[1:]] != low[order[:-1]]
-    if high.size:
-        begins |= high[order[1:]] != high[order[:-1]]
-    begins = np.append(np.ones(min(1, low.size), np.bool_), begins)
-    rows = order[begins]  # the first of each ranking: the order is stable
-    number = np.empty(rows.size, np.int64)
-    number[np.argsort(rows)] = np.arange(rows.size)
-    which[order] = number[np.cumsum(begins) - 1]
-    first[: rows.size] = np.sort(rows)
-    return int(rows.size)
 
 
 @kernel
@@ -245,11 +174,3 @@ def place_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed
         else:
             which[i] = place[r]
             place[r] += 1
-
-
-@place_rows.in_numpy(_ROWS)
-def _place_few_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed: Int64Array) -> None:
-    never = labels >= NEVER
-    for edges, own in ((starts, which[~never]), (missed, which[never])):
-        edges[1:] = np.cumsum(np.bincount(own, minlength=edges.size - 1))
-    which[np.lexsort((which, never))] = np.arange(which.size)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array
 
 
-@kernel
 def window_sums(values: Int64Array, last: Int64Array, window: int) -> Int64Array:
     """Sum the `window` planned values that end at each given position.
 
@@ -18,17 +16,10 @@ def window_sums(values: Int64Array, last: Int64Array, window: int) -> Int64Array
             it are consecutive.
         window: Δ; a window that would begin before position 0 is cut there.
     """
-    sums = np.empty(last.size, dtype=np.int64)
-    for i in range(last.size):
-        total = np.int64(0)
-        first = max(np.int64(0), last[i] - window + 1)
-        for position in range(first, last[i] + 1):
-            total += values[position]
-        sums[i] = total
-    return sums
+    before = np.append(np.int64(0), np.cumsum(values))
+    return before[last + 1] - before[np.maximum(0, last - window + 1)]
 
 
-@kernel
 def bracket(head_yield: int, gaps: Int64Array, sums: Int64Array, window: int, shift: int) -> Int64Array:
     """Run the recurrence Y_{k+1} = Y_k + (g_{k+1} − g_k)·p_Δ(g_{k+shift}) in exact units of 1/Δ.
 
@@ -42,8 +33,4 @@ def bracket(head_yield: int, gaps: Int64Array, sums: Int64Array, window: int, sh
     Returns:
         int64 array, shape (k + 1,): Δ·Y at g_ℓ … g_L: integers, so no rounding can move a bound.
     """
-    units = np.empty(gaps.size + 1, dtype=np.int64)
-    units[0] = head_yield * window
-    for k in range(gaps.size):
-        units[k + 1] = units[k] + gaps[k] * sums[k + shift]
-    return units
+    return np.cumsum(np.append(np.int64(head_yield * window), gaps * sums[shift : shift + gaps.size]))

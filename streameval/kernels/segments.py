@@ -16,7 +16,6 @@ _FEW = 64  # positives whose places are counted, item by item, instead of sortin
 _SIGN = np.uint64(1 << 63)
 HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
 UNIT = 2.0**62
-_VALUES = 20  # of metrics that are summed in numpy while plain Python takes a step
 
 
 @kernel
@@ -78,12 +77,6 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
     if inside:
         for i in range(keys.size):
             keys[i], labels[i] = keys2[i], labels2[i]
-
-
-@sort_segment.in_numpy()
-def _sort_few(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array) -> None:
-    order = np.argsort(keys, kind="stable")
-    keys[:], labels[:] = keys[order], labels[order]
 
 
 @kernel
@@ -163,12 +156,6 @@ def _counted(grades: UInt8Array, counts: Int64Array) -> int:
     return most
 
 
-@_counted.in_numpy()
-def _counted_in_numpy(grades: UInt8Array, counts: Int64Array) -> int:
-    counts += np.bincount(grades, minlength=counts.size)
-    return int(grades.max(initial=0))
-
-
 @kernel
 def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
     """Keys and grades of the positives, for which there is room."""
@@ -177,12 +164,6 @@ def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> No
         if labels[i]:
             own[count], grades[count] = keys[i], labels[i]
             count += 1
-
-
-@_pick.in_numpy()
-def _pick_in_numpy(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
-    at = np.flatnonzero(labels)
-    own[: at.size], grades[: at.size] = keys[at], labels[at]
 
 
 @kernel
@@ -227,24 +208,3 @@ def add_up(
                 by_size[1][size, m, 0] += middle >> HALF
                 by_size[1][size, m, 1] += middle & ((1 << HALF) - 1)
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1
-
-
-@add_up.in_numpy(_VALUES)
-def _add_up_few(
-    facts: Int64Array,
-    values: FloatArray,
-    sums: tuple[Int64Array, Int64Array],
-    by_size: tuple[Int64Array, Int64Array],
-    bins: Int64Array,
-) -> None:
-    own, relevant = values[:, : bins.shape[0]], facts[:, 1] + facts[:, 2]
-    size = np.searchsorted(10 ** np.arange(19), facts[:, 0], side="right")
-    np.add.at(by_size[0], size, np.stack([np.ones(size.size, np.int64), (relevant == 0).astype(np.int64)], axis=1))
-    defined = ~np.isnan(own[:, :, EXPECTED])
-    whole = (np.where(defined[:, :, None], own, 0.0) * UNIT).astype(np.int64)
-    halves = np.stack([whole >> HALF, whole & ((1 << HALF) - 1)], axis=3)
-    sums[0][:] += halves.sum(axis=0)
-    np.add.at(by_size[1], size[relevant > 0], halves[relevant > 0, :, EXPECTED])
-    sums[1][:, 0, 0] += defined.sum(axis=0)
-    at, m = np.nonzero(defined & (relevant > 0)[:, None])
-    np.add.at(bins, (m, np.minimum((own[at, m, EXPECTED] * bins.shape[1]).astype(np.int64), bins.shape[1] - 1)), 1)

@@ -11,10 +11,10 @@ from streameval.typing import FloatArray
 
 Weight = tuple[float, float]  # what a positive weighs: μ or θ, and 1 − e^−μ
 # Arrays of float64 are passed whole, each with its rows: a view costs more time to compile than what is done with it.
-# of `blocks`, shape (3, blocks): ranks, π, room for bounds
-WIDTH, RATE, REACHED = range(3)
-# of `counts`, shape (3, blocks, classes): judged, drawn, and most positives
-ITEMS, DRAWN, REAL = range(3)
+# of `blocks`, shape (4, blocks): ranks, π, π', room for bounds
+WIDTH, RATE, CHOSEN, REACHED = range(4)
+# of `counts`, shape (4, blocks, classes): judged, drawn, most positives and fewest
+ITEMS, DRAWN, REAL, FEWEST = range(4)
 # of `classes`, shape (7, classes): labels that predict each, fewest and most positives among them, about how many items
 # were judged; the least and the most that the share of positives is predicted to be, and what the plan predicts
 LABELS, LEAST, MOST, JUDGED, LOW, HIGH, PREDICTED = range(7)
@@ -96,16 +96,9 @@ def _least_gain(
 
 
 @vector_kernel
-def chained(
-    blocks: FloatArray, place: tuple[int, float], weight: Weight, counts: FloatArray, classes: FloatArray
-) -> float:
-    """Least sum of s over a block of which a random part is judged.
-
-    Args:
-        place: Number of the block, and π'.
-    """
-    j, judged = place
-    width, rate = blocks[WIDTH, j], blocks[RATE, j]
+def chained(blocks: FloatArray, j: int, weight: Weight, counts: FloatArray, classes: FloatArray) -> float:
+    """Least sum of s over block `j`, of which a random part is judged."""
+    width, rate, judged = blocks[WIDTH, j], blocks[RATE, j], blocks[CHOSEN, j]
     taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
     for g in range(classes.shape[1]):
         share = classes[JUDGED, g]
@@ -135,7 +128,6 @@ def chained(
 def add_block(
     blocks: FloatArray,
     counts: FloatArray,
-    fewest: FloatArray | None,
     classes: FloatArray,
     table: FloatArray,
     place: tuple[int, int, int],
@@ -143,10 +135,10 @@ def add_block(
     """Add the least sum of s over a block of which every item is judged, for each μ.
 
     Args:
-        fewest: None where no label is missing: predictions are no intervals then.
         place: Number of the block, row of the sums, how many μ.
 
-    Each loop over μ is without a branch or a call, so that several are done at once.
+    Where labels are missing, predictions are intervals. Each other
+    loop over μ is without a branch or a call, so that several are done at once.
     """
     j, row, live = place
     rate = blocks[RATE, j]
@@ -157,7 +149,7 @@ def add_block(
             for m in range(live):  # counted, whatever the stake
                 table[row, m] -= table[MU, m] * positive
             continue
-        if fewest is not None and classes[LOW, g] < q:
+        if classes[LOW, g] < q:
             for m in range(live if counts[ITEMS, j, g] > 0 else 0):
                 weight = table[MU, m], table[EPSILON, m]
                 gain = _gain(rate, weight, q, untaken, negative, positive)

@@ -25,7 +25,6 @@ from streameval.kernels.draw import mix64, mix_each
 from streameval.kernels.jit import kernel
 from streameval.typing import BoolArray, Int64Array, UInt8Array, UInt64Array
 
-WORDS = 20  # that are taken in in numpy while plain Python takes a step
 SEED = np.uint64(0x7469656861736831)  # "tiehash1"
 NULL_WORD = np.uint64((1 << 63) + 1)
 WIDE_WORD = np.uint64(0x646563696D616C73)  # "decimals"
@@ -37,13 +36,9 @@ def position_hash(position: int) -> np.uint64:
     return mix64(SEED ^ np.uint64(position))
 
 
-@kernel
 def position_hashes(positions: Int64Array) -> UInt64Array:
     """`position_hash` over an array."""
-    out = np.empty(positions.size, np.uint64)
-    for i in range(positions.size):
-        out[i] = position_hash(positions[i])
-    return out
+    return mix_each(SEED ^ positions.astype(np.uint64))
 
 
 @kernel
@@ -51,11 +46,6 @@ def add_words(state: UInt64Array, words: UInt64Array) -> None:
     """Take one word into every hash, in place."""
     for i in range(state.size):
         state[i] = mix64(state[i] ^ words[i])
-
-
-@add_words.in_numpy(WORDS)
-def _add_few_words(state: UInt64Array, words: UInt64Array) -> None:
-    state[:] = mix_each(state ^ words)
 
 
 @kernel
@@ -80,19 +70,3 @@ def add_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid
                 word |= np.uint64(data[at + j]) << np.uint64(8 * j)
             h = mix64(h ^ word)
         state[i] = h
-
-
-@add_strings.in_numpy(WORDS)
-def _add_few_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid: BoolArray) -> None:
-    start, size = offsets[:-1], np.where(valid, np.diff(offsets), 0)
-    state[:] = mix_each(state ^ np.where(valid, size.astype(np.uint64), NULL_WORD))
-    left, done = np.flatnonzero(size > 0), 0
-    while left.size:
-        word = np.zeros(left.size, np.uint64)
-        for j in range(8):
-            inside = np.flatnonzero(size[left] > done + j)
-            byte = data[start[left[inside]] + done + j].astype(np.uint64)
-            word[inside] |= byte << np.uint64(8 * j)
-        state[left] = mix_each(state[left] ^ word)
-        done += 8
-        left = left[size[left] > done]

@@ -6,7 +6,6 @@ All others are left to `segments.measure`, which comes to the same of these, to 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,12 +32,11 @@ from streameval.kernels.ranking_metrics import (
     WHOLE,
 )
 from streameval.kernels.words import Words
-from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 MOST = 64  # positives of such a ranking, those that it never returned included
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 _END = 1 << 62
-_ROWS = 32  # that numpy takes in the time of a step of plain Python
 
 
 @kernel
@@ -185,131 +183,3 @@ def _along(
     out[NDCG, 0] = dcg / (ideal if relevant else math.nan)
     for m in range(out.shape[0]):
         out[m, 1] = out[m, 2] = out[m, 0]
-
-
-@measure_untied.in_numpy(_ROWS)
-def _untied_in_numpy(
-    keys: Words,
-    labels: UInt8Array,
-    starts: Int64Array,
-    misses: tuple[Int64Array, UInt8Array],
-    cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
-    facts: Int64Array,
-    out: FloatArray,
-    left: Int64Array,
-) -> int:
-    n, (missed, never) = starts.size - 1, misses
-    of, of_gone = (np.repeat(np.arange(n), np.diff(ends)) for ends in (starts, missed))
-    at = np.flatnonzero(labels)
-    own = np.stack([np.diff(starts), np.bincount(of[at], minlength=n), np.diff(missed)], axis=1)
-    good = own[:, 1] + own[:, 2] <= MOST
-    at = at[good[of[at]]]
-    before, single = _places_in_all(keys, of, starts, at)
-    good[of[at[~single]]] = False
-    others = np.flatnonzero(~good)
-    left[: others.size], facts[good] = others, own[good]
-    own[others] = 0
-    kept, gone = good[of[at]], good[of_gone]
-    at, before = at[kept], before[kept]
-    order = np.lexsort((before, of[at]))
-    at, before = at[order], before[order]
-    found = _PlacedPositives.of_rankings(n, of[at], labels[at], before + 1, tables)
-    grades, whose = np.append(labels[at], never[gone]).astype(np.int64), np.append(of[at], of_gone[gone])
-    order = np.lexsort((-grades, whose))
-    ideal = _PlacedPositives.of_rankings(n, whose[order], grades[order], None, tables)
-    out[good] = _metrics(own, found, ideal, cuts)[good, :, None]
-    return int(others.size)
-
-
-def _places_in_all(keys: Words, of: Int64Array, starts: Int64Array, at: Int64Array) -> tuple[Int64Array, BoolArray]:
-    """Items before some in their rankings, and whether each is tied with none, nor the last that there can be."""
-    numbers = keys if keys.dtype == np.uint32 else np.unique(keys, return_inverse=True)[1]
-    words = of.astype(np.uint64) << np.uint64(32) | numbers.astype(np.uint64)
-    own = words[at]
-    words.sort()
-    first, behind = np.searchsorted(words, own), np.searchsorted(words, own, "right")
-    return first - starts[of[at]], (behind - first == 1) & (keys[at] != np.iinfo(keys.dtype).max)
-
-
-@dataclass
-class _PlacedPositives:
-    """Positives of all rankings, one ranking after another.
-
-    Attributes:
-        begin, count: Of each ranking.
-        of, number, place: Of each positive: its ranking, its number there, from 0, and its rank.
-        gains: Discounted, of each and those before it.
-    """
-
-    begin: Int64Array
-    count: Int64Array
-    of: Int64Array
-    number: Int64Array
-    place: Int64Array
-    gains: FloatArray = field(init=False)
-
-    @classmethod
-    def of_rankings(
-        cls, n: int, of: Int64Array, grades: AnyArray, place: Int64Array | None, tables: tuple[FloatArray, FloatArray]
-    ) -> _PlacedPositives:
-        """Of positives in the order of their rankings; without places they are the first."""
-        count = np.bincount(of, minlength=n)
-        begin = np.cumsum(count) - count
-        number = np.arange(of.size) - begin[of]
-        made = cls(begin, count, of, number, number + 1 if place is None else place)
-        gain, table = tables
-        near = made.place <= table.size
-        discounts = table[np.where(near, made.place, 1) - 1]
-        discounts[~near] = [discount.py_func(table, rank) for rank in made.place[~near].tolist()]
-        made.gains = made.running(gain[grades] * discounts)
-        return made
-
-    def running(self, terms: FloatArray) -> FloatArray:
-        """Sums of terms up to each, in their order."""
-        out = terms.copy()
-        for number in range(1, int(self.count.max(initial=0))):
-            here = np.flatnonzero(self.number == number)
-            out[here] += out[here - 1]
-        return out
-
-    def up_to(self, running: FloatArray, counts: Int64Array) -> FloatArray:
-        """The sum of the first few terms of each ranking."""
-        out = np.zeros(counts.size)
-        some = counts > 0
-        out[some] = running[self.begin[some] + counts[some] - 1]
-        return out
-
-    def within(self, rank: Int64Array) -> Int64Array:
-        """How many are among the first items of each ranking."""
-        return np.bincount(self.of[self.place <= rank[self.of]], minlength=self.count.size)
-
-
-def _metrics(own: Int64Array, found: _PlacedPositives, ideal: _PlacedPositives, cuts: Int64Array) -> FloatArray:
-    (items, few, gone), out = own.T, np.empty((own.shape[0], WHOLE + AT_CUTOFF * cuts.size + 1))
-    relevant, negatives = few + gone, items - few
-    below = np.where(relevant > 0, relevant, np.nan)
-    f, s = found.number + 1.0, found.place.astype(np.float64)
-    precisions = found.running(f / s)
-    out[:, AP] = out[:, GROUPED] = found.up_to(precisions, found.count) / below
-    out[:, RR] = found.up_to(1.0 / s, np.minimum(found.count, 1))
-    out[:, NDCG] = found.up_to(found.gains, found.count) / _or_nan(ideal.up_to(ideal.gains, relevant), relevant)
-    out[:, R_PRECISION] = found.within(relevant) / below
-    above = found.up_to(found.running(np.minimum(s - f, relevant[found.of])), found.count)
-    least = np.minimum(negatives, relevant)
-    out[:, BPREF] = (few - np.where(least > 0, above / least, 0.0)) / below
-    every = relevant.astype(np.float64) * negatives
-    behind = found.up_to(found.running(s - f), found.count) + (relevant - few) * negatives
-    out[:, AUC] = np.where(every > 0, (every - behind) / every, np.nan)
-    for c, cut in enumerate(cuts.tolist()):
-        top, at = found.within(np.full_like(items, cut)), WHOLE + c * AT_CUTOFF
-        out[:, at + AP_AT] = found.up_to(precisions, top) / below
-        out[:, at + P_AT], out[:, at + R_AT] = top / cut, top / below
-        out[:, at + RR_AT], out[:, at + SUCCESS_AT] = np.where(top > 0, out[:, RR], 0.0), top > 0
-        best = _or_nan(ideal.up_to(ideal.gains, np.minimum(relevant, cut)), relevant)
-        out[:, at + NDCG_AT] = found.up_to(found.gains, top) / best
-    return out
-
-
-def _or_nan(values: FloatArray, relevant: Int64Array) -> FloatArray:
-    return np.where(relevant > 0, values, np.nan)

@@ -9,7 +9,6 @@ from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 Words = UInt64Array | UInt32Array
 
-_WORDS = 20  # that are parted or sorted in numpy while plain Python takes a step
 _DIGIT = 11  # bits: as many counters as fit the first-level cache beside what is sorted
 _TOP = np.uint64(63)
 _ONE = np.uint64(1)
@@ -53,27 +52,6 @@ def part_words(
         facts[0, r], facts[1, r], facts[2, r] = positives, low, high
 
 
-@part_words.in_numpy(_WORDS)
-def _part_few_words(
-    rows: tuple[UInt64Array, UInt8Array, UInt32Array],
-    part: UInt32Array,
-    shift: np.uint64,
-    edges: Int64Array,
-    words: Words,
-    facts: UInt64Array,
-) -> None:
-    keys, labels, bins = rows
-    own = 2 * part[bins].astype(np.int64) + (keys >> _TOP).astype(np.int64)
-    edges[1:] = np.cumsum(np.bincount(own, minlength=edges.size - 1))
-    words[:] = (keys >> shift << _ONE | labels.astype(np.uint64))[np.argsort(own, kind="stable")]
-    facts[:] = np.array([[0], [np.iinfo(np.uint64).max], [0]], np.uint64)
-    there = np.flatnonzero(np.diff(edges))
-    if there.size:
-        begins, whole = edges[there], words.astype(np.uint64, copy=False)
-        facts[0, there] = np.add.reduceat(whole & _ONE, begins)
-        facts[1, there], facts[2, there] = np.minimum.reduceat(whole, begins), np.maximum.reduceat(whole, begins)
-
-
 @kernel
 def sort_words(words: Words, spare: Words) -> int:
     """Sort words by their keys, the last digit first; only digits in which keys differ are looked at.
@@ -113,21 +91,9 @@ def sort_words(words: Words, spare: Words) -> int:
     return passes % 2
 
 
-@sort_words.in_numpy(_WORDS)
-def _sort_few_words(words: Words, spare: Words) -> int:
-    spare[:] = words[np.argsort(words >> words.dtype.type(1), kind="stable")]
-    return 1
-
-
-@kernel
 def unpack_words(words: Words, top: np.uint64, shift: np.uint64, keys: UInt64Array, labels: UInt8Array) -> None:
     """Take words apart, into `keys` with their highest bit `top`, and `labels`; see `part_words`."""
-    for i in range(words.size):
-        keys[i] = np.uint64(words[i]) >> _ONE << shift | top
-        labels[i] = words[i] & 1
-
-
-@unpack_words.in_numpy(_WORDS)
-def _unpack_few_words(words: Words, top: np.uint64, shift: np.uint64, keys: UInt64Array, labels: UInt8Array) -> None:
-    keys[:] = words.astype(np.uint64, copy=False) >> _ONE << shift | top
-    labels[:] = words & words.dtype.type(1)
+    np.right_shift(words, words.dtype.type(1), out=keys)
+    np.left_shift(keys, shift, out=keys)
+    np.bitwise_or(keys, top, out=keys)
+    np.bitwise_and(words, words.dtype.type(1), out=labels, casting="unsafe")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.bins import even_bins, part_heavy, segment_bins
+from streameval.kernels.jit import small
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 _KEY, _HASH = 0, 2  # as in `bins`
@@ -113,7 +114,8 @@ class FirstStage:
 
     def _place_key(self, keys: UInt64Array, bins: UInt32Array) -> None:
         if self.inner.size:
-            segment_bins.for_rows(keys.size)(keys, self.bounds, self.first, self.inner, bins)
+            with small(keys.size):
+                segment_bins(keys, self.bounds, self.first, self.inner, bins)
         else:
             even_bins(keys, self.bounds[0], self.bounds[1], self.bounds[2], bins)
 

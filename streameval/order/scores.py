@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.order_keys import (
     LAST,
     LAST32,
@@ -96,7 +97,8 @@ class ScoreOrder:
         room, flip = out.view(np.uint32), np.uint32(self.flip >> _HALF_BITS)
         for first in range(0, values.size, room.size):
             some = values[first : first + room.size].astype(np.float32, copy=False)
-            missing = float32_words.for_rows(some.size)(some.view(np.uint32), flip, room)
+            with small(some.size):
+                missing = float32_words(read_only(some.view(np.uint32)), flip, room)
             yield first, room[: some.size], missing
 
     def widening(self, bits: int) -> UInt64Array:
@@ -125,17 +127,19 @@ class ScoreOrder:
 
     def of_numpy(self, scores: AnyArray, out: UInt64Array) -> Keys:
         """Turn a numpy array without nulls into order keys, put into `out`."""
-        out, rows = out[: scores.size], scores.size
-        if self.kind == "float32":
-            bits = scores.astype(np.float32, copy=False).view(np.uint32)
-            missing = float32_keys.for_rows(rows)(bits, self.flip, out)
-        elif self.kind == "float64":
-            whole = scores.astype(np.float64, copy=False).view(np.uint64)
-            missing = float64_keys.for_rows(rows)(whole, self.flip, out)
-        else:
+        out = out[: scores.size]
+        if self.kind not in ("float32", "float64"):
             signed = self.kind == "signed"
             whole = scores.astype(np.int64 if signed else np.uint64, copy=False).view(np.uint64)
-            missing = int64_keys.for_rows(rows)(whole, _SIGN if signed else np.uint64(0), self.flip, out)
+            missing = int64_keys(whole, _SIGN if signed else np.uint64(0), self.flip, out)
+            return Keys(out, np.empty(0, np.uint64), missing)
+        with small(scores.size):
+            if self.kind == "float32":
+                bits = read_only(scores.astype(np.float32, copy=False).view(np.uint32))
+                missing = float32_keys(bits, self.flip, out)
+            else:
+                whole = read_only(scores.astype(np.float64, copy=False).view(np.uint64))
+                missing = float64_keys(whole, self.flip, out)
         return Keys(out, np.empty(0, np.uint64), missing)
 
     def scores(self, keys: Keys, kind: pa.DataType) -> pa.Array:
@@ -155,7 +159,7 @@ class ScoreOrder:
             bits = np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up)
             return pa.array(bits.view(np.float32), mask=gone).cast(kind)
         if self.kind == "float64":
-            bits = float64_bits.for_rows(keys.key.size)(keys.key, self.flip)
+            bits = float64_bits(keys.key, self.flip)
             return pa.array(bits.view(np.float64), mask=gone).cast(kind)
         whole = keys.key ^ self.flip
         if self.kind == "unsigned":

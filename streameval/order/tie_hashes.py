@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tie_hash import NULL_WORD, SEED, WIDE_WORD, WORDS, add_strings, add_words
+from streameval.kernels.jit import small
+from streameval.kernels.tie_hash import NULL_WORD, SEED, WIDE_WORD, add_strings, add_words
 from streameval.order.item_keys import key_type, stored_type
 from streameval.rows.options import RankingOptions
 from streameval.typing import BoolArray, UInt64Array
@@ -27,7 +28,8 @@ def key_hashes(keys: pa.Table, seed: np.uint64 = SEED) -> UInt64Array:
         if array.type in (pa.large_string(), pa.large_binary()):
             offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
             data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-            add_strings.for_rows(WORDS * state.size + data.size)(state, offsets, data, valid)
+            with small(state.size + data.size):
+                add_strings(state, offsets, data, valid)
         elif pa.types.is_decimal(array.type):
             _add_decimals(state, array, valid)
         elif pa.types.is_timestamp(array.type):
@@ -54,10 +56,15 @@ def _add(state: UInt64Array, words: Sequence[UInt64Array], valid: BoolArray) -> 
     """Take words of every row into its hash, in place; where it is null, the one word of that."""
     null = None if valid.all() else state[~valid]
     for each in words:
-        add_words.for_rows(state.size)(state, each)
+        _add_words(state, each)
     if null is not None:
-        add_words.for_rows(null.size)(null, np.full(null.size, NULL_WORD))
+        _add_words(null, np.full(null.size, NULL_WORD))
         state[~valid] = null
+
+
+def _add_words(state: UInt64Array, words: UInt64Array) -> None:
+    with small(state.size):
+        add_words(state, words)
 
 
 def _words(array: pa.Array) -> UInt64Array:
@@ -86,7 +93,7 @@ def _add_decimals(state: UInt64Array, array: pa.Array, valid: BoolArray) -> None
     wide = state[~narrow]
     _add(state, [low], valid)
     for words in (np.full(wide.size, WIDE_WORD), low[~narrow], high[~narrow]):
-        add_words.for_rows(wide.size)(wide, words)
+        _add_words(wide, words)
     state[~narrow] = wide
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
@@ -66,7 +66,7 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> S
     view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
     while True:
         pages = np.empty((room, headers.N_HEADER + 2), np.int64)
-        with interpreted(8 * room, headers.page_headers):
+        with small(8 * room):
             count = int(headers.page_headers(view, values, pages))
         if count <= room:
             break
@@ -130,7 +130,7 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
 def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> SoundChunk:
     """Hold pages against one another, the footer and the memory limit."""
     totals = np.empty(3, np.int64)
-    with interpreted(len(pages), headers.plain_pages):
+    with small(len(pages)):
         usual = headers.plain_pages(pages, int(chunk.facts[kernels.CODEC]), totals)
     coded = len(pages) > 0 and int(pages[0, headers.PAGE_TYPE]) == DICTIONARY_PAGE
     data = pages[int(coded) :] if usual else _check_unusual(chunk, pages)

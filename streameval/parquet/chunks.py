@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import misplaced
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, find_fields, read_columns, schema_bytes
 from streameval.parquet.schema import Leaf
@@ -216,7 +216,7 @@ class OpenFile:
             raw: The file's footer where it was read before.
         """
         raw = self.footer(footer) if raw is None else raw
-        with interpreted(2 * len(raw), kernels.chunk_facts):
+        with small(2 * len(raw)):
             return self._chunks(footer, raw, groups, columns)
 
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:

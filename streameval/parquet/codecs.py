@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.codecs import SLACK, lz4
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
@@ -33,7 +33,7 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         raise UnfitError(f"codec {codec} cannot be decompressed alone")
     out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8)
     if codec == LZ4:
-        with interpreted(2 * len(body), lz4):
+        with small(2 * len(body)):
             held = int(lz4(np.frombuffer(body, np.uint8), size, out))
     else:
         held = _size(codec, body, size)
@@ -66,7 +66,7 @@ def _size(codec: int, body: memoryview, size: int) -> int:
     if codec == UNCOMPRESSED:
         return raw.size
     if codec == _SNAPPY:
-        with interpreted(10, varint):
+        with small(10):
             told, at = varint(raw[:10], 0)
         return int(told) if at > 0 else -1
     if codec == _GZIP:

@@ -18,8 +18,7 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import PHYSICAL
-from streameval.kernels.jit import interpreted
-from streameval.kernels.row_groups import sound_row_groups
+from streameval.kernels.jit import small
 from streameval.parquet.facts import RowGroups, read_row_groups
 from streameval.parquet.files import DataFile
 from streameval.parquet.layout import arrow_schema, find_fields, read_columns, span
@@ -112,7 +111,7 @@ def footer_within(path: str, content: bytes) -> Footer:
 def _footers(tails: FooterBytes, score: str | None, trust: Trust = Trust(), of: int = 1) -> list[Footer]:
     """Read footers, some of so many."""
     found: list[Footer] = []
-    with interpreted(sum(tails.lengths) * of // len(tails), sound_row_groups):
+    with small(sum(tails.lengths) * of // len(tails)):
         while len(found) < len(tails):
             found += _alike(tails.after(len(found)), score, trust)
     return found

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.parquet.schema import Column, columns_of
 from streameval.parquet.writing import MAGIC, ending
 from streameval.typing import Int64Array
@@ -52,13 +52,13 @@ def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
 
 def schema_bytes(raw: bytes) -> bytes:
     """The list of schema elements, as a footer holds it; empty where there is none."""
-    with interpreted(len(raw), kernels.find_fields):
+    with small(len(raw)):
         return span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
 
 
 def key_values(raw: bytes) -> bytes:
     """The list of key-value pairs, as a footer holds it; empty where there is none."""
-    with interpreted(len(raw), kernels.find_fields):
+    with small(len(raw)):
         return span(raw, find_fields(raw, stop=0)[0], kernels.KEYS_AT)
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.parquet.checks import SoundChunk, check_bytes
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
@@ -91,7 +91,7 @@ def _decoded(path: str, content: bytes) -> pa.Table:
     limit = max(_MOST_BYTES, _MOST_RATIO * len(content))
     footer = replace(footer_within(path, content), limit=limit)
     steps = 2 * footer.length  # for chunks, and for a footer of our own; page headers are few
-    with interpreted(steps, kernels.chunk_facts):
+    with small(steps):
         checked = _checked(footer, content)
         body = _with_own_end(footer, content, checked)
     entries = max((sum(one.entries for one in group) for group in checked), default=0)

@@ -21,7 +21,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as wanted
 from streameval.kernels.codecs import SLACK
-from streameval.kernels.jit import Kernel, worth_compiling
+from streameval.kernels.jit import is_small, read_only
 from streameval.parquet.check_values import pages_hold
 from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
@@ -34,7 +34,7 @@ from streameval.parquet.thrift import varint
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
-_ROW = 1e-8  # seconds that Arrow takes longer for a row
+_ROWS = 100  # for which Arrow takes a step longer (see `is_small`)
 _AT_ONCE = (UNCOMPRESSED, LZ4)  # all pages of a chunk, by a kernel
 _SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
 _DAMAGE = (pa.ArrowException, OSError, ValueError, UnfitError)
@@ -47,7 +47,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     None: decode them, or several one by one; whoever does says what is amiss.
     """
     kind = footer.schema.field(column).type
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(label.label_chunks, footer, groups):
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(footer, groups):
         return None
     with OpenFile(footer) as file:
         leaves = KNOWN.of(file, footer, [column])[1][0]
@@ -56,8 +56,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
             return None
         chunks, ranges = _places(leaves[0], groups)
         raw, at = file.gather(ranges)
-    raw = raw.view()
-    raw.flags.writeable = False  # whatever it is from: one kernel does for all
+    raw = read_only(raw)
     chunks[:, label.BEGIN] = at[: len(chunks)]
     chunks[chunks[:, label.INDEX] > 0, label.INDEX] = at[len(chunks) :]
     if (found := _sound(footer, chunks, raw)) is None:
@@ -155,7 +154,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         if room.nbytes < chunk.n_rows * stored.itemsize:
             return None
         values, coded = room.view(stored)[: chunk.n_rows], chunk.facts[kernels.DICTIONARY_AT] > 0
-        if coded or (codec in _AT_ONCE and not _pays(plain.chunk_numbers, footer, [group])):
+        if coded or (codec in _AT_ONCE and not _pays(footer, [group])):
             return _by_arrow(footer, group, column, values, order)
         found = _read_plain(file, leaves, chunk)
     if found is None or not _put(*found, values):
@@ -209,12 +208,9 @@ def read_runs(footer: Footer, group: int, column: str) -> tuple[AnyArray, Int64A
     return (np.concatenate(values), np.concatenate(starts)) if sound else None
 
 
-def _pays(kernel: Kernel[..., int], footer: Footer, groups: Sequence[int]) -> bool:
-    """Whether a kernel decodes a column of row groups: it is compiled, or Arrow has taken as long as that takes.
-
-    Arrow has each by itself, and is asked for each.
-    """
-    return kernel.ready or (len(groups) == 1 and worth_compiling(_ROW * int(footer.row_group_rows[groups[0]]), kernel))
+def _pays(footer: Footer, groups: Sequence[int]) -> bool:
+    """Whether a kernel should decode a column of row groups: Arrow has taken as long as it takes to load one."""
+    return not is_small(int(footer.row_group_rows[groups].sum()) // _ROWS)
 
 
 def _by_arrow(footer: Footer, group: int, column: str, values: AnyArray, order: str) -> AnyArray | None:
@@ -252,7 +248,9 @@ def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
             told, size = np.zeros(plain.N_TOLD, np.int64), int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
             told[[plain.IS_LZ4, plain.OPTIONAL, plain.WIDTH]] = codec == LZ4, chunk.leaf.max_def, values.itemsize
             room, out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8), values.view(np.uint8)
-            return plain.chunk_numbers(np.frombuffer(raw, np.uint8), pages, told, room, 0, out) == values.size
+            return (
+                plain.chunk_numbers(read_only(np.frombuffer(raw, np.uint8)), pages, told, room, 0, out) == values.size
+            )
         row = 0
         for numbers in _pages(checked, raw, values.dtype):
             values[row : row + numbers.size] = numbers

@@ -10,8 +10,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.jit import interpreted
-from streameval.kernels.page_index import page_indexes
+from streameval.kernels.jit import small
 from streameval.parquet.account import Fallback
 from streameval.parquet.check_values import check_text
 from streameval.parquet.chunks import OpenFile, TogetherRead
@@ -91,7 +90,7 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> ReadJob:
     """Find the pages that hold the wanted rows of `parts`; a file that changed or is damaged is an `InputError`."""
     stored = set(parts[0].footer.schema.names)
     names = [name for name in dict.fromkeys(columns) if name in stored]
-    with interpreted(_steps(parts, len(names)), page_indexes):
+    with small(_steps(parts, len(names))):
         return _find(parts, columns, names)
 
 

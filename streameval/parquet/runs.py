@@ -10,7 +10,7 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.page_index import CHUNK
 from streameval.kernels.wanted_pages import sound_pages
 from streameval.parquet.checks import AT, BODY, DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
@@ -51,7 +51,7 @@ def _all_at_once(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> I
     if pages.chunks.leaf.max_rep:
         return None
     heads = np.empty((len(at), headers.N_HEADER + 2), np.int64)
-    with interpreted(_HEADER * len(at), sound_pages):
+    with small(_HEADER * len(at)):
         sums = int(sound_pages(raw, at, pages.ranges, pages.places, limit // COPIES, heads))
     if sums < 0:
         return None
@@ -96,7 +96,7 @@ def _one_by_one(pages: Pages, raw: UInt8Array, begins: Int64Array, limit: int) -
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     """Read a page's header and hold its content against its checksum, if it has one; the header's length."""
-    with interpreted(_HEADER, headers.page_header):
+    with small(_HEADER):
         length = int(headers.page_header(np.frombuffer(page, np.uint8), header[: headers.N_HEADER]))
     header[AT], header[BODY] = 0, length
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
@@ -145,5 +145,5 @@ def repetitions(header: Int64Array) -> int:
 
 def rows_in_levels(chunk: Chunk, levels: memoryview, header: Int64Array) -> int:
     """Count rows in the repetition levels of a page; -1 where they are none."""
-    plain, width = np.frombuffer(levels, np.uint8), chunk.leaf.max_rep.bit_length()
+    plain, width = read_only(np.frombuffer(levels, np.uint8)), chunk.leaf.max_rep.bit_length()
     return int(headers.count_rows(plain, width, int(header[headers.PAGE_VALUES])))

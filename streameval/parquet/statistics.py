@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.kernels.page_index import column_index
 from streameval.kernels.sorted_sets import isin
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt8Array
@@ -105,7 +105,7 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
         InputError: The bytes are none, or of another number of pages.
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
-    with interpreted(len(raw), column_index):
+    with small(len(raw)):
         read = column_index(np.frombuffer(raw, np.uint8), found)
     if read < 0:
         raise not_of_pages(where, len(first))

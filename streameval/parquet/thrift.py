@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels import thrift as kernels
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]
@@ -29,13 +29,13 @@ def read_struct(raw: bytes, at: int = 0) -> tuple[Fields, int]:
     Raises:
         ValueError: The bytes are no struct.
     """
-    with interpreted(len(raw) - at, kernels.field):
+    with small(len(raw) - at):
         return _struct(np.frombuffer(raw, np.uint8), at, 0)
 
 
 def read_list(raw: bytes, at: int = 0) -> tuple[tuple[int, list[Any]], int]:
     """Read a list: the type of its elements and their values, and the position after it; errors as `read_struct`."""
-    with interpreted(len(raw) - at, kernels.field):
+    with small(len(raw) - at):
         return _list(np.frombuffer(raw, np.uint8), at, 0)
 
 

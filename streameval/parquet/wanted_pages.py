@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import read_only
 from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.checks import BODY
@@ -27,7 +28,7 @@ def wanted_pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Ar
     for run in runs:
         wanted, places = run.pages.wanted, run.pages.places[:, [FIRST, BEGIN, END]].tolist()
         for i, (first, begin, end) in enumerate(places):
-            yield run, i, np.frombuffer(_plain(run, i), np.uint8), wanted[begin:end] - first
+            yield run, i, read_only(np.frombuffer(_plain(run, i), np.uint8)), wanted[begin:end] - first
 
 
 def plain_bodies(run: Run) -> tuple[Bytes, Int64Array, Int64Array]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
@@ -236,9 +237,9 @@ class ManyRows:
             scores = unit.read([score]).column(0).cast(pa.float32(), safe=False).combine_chunks()
             missing = scores.null_count
             values = np.empty(0, np.float32) if missing else scores.to_numpy()
-        bits = values.view(np.uint32)
-        bits.flags.writeable = False  # as Arrow's own: one kernel does for both
-        missing += float32_words.for_rows(bits.size)(bits, flip, out)
+        bits = read_only(values.view(np.uint32))
+        with small(bits.size):
+            missing += float32_words(bits, flip, out)
         self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
         return out
 

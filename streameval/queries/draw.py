@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
-from streameval.kernels.draw import mix64
+from streameval.kernels.draw import mix_each
 from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import add_words, position_hashes
 from streameval.order.item_keys import plain_values
@@ -114,7 +114,7 @@ def _refuse_many(size: int, memory: float) -> None:
 
 def _drawn(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
     """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
-    salt = mix64(seed ^ _STREAM)
+    salt = mix_each(np.array([seed ^ _STREAM]))[0]
     key = np.empty(numbers.size, np.uint64)
     _hashes(numbers, salt, key)
     return numbers[np.argsort(key, kind="stable")[:count]]

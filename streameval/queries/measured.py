@@ -14,6 +14,7 @@ from streameval.counting.labelled_rows import own_room
 from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
+from streameval.kernels.jit import small
 from streameval.kernels.segments import measure, repeated
 from streameval.kernels.tied_items import EXPECTED
 from streameval.kernels.untied import measure_untied
@@ -34,7 +35,6 @@ LEAST_AP = 1e-5  # average precision below it counts as it in a geometric mean, 
 _BETAS = (1.0, 0.5, 2.0)
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
-_RANKING, _OTHER = 40, 75  # steps of plain Python for each ranking, and for each cutoff of one that is not simple
 LOWEST = 20
 # of a long ranking: sorted items; or the grades of items that all have one score
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
@@ -261,7 +261,7 @@ class Measure:
     @cached_property
     def tables(self) -> tuple[FloatArray, FloatArray]:
         """Gain of each grade, and discounts of the first ranks."""
-        return self.gain, discounts.at_size(_DISCOUNTS // 10)(_DISCOUNTS)
+        return self.gain, discounts(_DISCOUNTS)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -308,11 +308,12 @@ class Measure:
         values = own_room(math.prod(shape), "metrics")[: math.prod(shape)].view(np.float64).reshape(shape)
         keys, labels, starts = rankings.keys, rankings.labels, rankings.starts
         missed = rankings.missed, rankings.never
-        left, run = np.empty(n, np.int64), measure_untied.for_rows(keys.size)
-        others = left[: run(keys, labels, starts, missed, cuts, self.tables, facts, values, left)]
-        if others.size:
-            steps = int(np.diff(starts)[others].sum()) + _OTHER * (1 + cuts.size) * others.size
-            measure.at_size(steps, keys.size)(keys, labels, starts, missed, cuts, self.tables, facts, values, others)
+        each = keys.size // max(1, n)
+        with small(4 * keys.size + each * int(np.count_nonzero(labels))):  # a positive is held against every item
+            left = np.empty(n, np.int64)
+            others = left[: measure_untied(keys, labels, starts, missed, cuts, self.tables, facts, values, left)]
+            if others.size:
+                measure(keys, labels, starts, missed, cuts, self.tables, facts, values, others)
         return facts, values
 
     def _preference(self, rankings: Rankings, known: Judgements) -> FloatArray:
@@ -411,8 +412,8 @@ class Measure:
         return np.array([[returned.sum(), found, missed]]), out
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
-        steps = _RANKING * rankings.starts.size
-        many, rows, first = repeated.for_rows(steps)(rankings.items.copy(), rankings.starts)
+        with small(rankings.items.size):
+            many, rows, first = repeated(rankings.items.copy(), rankings.starts)
         if many:
             options = self._rows.options
             name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order, own_room
-from streameval.kernels.draw import mix64
+from streameval.kernels.draw import mix_each
+from streameval.kernels.jit import small
 from streameval.kernels.parting import (
-    BACKWARDS,
     DIGIT,
     NEVER,
     backwards,
@@ -28,8 +28,6 @@ from streameval.kernels.parting import (
     gather,
     parts_of,
     place_rows,
-    put,
-    renumber,
 )
 from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
@@ -54,8 +52,8 @@ _SMALL = np.uint64(0xFFFFFFFF)
 @cache
 def _salts() -> UInt64Array:
     """Give the salts of the digits that tell parts: of three, since 2^36 parts are the most."""
-    second = np.uint64(mix64(_SALT))
-    return np.array([_SALT, second, mix64(second)], np.uint64)
+    second = mix_each(np.array([_SALT]))
+    return np.concatenate([np.array([_SALT]), second, mix_each(second)])
 
 
 @dataclass
@@ -85,13 +83,14 @@ class Parts:
         """Part some rows, from any thread; returns how many."""
         edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
         place = place[: batch.rows]
-        parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), self.salt, self.taken, place, edges)
+        with small(2 * batch.rows):
+            parts_of(batch.low.astype(np.uint64, copy=False), self.salt, self.taken, place, edges)
         columns: dict[str, tuple[AnyArray, Int64Array]] = {}
         for name in ARRAYS:
             if (values := getattr(batch, name)).size:
                 narrow = name == "low" and values.max() <= _SMALL
                 out = np.empty(batch.rows, np.uint32 if narrow else values.dtype)
-                put.for_rows(place.size)(values, place, out)
+                out[place] = values
                 columns[name] = out, edges
         if batch.table.num_columns:
             order = np.empty(batch.rows, np.int64)
@@ -115,7 +114,7 @@ class Parts:
         """Part the rows of a part, by the next bits of the digit, or by the next digit."""
         taken, salt = self.taken + self.bits, self.salt
         if taken == DIGIT:
-            taken, salt = 0, np.uint64(mix64(salt))  # a kernel gives a number without a type
+            taken, salt = 0, mix_each(np.array([salt]))[0]
         parts = Parts(min(room.bits(int(self.sizes[part])), DIGIT - taken), salt, room.spill, taken)
         for batch in self.pieces(part):
             parts.add(batch)
@@ -222,7 +221,8 @@ class PartedRankings(Job[Measured]):
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
             edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
-            parts_of.for_rows(batch.rows)(batch.low.astype(np.uint64, copy=False), _SALT, 0, place, edges)
+            with small(2 * batch.rows):
+                parts_of(batch.low.astype(np.uint64, copy=False), _SALT, 0, place, edges)
             order = np.argsort(place)
             told = backwards(self._bits).tolist()
             for part, (begin, end) in zip(told, pairwise(edges.tolist()), strict=True):
@@ -283,19 +283,21 @@ def _told_in_order(batch: RowBatch, which: Int32Array, first: Int32Array) -> Int
         int32 array: First row of each, in that order.
     """
     low = batch.low[first].astype(np.uint64, copy=False)
-    digits = np.empty(low.size, np.uint64)
-    digits_of.for_rows(batch.rows)(low, _salts(), BACKWARDS, digits)
+    digits = digits_of(low, _salts())
     order = np.argsort(digits)
     if np.any(digits[order[1:]] == digits[order[:-1]]):
         order = np.lexsort((*([batch.high[first]] if batch.high.size else []), low, digits))
-    renumber.for_rows(batch.rows)(which, order)
+    number = np.empty(order.size, np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    which[:] = number[which]
     return first[order]
 
 
 def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
     """Measure the rankings of a part that memory holds; the others tell the lowest `bits` of what tells them apart."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
-    count = gather.for_rows(batch.rows)(batch.low, batch.high, bits, which, first)
+    with small(2 * batch.rows):
+        count = gather(batch.low, batch.high, bits, which, first)
     first = _told_in_order(batch, which, first[:count])
     of_part = Named.of(batch, which)
     kept, judged, left = ~of_part.again, None, PassedOver(int(np.sum(of_part.again & (batch.labels != NEVER))))
@@ -311,7 +313,8 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     if not kept.all():
         batch, which = batch.taken(np.flatnonzero(kept)), which[kept]
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
-    place_rows.for_rows(batch.rows)(place, batch.labels, starts, missed)
+    with small(2 * batch.rows):
+        place_rows(place, batch.labels, starts, missed)
     keys, labels, items = (_placed(one, place) for one in (batch.keys, batch.labels, batch.items))
     inside = int(starts[-1])
     gathered = Rankings(
@@ -341,5 +344,5 @@ def _judged_alone(
 
 def _placed(values: AnyArray, place: Int32Array) -> AnyArray:
     out = np.empty_like(values)
-    put.for_rows(values.size)(values, place[: values.size], out)
+    out[place[: values.size]] = values
     return out

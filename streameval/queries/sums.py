@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streameval.kernels.jit import small
 from streameval.kernels.segments import HALF, UNIT, add_up
 from streameval.typing import FloatArray, Int64Array
 
@@ -44,8 +45,8 @@ class Sums:
     def of(facts: Int64Array, values: FloatArray) -> Sums:
         """Of some rankings; see `kernels.segments.measure`."""
         empty = Sums.nothing(values.shape[1] - 1)
-        add = add_up.for_rows(values.size)
-        add(facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins)
+        with small(2 * values.size):
+            add_up(facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins)
         items, positives, misses = (int(column.sum()) for column in facts.T)
         without = int(empty.sizes[:, 1].sum())
         return Sums(facts.shape[0], without, items, positives, misses, *(getattr(empty, name) for name in _ARRAYS))

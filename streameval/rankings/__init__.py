@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from streameval.errors import InputError, StudyError
-from streameval.kernels.jit import expect
 from streameval.parquet.files import has_pattern, is_text
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
@@ -34,7 +33,6 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
         raise InputError(f"{given} is for a ranking by score, and no score is named", "name it with --score COL")
     _refuse_unread(source)
     rows = open_rows(source, options)
-    expect(rows.n_rows)
     if options.score is None:
         return Ranking(rows, options)
     from streameval.order.by_score import by_score

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.kernels.deciding import decided_at
+from streameval.kernels.jit import small
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -33,8 +34,8 @@ class Rule:
 
     def _decided(self, labels: int, wins: int, urn: tuple[float, float, float]) -> Deciding:
         undecided = np.minimum(self.up - self.down, np.arange(self.up.size) - labels)[labels:]
-        recur = decided_at.at_size(2 * int(undecided.clip(0).sum()))
-        return Deciding(*recur(self.up, self.down, labels, wins, urn))
+        with small(2 * int(undecided.clip(0).sum())):
+            return Deciding(*decided_at(self.up, self.down, labels, wins, urn))
 
 
 @dataclass(frozen=True)

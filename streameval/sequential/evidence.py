@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.kernels.deciding import least_wins, log_evidence
+from streameval.kernels.jit import small
 from streameval.typing import FloatArray, Int64Array
 
 _STEPS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 60)  # of the logit, from the null to its alternatives
@@ -60,12 +61,14 @@ class EProcess:
     def log_evidence(self, wins: Int64Array, losses: Int64Array) -> FloatArray:
         """ln E for each number of wins and losses (arrays of one shape); infinite where the null is proven false."""
         won, lost = _tables(self, int((wins + losses).max(initial=0)))
-        return log_evidence.at_size(won.shape[0] * wins.size)(won, lost, self.most, wins, losses)
+        with small(won.shape[0] * wins.size):
+            return log_evidence(won, lost, self.most, wins, losses)
 
     def least_wins(self, needed: float, last: int) -> Int64Array:
         """Fewest wins with ln E >= `needed` among the first 0..last labels; one more than there are where none are."""
         won, lost = _tables(self, last)
-        return least_wins.at_size(2 * won.shape[0] * last)(won, lost, self.most, needed, last)
+        with small(2 * won.shape[0] * last):
+            return least_wins(won, lost, self.most, needed, last)
 
 
 @functools.lru_cache(maxsize=16)

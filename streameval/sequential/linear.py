@@ -33,6 +33,7 @@ import pyarrow as pa
 from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import evidence
+from streameval.kernels.jit import small
 from streameval.kernels.sorted_sets import isin
 from streameval.questions import Condition, Question
 from streameval.sequential import (
@@ -211,8 +212,8 @@ class Linear(QuestionDesign):
         standings = []
         for at, sides in enumerate(self._sides):
             made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
-            each = evidence.at_size(sum(one[0].size for one in made_of))
-            paths = [each(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
+            with small(sum(one[0].size for one in made_of)):
+                paths = [evidence(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
             bets = [side.bet(one, path) for side, one, path in zip(sides, made_of, paths, strict=True)]
             standings.append(ClaimStanding.of(sides, paths, bets))
         return standings

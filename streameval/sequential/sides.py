@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.block_evidence import Factors, factors
+from streameval.kernels.jit import small
 from streameval.sequential import PATH, AnswerStatus, DrawnItems, KnownItems
 from streameval.sequential.blocks import RankBlocks
 from streameval.sequential.growth import FACTORS, Bet
@@ -91,8 +92,8 @@ class Course:
         q = np.where(side.positive_is_bad, share, 1 - share)
         eta = _rows([one["eta"][at] for one in stakes], FACTORS.size)
         draws = self.block, side.bad(self.block, self.label), self.round
-        make = factors.at_size(2 * self.block.size * eta.shape[1] * left.size)
-        return make(draws, (side.mass, left, rates, q, eta))
+        with small(2 * self.block.size * eta.shape[1] * left.size):
+            return factors(draws, (side.mass, left, rates, q, eta))
 
 
 def _rows(values: Sequence[Sequence[float]], width: int) -> FloatArray:

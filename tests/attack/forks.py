@@ -171,8 +171,7 @@ def import_all() -> None:
     from streameval.kernels.compile import ahead as load
 
     name, types = ahead.listed()[0]
-    if (kernel := ahead.kernel_named(name)).ready:
-        load(kernel.compiled(), types)
+    load(ahead.kernel_named(name).compiled(), types)
 
 
 def import_some() -> None:

@@ -15,7 +15,7 @@ from suite_cases import examples, slow
 
 import streameval
 from streameval import cli
-from streameval.process.cache_files import CacheFiles
+from streameval.kernels.cache import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is

@@ -1,7 +1,9 @@
 """Little work is done without compiled code, and comes to the same to the last bit."""
 
+import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import cases, examples
 
-from streameval.kernels import jit, machine_code
+from streameval.kernels import jit
 from streameval.kernels.draw import draw_independent, draws, mix64
 from streameval.kernels.martingale import bounds, fill_blocks
 from streameval.methods.loguniform.design import blocks
@@ -59,7 +61,7 @@ def test_numba_reads_yaml_where_there_are_settings_and_nowhere_else(tmp_path, fi
 @settings(max_examples=examples(25, 60), deadline=None)
 @given(n=st.integers(1, 10**9), c=st.floats(1.1, 300), seed=st.integers(0, 2**64 - 1))
 def test_blocks_and_draws_are_the_same_to_the_last_bit(n, c, seed):
-    with jit.interpreted(0, fill_blocks):
+    with jit.small(0):
         plain = blocks(n, c)
         drawn = draw_independent(plain.ends, plain.rate, np.uint64(seed))
     ends = np.empty_like(plain.ends)
@@ -80,31 +82,12 @@ def test_pages_are_found_the_same_way(items, monkeypatch):
     ranks = np.arange(1, 20_001, 37)
 
     def taken(most):
-        monkeypatch.setattr(jit, "_most", [most])
+        monkeypatch.setattr(jit, "_left", [most])
         return open_ranking(str(items), RankingOptions()).fetch(ranks, ["item", "score", "text"])
 
-    plain, compiled = taken(float("inf")), taken(-1.0)
+    plain, compiled = taken(10**9), taken(-1)
     assert plain.table.equals(compiled.table)
     assert (plain.pages_read, plain.bytes_read) == (compiled.pages_read, compiled.bytes_read)
-
-
-def test_much_is_compiled_whatever_was_done_before():
-    with jit.interpreted(10**9, mix64):
-        assert not jit._thread.interprets
-
-
-@pytest.mark.parametrize(("ready", "found", "most"), [(True, True, 0.1), (True, False, 0.4), (False, True, 0.6)])
-def test_plain_python_may_take_longer_where_a_kernel_has_to_be_compiled(monkeypatch, ready, found, most):
-    monkeypatch.setattr(jit.Kernel, "ready", ready)
-    monkeypatch.setattr(jit, "_found", [found])
-    monkeypatch.setattr(jit, "_most", [0.4])
-    monkeypatch.setattr(jit, "_spent", {mix64.name: 0.05, "another": 0.01})
-    most += 0 if ready else jit._BYTE * mix64.size
-    spent = 0.06 if ready else 0.05
-    for steps, interprets in ((int((most - spent) / jit._STEP * 0.99), True), (int(most / jit._STEP), False)):
-        with jit.interpreted(steps, mix64):
-            assert jit._thread.interprets == interprets
-        jit._spent[mix64.name] = 0.05
 
 
 @pytest.mark.parametrize("precision", cases([0.02, 0.5, 0.9, 1.0], 0.02, 0.9))
@@ -120,46 +103,38 @@ def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision)
         assert mine == pytest.approx(theirs, rel=1e-7, abs=1e-9 * n)
 
 
-def test_kernels_are_loaded_once_others_took_as_long_as_that(monkeypatch):
-    monkeypatch.setattr(jit, "_others", [0.0])
-    monkeypatch.setattr(jit, "_most", [0.4])
-    monkeypatch.setattr(jit, "_found", [False])
-    monkeypatch.setattr(jit.Kernel, "ready", True)
-    assert [jit.worth_compiling(0.15, mix64) for _ in range(4)] == [False, False, True, True]
-    assert jit.worth_compiling(0.0, mix64)
-    monkeypatch.setattr(jit.Kernel, "ready", False)
-    assert not jit.worth_compiling(0.0, mix64)
+@pytest.mark.parametrize(("asked", "ran"), [
+    ([1, jit.STEPS - 1, 0], ["plain", "plain", "plain"]), ([jit.STEPS + 1, 1], ["compiled", "plain"]),
+    ([jit.STEPS, 1], ["plain", "compiled"]), ([jit.STEPS // 4] * 5, ["plain"] * 4 + ["compiled"]),
+])  # fmt: skip
+def test_the_first_steps_of_a_process_are_plain_python_and_no_more(monkeypatch, asked, ran):
+    how = []
+    kernel = jit.Kernel(lambda: how.append("plain"))
+    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
+    monkeypatch.setattr(jit, "_left", [jit.STEPS])
+    for steps in asked:
+        with jit.small(steps):
+            kernel()
+    assert how == ran
 
 
-def test_kernels_are_loaded_sooner_once_one_was_found_on_the_disk(monkeypatch):
-    monkeypatch.setattr(jit, "_others", [0.0])
-    monkeypatch.setattr(jit, "_most", [0.4])
-    monkeypatch.setattr(jit, "_found", [False])
-    monkeypatch.setattr(jit.Kernel, "ready", True)
-    assert not jit.worth_compiling(0.15, mix64)
-    jit._loaded()
-    assert jit.worth_compiling(0.0, mix64)
+def test_what_is_small_within_what_is_small_is_counted_once(monkeypatch):
+    monkeypatch.setattr(jit, "_left", [10])
+    with jit.small(10), jit.small(10):
+        assert jit._thread.plain
+    assert jit._left == [0]
 
 
-def test_a_kernel_that_every_process_does_without_is_compiled_in_the_end(monkeypatch, tmp_path):
-    """At most so much is lost to plain Python in all of them as in one, and what is noted is less than is lost."""
-    steps, clock, runs = int(1.5 / jit._STEP), [0.0], []
-    monkeypatch.setattr(machine_code, "folders", lambda: (str(tmp_path),))
-    monkeypatch.setattr(jit.Kernel, "ready", False)
-    monkeypatch.setattr(jit, "_most", [0.4])
-    monkeypatch.setattr(jit.time, "thread_time", lambda: clock[0])
-    monkeypatch.setattr(jit, "_BYTE", 3 / mix64.size)
-    while not runs or runs[-1]:
-        monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
-        monkeypatch.setattr(jit, "_noted", jit.defaultdict(float))
-        machine_code.plain_before.cache_clear()
-        with jit.interpreted(steps, mix64):
-            clock[0] += 1.5
-            runs.append(jit._thread.interprets)
-    assert runs == [True, True, False]  # limit: 3 s and .6; each of the runs lost 1.1, and would lose 1.5 more
-    assert mix64.name not in machine_code.kept.__wrapped__()
-    machine_code.plain_before.cache_clear()
-    (note,) = tmp_path.iterdir()
-    note.write_bytes(b"damaged")
-    assert machine_code.plain_before(mix64.name) == 0.0
-    machine_code.plain_before.cache_clear()
+def test_another_thread_goes_on_as_it_was():
+    with jit.small(0), ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(lambda: jit._thread.plain).result()
+
+
+@pytest.mark.parametrize(("function", "x", "value"), [
+    (math.log, 0.0, -math.inf), (math.log, -1.0, math.nan), (math.log1p, -1.0, -math.inf), (math.log1p, -2.0, math.nan),
+    (math.log, 2.0, math.log(2.0)),
+])  # fmt: skip
+def test_logarithms_that_python_refuses_are_those_of_compiled_code(function, x, value):
+    name = function.__name__
+    logarithm = jit.Kernel(eval(f"lambda x: math.{name}(x)", {"math": math, "__name__": "here"}))
+    assert logarithm.plain()(x) == pytest.approx(value, abs=0, nan_ok=True)

@@ -42,7 +42,7 @@ def calls(run):
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
     """Kernels are compiled, as they are where there is much to do."""
-    monkeypatch.setattr(jit, "_most", [0.0])
+    monkeypatch.setattr(jit, "_left", [-1])
 
 
 def write(folder, groups, files=100, rows=100):
@@ -77,7 +77,7 @@ def test_calls_to_fetch_items_grow_with_jobs_not_with_pages_or_row_groups(tmp_pa
     table = pa.table({"id": np.arange(rows), "score": 1 - np.arange(rows) / rows, "label": np.arange(rows) % 2})
     encoding = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED"}, "compression": "lz4"}
     pq.write_table(table, path, row_group_size=size, max_rows_per_page=500, write_page_index=True, **encoding)
-    monkeypatch.setattr(numbers, "worth_compiling", lambda seconds, kernel: compiled)
+    monkeypatch.setattr(numbers, "is_small", lambda steps: not compiled)
     opened, wanted = open_ranking(str(path), RankingOptions(threads=1)), np.arange(1, rows + 1, 500)
     taken = opened.fetch(wanted, table.column_names)
     assert (taken.pages_read, taken.table.num_rows) == (3 * wanted.size, wanted.size)

@@ -72,7 +72,7 @@ def test_items_are_the_same_by_either_way(tmp_path, monkeypatch, nulls):
                    **encoding)  # fmt: skip
     rows, wanted = open_rows(str(tmp_path / "list.parquet"), RankingOptions()), np.arange(0, n, 4321)
     taken, took = [], numbers.take
-    monkeypatch.setattr(numbers, "worth_compiling", lambda seconds, kernel: True)
+    monkeypatch.setattr(numbers, "is_small", lambda steps: False)
     monkeypatch.setattr(numbers, "take", lambda *given: taken.append(took(*given)) or taken[-1])
     assert rows.take(wanted, ["id"]).table.column("id").to_pylist() == ids.take(pa.array(wanted)).to_pylist()
     assert taken

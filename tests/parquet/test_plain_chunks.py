@@ -27,7 +27,7 @@ CODECS = ["none", "lz4", "snappy", "zstd", "gzip"]
 @pytest.fixture(autouse=True)
 def every_row_group(monkeypatch):
     monkeypatch.setattr(row_groups, "DIRECT_ROWS", 0)
-    monkeypatch.setattr(plain_chunks, "worth_compiling", lambda seconds, kernel: True)
+    monkeypatch.setattr(plain_chunks, "is_small", lambda steps: False)
 
 
 def unit_of(path, table, **options):
@@ -235,7 +235,7 @@ def test_runs_are_held_against_what_is_stated(tmp_path, monkeypatch, row):
 
 @pytest.fixture
 def nothing_compiled(monkeypatch):
-    monkeypatch.setattr(plain_chunks, "_pays", lambda kernel, footer, groups: False)
+    monkeypatch.setattr(plain_chunks, "_pays", lambda footer, groups: False)
 
 
 @pytest.mark.parametrize("coded", [True, False])

@@ -76,20 +76,20 @@ def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) ->
     They follow from whole numbers and from sums, products and quotients of floats alone, which are the same on every
     system.
     """
-    from streameval.kernels.jit import interpreted
+    from streameval.kernels.jit import small
     from streameval.kernels.martingale import fill_blocks
 
     before = float(offset(first_c))
     head, growth = max(1, int(first_c - before)), max(BLOCK_LABELS / first_c, 1 / MAX_FOLD_BLOCKS)
     folds = math.log1p(n_items / (first_c + 1))
     guess = np.empty(int(min(n_items, 64 + 2 * first_c + 1.5 * folds / min(growth, 0.5))), np.int64)
-    small = _small_blocks(int(n_items), head, before, growth)
-    with interpreted(max(0, guess.size // 6 - small.size), fill_blocks):
-        count = fill_blocks(int(n_items), int(small[-1]), before, growth, guess)
+    first = _small_blocks(int(n_items), head, before, growth)
+    with small(max(0, guess.size // 6 - first.size)):
+        count = fill_blocks(int(n_items), int(first[-1]), before, growth, guess)
         if count > guess.size:
             guess = np.empty(count, np.int64)
-            fill_blocks(int(n_items), int(small[-1]), before, growth, guess)
-    ends = np.concatenate([small[:-1], guess[:count]])
+            fill_blocks(int(n_items), int(first[-1]), before, growth, guess)
+    ends = np.concatenate([first[:-1], guess[:count]])
     rate = np.minimum(1.0, (first_c if c is None else c) / (middle(ends) + before))
     rate[0] = 1.0
     return Blocks(ends, rate)

@@ -21,11 +21,11 @@ _JUDGED, _LABELLED, _EARLY = (np.uint64(0x6A75_6467_6500_0000 + i) for i in rang
 def draw(design: Blocks, seed: int) -> tuple[Int64Array, Int64Array | None]:
     """Draw the ranks to label, and those that a judge answers for, where it does not for all."""
     from streameval.kernels.draw import draw_independent
-    from streameval.kernels.jit import interpreted
+    from streameval.kernels.jit import small
 
     number = np.uint64(seed % 2**64)
     if design.judged is None:
-        with interpreted(design.ends.size + design.labels, draw_independent):
+        with small(design.ends.size + design.labels):
             return draw_independent(design.ends, design.rate, number), None
     judged = draw_independent(design.ends, design.judged, number ^ _JUDGED)
     return labelled_of(design, judged, seed), judged
@@ -58,10 +58,9 @@ def table(design: Blocks, rank: Int64Array) -> pa.Table:
 
 
 def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
-    from streameval.kernels.draw import STEPS, mix64, uniforms
+    from streameval.kernels.draw import mix_each, uniforms
 
-    stream = mix64.at_size(STEPS)(np.uint64(seed % 2**64) ^ purpose)
-    return uniforms.at_size(STEPS * rank.size)(rank, np.uint64(stream))
+    return uniforms(rank, mix_each(np.array([np.uint64(seed % 2**64) ^ purpose]))[0])
 
 
 def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:

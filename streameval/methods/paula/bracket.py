@@ -106,11 +106,9 @@ def bracket_of(layout: Layout, labels: Labels) -> Bracket:
     lower_label, upper_label = (labels.label == 1).astype(np.int64), (labels.label != 0).astype(np.int64)
     ends = np.cumsum(layout.last - layout.first + 1) - 1
     gaps = np.diff(layout.grid)
-    add = window_sums.at_size(ends.size * window)
-    sums_lower, sums_upper = add(lower_label, ends, window), add(upper_label, ends, window)
-    recur = bracket.at_size(gaps.size)
-    lower = recur(int(low_head[-1]), gaps, sums_lower, window, 1)
-    upper = recur(int(high_head[-1]), gaps, sums_upper, window, 0)
+    sums_lower, sums_upper = window_sums(lower_label, ends, window), window_sums(upper_label, ends, window)
+    lower = bracket(int(low_head[-1]), gaps, sums_lower, window, 1)
+    upper = bracket(int(high_head[-1]), gaps, sums_upper, window, 0)
     if layout.last.size > 1 and layout.last[-1] - layout.first[-1] + 1 != window:
         # a closed tail shorter than m is labelled whole: its positives are counted, not extrapolated
         tail = slice(int(ends[-2]) + 1, int(ends[-1]) + 1)

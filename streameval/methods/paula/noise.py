@@ -69,6 +69,7 @@ def _runs_above(
 
     `labels` are how many may predict each window that bounds a run, and how many there are up to its end.
     """
+    from streameval.kernels.jit import small
     from streameval.kernels.window_band import upper_bounds
 
     seen, ends = labels
@@ -76,8 +77,8 @@ def _runs_above(
     start = np.maximum(0, seen - _MEMORY * width)
     last_window = sums[1, ends] - sums[1, np.maximum(0, ends - width)]
     prediction = (sums[:, seen] - sums[:, start] + 0.5) / (seen - start + 1.0)
-    bound = upper_bounds.at_size(_STEPS * unseen.size * rates.size)
-    return bound(unseen, last_window, prediction, width, rates, delta)
+    with small(_STEPS * unseen.size * rates.size):
+        return upper_bounds(unseen, last_window, prediction, width, rates, delta)
 
 
 def _rates(unseen: Int64Array, layout: Layout) -> FloatArray:

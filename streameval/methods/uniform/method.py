@@ -52,11 +52,13 @@ class Uniform(UniformParameters):
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label: `stratum` 0 is the labelled head where there is one, the sample comes last."""
         from streameval.kernels.draw import STEPS, draw_strata
+        from streameval.kernels.jit import small
 
         head, last, drawn = self._sizes(check_items(n_items))
         ends = np.array([head, last] if head else [last], dtype=np.int64)
         n = np.array([head, drawn] if head else [drawn], dtype=np.int64)
-        rank = draw_strata.at_size(STEPS * int(n.sum()))(ends[: n.size], n, np.uint64(seed % 2**64))
+        with small(STEPS * int(n.sum())):
+            rank = draw_strata(ends[: n.size], n, np.uint64(seed % 2**64))
         stratum = np.repeat(np.arange(n.size, dtype=np.int32), n)
         notes = {"head": head, "last": last, "drawn": drawn}
         return Plan(

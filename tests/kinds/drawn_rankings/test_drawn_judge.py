@@ -15,7 +15,7 @@ from suite_cases import examples
 import streameval
 from streameval import InputError, RankingOptions
 from streameval.cli import run
-from streameval.kernels.jit import interpreted
+from streameval.kernels.jit import small
 from streameval.kernels.predictions import STEP
 from streameval.kernels.without_replacement import lower_bound, stakes_for, wealth_of
 from streameval.kinds.drawn_rankings import KIND
@@ -100,7 +100,7 @@ def test_bounds_hold_with_a_good_judge_and_with_one_that_is_always_wrong(name):
 def test_kernels_in_plain_python_give_the_same_bound():
     rng = np.random.default_rng(1)
     drawn, judge = rng.random(12), judged(rng, 30, 12)
-    with interpreted(1, wealth_of):
+    with small(0):
         plain = lower_bound(drawn, 30, 0.1, judge)
     assert plain == lower_bound(drawn, 30, 0.1, judge)
 

@@ -1,6 +1,7 @@
-"""What small studies run as plain Python comes to the same, to the last bit, as what is compiled."""
+"""Kernels as plain Python, and what numpy does in their place, come to the same bits as what is compiled or defined."""
 
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -9,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import examples
 
-from streameval.kernels import jit, system_math
+from streameval.kernels import jit
 from streameval.kernels.bins import segment_bins
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
 from streameval.kernels.discounts import discounts
-from streameval.kernels.draw import draw_strata, mix64, uniforms
+from streameval.kernels.draw import SAMPLE_SEED, draw_strata, mix64, sample_hashes, uniforms
 from streameval.kernels.exact import MOST_CORNERS, REALS, WHOLES
-from streameval.kernels.few_blocks import follow
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import every_group, leading_ties
-from streameval.kernels.harmonic import _add_runs, precision_sum
+from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
 from streameval.kernels.mixture import mixture_roots
@@ -30,17 +30,17 @@ from streameval.kernels.order_keys import (
     float32_words,
     float64_bits,
     float64_keys,
-    int64_keys,
 )
-from streameval.kernels.parting import BACKWARDS, digits_of, gather, parts_of, place_rows, put, renumber
+from streameval.kernels.parting import DIGIT, digits_of, gather, parts_of, place_rows
 from streameval.kernels.paula import bracket, window_sums
 from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
 from streameval.kernels.segments import add_up, measure, repeated
-from streameval.kernels.stakes import PREDICTED, STAKE, TOTAL
-from streameval.kernels.tie_hash import add_strings, add_words
+from streameval.kernels.stakes import PREDICTED, TOTAL
+from streameval.kernels.tie_hash import SEED as TIE_SEED
+from streameval.kernels.tie_hash import add_strings, add_words, position_hashes
 from streameval.kernels.untied import MOST, measure_untied
 from streameval.kernels.window_band import upper_bounds
-from streameval.kernels.words import part_words, sort_words, unpack_words
+from streameval.kernels.words import part_words, unpack_words
 
 SEED = np.uint64(7)
 
@@ -59,9 +59,9 @@ def martingale(rng, missing, phases, n=40, rows=2, threshold=5.3):
     most = np.floor(drawn * rng.random((n, classes)))
     state, table = np.zeros((PREDICTED + 1, classes)), np.zeros((TOTAL + rows, mu.size))
     state[PREDICTED], table[0] = (0.4, 0.7), mu
-    counts, fewest = np.stack([items, drawn, most]), np.floor(most / 2) if missing else None
-    judged = rng.choice([0.5, 1.0], n) if phases else None
-    return np.stack([width, rate, np.zeros(n)]), judged, counts, fewest, state, (table, threshold)
+    judged = rng.choice([0.5, 1.0], n) if phases else np.ones(n)
+    counts = np.stack([items, drawn, most, np.floor(most / 2) if missing else most])
+    return np.stack([width, rate, judged, np.zeros(n)]), counts, state, (table, threshold)
 
 
 def found(rng):
@@ -112,7 +112,7 @@ def rankings(rng, kind, most, grades):
     never -= never[0]
     labels = np.where(rng.random(starts[-1]) < rng.choice([0.02, 0.5]), rng.integers(1, grades, starts[-1]), 0)
     cuts = np.array([1, 5, 100])
-    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts.py_func(50)
+    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts(50)
     out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + 1, 3))
     missed = never, rng.integers(1, grades, never[-1]).astype(np.uint8)
     keys = rng.integers(0, most, starts[-1]).astype(kind)
@@ -179,17 +179,6 @@ def segments(rng):
     return bounds, first, inner, np.empty(99, np.uint32)
 
 
-@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
-def test_words_are_sorted_in_numpy_as_by_the_kernel(kind):
-    given = words(np.random.default_rng(3), 5000).astype(kind) & kind(0x3FF)
-    sorts = sort_words._plain, sort_words.compiled()
-    found = []
-    for sort in sorts:
-        one, spare = given.copy(), np.empty_like(given)
-        found.append(spare if sort(one, spare) else one)
-    assert np.array_equal(*found)
-
-
 def groups(rng, most):
     n = 2000
     repeats, labels = rng.integers(0, most, n) > 0, rng.random(n) < rng.random(n)
@@ -202,13 +191,10 @@ def groups(rng, most):
 
 
 CASES = [
-    (_add_runs, runs),
     (precision_sum, lambda rng: (float(rng.integers(1, 99)), float(rng.integers(1, 999)), float(rng.integers(0, 99)))),
-    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in ((True, False), (True, True))],
+    *[(_follow, lambda rng, how=how: martingale(rng, *how)) for how in itertools.product((False, True), repeat=2)],
     (intervals, found),
     (mixture_roots, lambda rng: (np.geomspace(2, 2000, 16), rng.normal(0, 9, (20, 16)), rng.uniform(3, 9, 20))),
-    (window_sums, lambda rng: (rng.integers(0, 2, 500), np.sort(rng.integers(0, 500, 40)), 20)),
-    (bracket, lambda rng: (17, rng.integers(1, 10**9, 40), rng.integers(0, 20, 41), 20, 1)),
     (upper_bounds, lambda rng: (rng.integers(0, 99, 30), rng.integers(0, 20, 30),
                                 np.asfortranarray(rng.random((2, 30))), 20, np.geomspace(1e-3, 2, 9), 0.03)),
     (log_evidence, lambda rng: (*tables(rng), rng.integers(0, 50, 20), rng.integers(0, 50, 20))),
@@ -218,35 +204,24 @@ CASES = [
     (evidence, lambda rng: (factors(*blocks(rng)), int(rng.integers(1, 200)))),
     (least_refused, lambda rng: (factors(*blocks(rng)), 3.0)),
     (draw_strata, lambda rng: (np.array([10, 500, 10**12]), np.array([10, 60, 90]), SEED)),
-    (uniforms, lambda rng: (np.sort(rng.integers(1, 10**12, 99)), SEED)),
     (mix64, lambda rng: (SEED,)),
     (float64_keys, lambda rng: (scores(rng).view(np.uint64), flip(rng), np.empty(99, np.uint64))),
     (float32_keys, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), flip(rng), np.empty(99, np.uint64))),
     (float32_words, lambda rng: (scores(rng).astype(np.float32).view(np.uint32), np.uint32(flip(rng) & LAST32),
                                  np.empty(99, np.uint32))),
-    (int64_keys, lambda rng: (words(rng), np.uint64(1 << 63), flip(rng), np.empty(99, np.uint64))),
-    (float64_bits, lambda rng: (words(rng), flip(rng))),
-    (leading_ties, lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
     (add_words, lambda rng: (words(rng), words(rng))),
     (add_strings, strings),
-    (digits_of, lambda rng: (words(rng), words(rng)[:3], BACKWARDS, np.empty(99, np.uint64))),
-    (renumber, lambda rng: (rng.integers(0, 40, 99).astype(np.int32), rng.permutation(40))),
     (parts_of, lambda rng: (words(rng), SEED, 3, np.empty(99, np.int32), np.zeros(9, np.int64))),
-    (put, lambda rng: (words(rng), rng.permutation(99).astype(np.int32), np.zeros(99, np.uint32))),
     *[(gather, lambda rng, how=how: named(rng, *how)) for how in
       ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],
     (place_rows, lambda rng: (rng.integers(0, 7, 99).astype(np.int32), rng.integers(126, 130, 99).astype(np.uint8),
                               np.zeros(8, np.int64), np.zeros(8, np.int64))),
     *[(part_words, lambda rng, how=how: parted(rng, *how))
       for how in ((np.uint32, 32), (np.uint64, 0), (np.uint64, 3))],
-    *[(unpack_words, lambda rng, kind=kind: (words(rng).astype(kind), np.uint64(1 << 63), np.uint64(rng.integers(0, 9)),
-                                             np.empty(99, np.uint64), np.empty(99, np.uint8)))
-      for kind in (np.uint32, np.uint64)],
     (segment_bins, lambda rng: (words(rng), *segments(rng))),
     *[(add_groups, lambda rng, most=most: groups(rng, most)) for most in (2, 20, 3000)],
     (every_group, lambda rng: (groups(rng, 9)[0], (0, 2000), np.zeros(2500, np.int64), np.zeros(2500, np.int64))),
     (repeated, lambda rng: (words(rng) & np.uint64(63), np.array([0, 20, 20, 99]))),
-    (discounts, lambda rng: (int(rng.integers(0, 99)),)),
     *[(measure, lambda rng, how=how: rankings(rng, *how)) for how in
       ((np.uint32, 9, 2), (np.uint64, 1 << 40, 2), (np.uint64, 9, 2), (np.uint64, 50, 5))],
     *[(measure_untied, lambda rng, how=how: untied(rng, *how)) for how in
@@ -268,98 +243,85 @@ def test_plain_python_comes_to_the_same_bits(kernel, given_by, seed):
     one = given_by(np.random.default_rng(seed))
     other = copy.deepcopy(one)
     with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jit._thread, "interprets", True)
+        patch.setattr(jit._thread, "plain", True)
         plain = kernel(*one)
     compiled = kernel.compiled()(*other)
     for mine, theirs in zip(arrays((one, plain)), arrays((other, compiled)), strict=True):
         assert mine.tobytes() == theirs.astype(mine.dtype).tobytes()
 
 
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 2**32), blocks=st.sampled_from([1, 40, 1500]), rows=st.sampled_from([1, 2, 1500]),
-       threshold=st.sampled_from([math.log(200), 40.0, math.inf]))  # fmt: skip
-def test_few_blocks_are_followed_in_numpy_to_the_same_bits(seed, blocks, rows, threshold):
-    one = martingale(np.random.default_rng(seed), missing=False, phases=False, n=blocks, rows=rows, threshold=threshold)
-    other = copy.deepcopy(one)
+def naive_window_sums(values, last, window):
+    return [sum(values[max(0, end - window + 1) : end + 1]) for end in last]
+
+
+def naive_bracket(head, gaps, sums, window, shift):
+    return list(itertools.accumulate((g * sums[k + shift] for k, g in enumerate(gaps)), initial=head * window))
+
+
+def naive_run_sums(positives, negatives):
+    each = (precision_sum.plain()(a + 1.0, b, n) for a, b, n in zip(positives, positives[1:], negatives, strict=False))
+    return list(itertools.accumulate(each, initial=0.0))
+
+
+def naive_hash(value, *words):
+    for word in words:
+        value = mix64.plain()(value ^ word)
+    return value
+
+
+def naive_leading_ties(repeats, rows):
+    bits = np.unpackbits(repeats.view(np.uint8), bitorder="little")[:rows]
+    return next((i for i in range(rows) if not bits[i]), rows)
+
+
+def naive_digits(low, salts):
+    def digit(name, salt):
+        bits = int(name ^ mix64.plain()(name >> np.uint64(DIGIT) ^ salt)) % 2**DIGIT
+        return int(f"{bits:0{DIGIT}b}"[::-1], 2)
+
+    return [sum(digit(name, salt) << DIGIT * i for i, salt in enumerate(salts[::-1])) for name in low]
+
+
+def naive_words(words, top, shift):
+    return [(int(word) >> 1 << int(shift)) % 2**64 | int(top) for word in words], [int(word) & 1 for word in words]
+
+
+def unpacked(words, top, shift):
+    keys, labels = np.empty(words.size, np.uint64), np.empty(words.size, np.uint8)
+    unpack_words(words, top, shift, keys, labels)
+    return keys, labels
+
+
+IN_NUMPY = [
+    (window_sums, naive_window_sums, lambda rng: (rng.integers(0, 2, 500), np.sort(rng.integers(0, 500, 40)), 20)),
+    (bracket, naive_bracket, lambda rng: (17, rng.integers(1, 10**9, 40), rng.integers(0, 20, 41), 20, 1)),
+    (bracket, naive_bracket, lambda rng: (17, rng.integers(1, 10**9, 40), rng.integers(0, 20, 41), 20, 0)),
+    (run_sums, naive_run_sums, lambda rng: runs(rng)[:2]),
+    (uniforms, lambda rank, stream: [int(mix64.plain()(stream + np.uint64(r) * np.uint64(0x9E3779B97F4A7C15))) // 2**11
+                                     * 2.0**-53 for r in rank],
+     lambda rng: (np.sort(rng.integers(1, 10**12, 99)), SEED)),
+    (sample_hashes, lambda keys, seed: [naive_hash(key, naive_hash(SAMPLE_SEED, seed)) for key in keys],
+     lambda rng: (words(rng), SEED)),
+    (position_hashes, lambda positions: [naive_hash(TIE_SEED, np.uint64(at)) for at in positions],
+     lambda rng: (rng.integers(0, 2**40, 99),)),
+    (leading_ties, naive_leading_ties,
+     lambda rng: (words(rng, 2) | LAST >> np.uint64(rng.integers(0, 64)), int(rng.integers(0, 129)))),
+    (digits_of, naive_digits, lambda rng: (words(rng), words(rng)[:3])),
+    (float64_bits, lambda keys, flip: [k ^ np.uint64(1 << 63) if k >> np.uint64(63) else ~k for k in keys ^ flip],
+     lambda rng: (words(rng), flip(rng))),
+    (discounts, lambda count: [1 / math.log2(rank + 1) for rank in range(1, count + 1)],
+     lambda rng: (int(rng.integers(0, 99)),)),
+    (unpacked, naive_words, lambda rng: (words(rng).astype(rng.choice([np.uint32, np.uint64])), np.uint64(1 << 63),
+                                         np.uint64(rng.integers(0, 9)))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "naive", "given_by"), IN_NUMPY)
+@settings(max_examples=examples(3, 10), deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_what_is_done_in_numpy_is_what_its_definition_says(function, naive, given_by, seed):
+    given = given_by(np.random.default_rng(seed))
     with np.errstate(all="ignore"):
-        follow(one[0], one[2], *one[4:])
-    _follow.compiled()(*other)
-    for arguments in one, other:
-        arguments[-1][0][STAKE:TOTAL] = 0  # room
-    for mine, theirs in zip(arrays(one), arrays(other), strict=True):
-        assert mine.tobytes() == theirs.tobytes()
-
-
-@given(st.lists(st.floats(), min_size=1), st.sampled_from(["exp", "expm1", "log", "log1p"]))
-def test_exponentials_and_logarithms_of_arrays_are_those_of_the_system(values, name):
-    def alone(value):
-        try:
-            return getattr(math, name)(value)
-        except OverflowError:
-            return math.inf
-        except ValueError:  # which Python refuses
-            return -math.inf if value == (name == "log1p") * -1 else math.nan
-
-    mine = getattr(system_math, name)(np.array([values, values]))
-    assert np.array_equal(mine, [list(map(alone, values))] * 2, equal_nan=True)
-
-
-def test_few_steps_are_taken_as_plain_python_and_many_are_not(monkeypatch):
-    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
-    how = []
-    kernel = jit.Kernel(lambda: how.append("plain"))
-    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
-    kernel.at_size(1)()
-    kernel.at_size(10**9)()
-    assert how == ["plain", "compiled"]
-
-
-def test_no_block_of_a_long_list_is_done_in_numpy(monkeypatch):
-    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
-    monkeypatch.setattr(jit, "_rows", [0])
-    how = []
-    kernel = jit.Kernel(lambda: how.append("plain"))
-    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
-    for rows in 10**6, 10**8, 10**6:
-        jit.expect(rows)
-        kernel.for_rows(1)()
-    assert how == ["plain", "compiled", "plain"]
-
-
-@pytest.mark.parametrize(("ready", "rows", "ran"), [
-    (False, 5 * 10**6, "numpy"), (False, 10**8, "compiled"), (True, 5 * 10**6, "compiled"), (True, 10**6, "numpy"),
-])  # fmt: skip
-def test_a_kernel_is_compiled_where_that_takes_less_than_the_whole_list(monkeypatch, ready, rows, ran):
-    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float))
-    monkeypatch.setattr(jit, "_rows", [rows])
-    monkeypatch.setattr(jit, "_found", [False])
-    monkeypatch.setattr(jit.Kernel, "ready", ready)
-    how = []
-    kernel = jit.Kernel(lambda: None)
-    kernel.in_numpy(32)(lambda: how.append("numpy"))
-    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
-    kernel.for_rows(10**5)()
-    assert how == [ran]
-
-
-@pytest.mark.parametrize(("steps", "ran"), [(900, "plain"), (1100, "compiled")])
-def test_few_steps_among_many_rows_are_plain_python_whatever_was_done_before(monkeypatch, steps, ran):
-    monkeypatch.setattr(jit, "_spent", jit.defaultdict(float, another=99.0))
-    monkeypatch.setattr(jit.Kernel, "ready", True)
-    how = []
-    kernel = jit.Kernel(lambda: how.append("plain"))
-    monkeypatch.setattr(kernel, "_compiled", lambda: how.append("compiled"))
-    kernel.at_size(steps, 1 << 20)()
-    assert how == [ran]
-
-
-def test_what_plain_python_refuses_is_compiled(monkeypatch):
-    kernel = jit.Kernel(lambda x: math.log(x))
-    monkeypatch.setattr(kernel, "_compiled", lambda x: -math.inf)
-    assert kernel.at_size(1)(0.0) == -math.inf
-
-
-def test_plain_python_may_take_longer_the_more_there_is_to_compile(monkeypatch):
-    monkeypatch.setattr(jit.Kernel, "ready", False)
-    assert _follow.size > 3 * _add_runs.size > _add_runs.size > precision_sum.size
-    assert jit._limit(_follow) > jit._limit(_add_runs) > 0
+        mine, theirs = function(*given), naive(*given)
+    for one, other in zip(arrays(mine), arrays(theirs), strict=True):
+        assert one.tobytes() == other.astype(one.dtype).tobytes()
