@@ -133,18 +133,17 @@ def _holds(
 @kernel
 def label_chunks(
     raw: Bytes, bodies: Bytes, footer: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, told: Int64Array,
-    room: Bytes, words: UInt64Array, row: int
+    words: UInt64Array, row: int
 ) -> int:  # fmt: skip
     """Pack chunks whose every label is 0 or 1.
 
     Args:
         raw (uint8 array): Where headers and column indexes lie.
-        bodies (uint8 array): Where bodies of pages lie: decompressed, or blocks of LZ4.
+        bodies (uint8 array): Where bodies of pages lie, decompressed.
         footer (uint8 array): Where statistics of chunks are; empty: nothing is held against what is stated.
         chunks, pages, cuts: See `sound_chunks`; `BODY` of each page is its place in `bodies`.
-        told (int64 array, shape (N_TOLD + 2,)): See `streameval.kernels.plain_pages.IS_LZ4`, and `FLIP` as of
+        told (int64 array, shape (N_TOLD + 2,)): See `streameval.kernels.plain_pages.OPTIONAL`, and `FLIP` as of
             `streameval.kernels.wanted_pages.take_numbers`.
-        room (uint8 array): As of `chunk_bits`.
         words (uint64 array, zero from bit `row` on): Receives the bits.
         row: Labels before.
 
@@ -155,14 +154,14 @@ def label_chunks(
     for i in range(chunks.shape[0]):
         own = pages[cuts[i] : cuts[i + 1]]
         if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
-            if not _is_dictionary(page_body(bodies, own[0], told, room), own[0], told):
+            if not _is_dictionary(page_body(bodies, own[0]), own[0], told):
                 return -1
             own = own[1:]
         elif width:
             told[ENTRIES] = 0
         end = row + chunks[i, ROWS]
         # pages hold as many values as their chunk: more than its rows would be put into bits of the next one
-        if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, own, told, room, row, words) != end:
+        if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, own, told, row, words) != end:
             return -1
         told[WIDTH] = max(width, 1)  # statistics of booleans are bytes
         if footer.size and not _holds(raw, footer, chunks[i], own, told, words, row):

@@ -10,15 +10,14 @@ import numpy as np
 
 from streameval.kernels import page_header as headers
 from streameval.kernels.bits import append, load, load_half, lowest, store
-from streameval.kernels.codecs import lz4
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
 from streameval.typing import Int64Array, UInt64Array
 
-# what the kernels are told of a chunk: whether its pages are blocks of LZ4, whether values may be null, bytes of a
-# value (0: a boolean), its dictionary: how many entries it has, and whether the first and the second are 1
-IS_LZ4, OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(6)
-N_TOLD = 6
+# what the kernels are told of a chunk: whether values may be null, bytes of a value (0: a boolean), its dictionary: how
+# many entries it has, and whether the first and the second are 1
+OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(5)
+N_TOLD = 5
 # encodings
 PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY = 0, 2, 3, 8
 _NONE, _EVERY, _ONE = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
@@ -27,14 +26,10 @@ _ODD = ~np.uint64(0x0000000100000001)
 
 
 @kernel
-def page_body(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> Bytes:
-    """A page's bytes, decompressed; none where they are damaged."""
+def page_body(raw: Bytes, page: Int64Array) -> Bytes:
+    """A page's bytes, decompressed before."""
     begin = page[headers.N_HEADER + 1]
-    body = raw[begin : begin + page[headers.PAGE_COMPRESSED]]
-    if not told[IS_LZ4]:
-        return body
-    size = page[headers.PAGE_UNCOMPRESSED]
-    return room[: size if lz4(body, size, room) == size else 0]
+    return raw[begin : begin + page[headers.PAGE_COMPRESSED]]
 
 
 @kernel
@@ -154,14 +149,13 @@ def _numbers(raw: Bytes, at: int, rows: int, width: int, words: UInt64Array, to:
 
 
 @kernel
-def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, words: UInt64Array) -> int:
+def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words: UInt64Array) -> int:
     """Pack pages whose every value is 0 or 1.
 
     Args:
-        raw: Where the pages lie: decompressed, or blocks of LZ4.
+        raw: Where the pages lie, decompressed.
         pages (int64 array, shape (pages, N_HEADER + 2)): Data pages; see `page_headers`.
-        told (int64 array, shape (N_TOLD,)): See `IS_LZ4`.
-        room (uint8 array): Longer than each page decompressed by `SLACK`, where they are blocks of LZ4.
+        told (int64 array, shape (N_TOLD,)): See `OPTIONAL`.
         row: Values before.
         words (uint64 array, zero from bit `row` on): Receives the bits.
 
@@ -169,7 +163,7 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row
         int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
     for i in range(pages.shape[0]):
-        body = page_body(raw, pages[i], told, room)
+        body = page_body(raw, pages[i])
         at = values_at(body, pages[i], told)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
@@ -190,10 +184,10 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row
 
 
 @kernel
-def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, out: Bytes) -> int:
+def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, out: Bytes) -> int:
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     for i in range(pages.shape[0]):
-        body = page_body(raw, pages[i], told, room)
+        body = page_body(raw, pages[i])
         at = values_at(body, pages[i], told)
         rows = pages[i, headers.PAGE_VALUES]
         size, to = rows * told[WIDTH], row * told[WIDTH]

@@ -9,19 +9,17 @@ import numpy as np
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.codecs import SLACK
 from streameval.kernels.deltas import take_deltas
 from streameval.kernels.jit import kernel
 from streameval.kernels.page_header import page_header
-from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
-from streameval.kernels.plain_pages import IS_LZ4, N_TOLD, PLAIN, WIDTH, page_body, values_at
+from streameval.kernels.page_index import BEGIN, END, FIRST, ROWS
+from streameval.kernels.plain_pages import N_TOLD, PLAIN, WIDTH, page_body, values_at
 from streameval.kernels.thrift import Bytes
 from streameval.typing import AnyArray, Int64Array
 
 # what `take_numbers` is told of a column besides `OPTIONAL` and `WIDTH`
 FLIP, NEGATIVE = N_TOLD, N_TOLD + 1
 # Parquet's numbers of codecs, and of an encoding
-UNCOMPRESSED, LZ4 = 0, 7
 DELTA_BINARY_PACKED = 5
 _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -144,7 +142,7 @@ def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, fou
 
 @kernel
 def take_numbers(
-    raw: Bytes, heads: Int64Array, places: Int64Array, codecs: Int64Array, told: Int64Array, ends: Int64Array,
+    raw: Bytes, bodies: Bytes, heads: Int64Array, places: Int64Array, told: Int64Array, ends: Int64Array,
     wanted: Int64Array, found: Int64Array
 ) -> int:  # fmt: skip
     """Take wanted numbers out of data pages of version 1, plain or packed differences of 64 bits, none of them null.
@@ -153,10 +151,9 @@ def take_numbers(
     turned over.
 
     Args:
-        raw (uint8 array): Where the pages lie.
+        raw, bodies (uint8 arrays): Where headers of pages lie, and where their bodies do, decompressed.
         heads (int64 array, shape (pages, N_HEADER + 2)): See `streameval.kernels.page_header.page_headers`.
         places (int64 array, shape (pages, 7)): See `streameval.kernels.page_index.OFFSET`.
-        codecs (int64 array, shape (chunks,)): Parquet's number of each.
         told (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
             what makes keys of them.
         ends (int64 array, shape (pages, 2)): Smallest and largest key that the values of each page may have.
@@ -166,18 +163,14 @@ def take_numbers(
     Returns:
         int: -1; or the first page that holds anything else, is damaged or breaks what is stated of it.
     """
-    largest, width = 0, told[WIDTH]
-    for page in range(heads.shape[0]):
-        largest = max(largest, heads[page, headers.PAGE_UNCOMPRESSED])
-    room, aligned = np.empty(largest + SLACK, np.uint8), np.empty(0, np.uint8)
+    width, aligned = told[WIDTH], np.empty(0, np.uint8)
     for page in range(heads.shape[0]):
         head, place, rows = heads[page], places[page], heads[page, headers.PAGE_VALUES]
-        codec, encoding = codecs[place[CHUNK]], head[headers.ENCODING]
-        told[IS_LZ4] = codec == LZ4
-        if head[headers.PAGE_TYPE] != _DATA_PAGE or rows <= 0 or (codec != LZ4 and codec != UNCOMPRESSED):
+        encoding = head[headers.ENCODING]
+        if head[headers.PAGE_TYPE] != _DATA_PAGE or rows <= 0:
             return page
         begin, end = place[BEGIN] - places[0, BEGIN], place[END] - places[0, BEGIN]
-        body = page_body(raw, head, told, room)
+        body = page_body(bodies, head)
         at = values_at(body, head, told)
         low, high, beyond = 1, 0, at + rows * width
         if at >= 0 and encoding == PLAIN and beyond <= body.size:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.jit import small
 from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
-UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, LZ4 = 0, 1, 2, 4, 5, 6, 7
-_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", LZ4: "lz4_raw"}
+UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, _LZ4 = 0, 1, 2, 4, 5, 6, 7
+_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", _LZ4: "lz4_raw"}
+_MARK = 16  # bytes
+# in a block of LZ4, behind literals: the last byte four times more, and then so many literals
+_REPEATED, _LITERALS = 4, b"\x01\x00" + b"\xf0" + bytes([_MARK - 15])
 
 
 def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
@@ -31,16 +34,11 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         body, codec = memoryview(_hadoop_lz4(body)), UNCOMPRESSED
     elif codec != UNCOMPRESSED and codec not in _CODECS:
         raise UnfitError(f"codec {codec} cannot be decompressed alone")
-    out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8)
-    if codec == LZ4:
-        with small(2 * len(body)):
-            held = int(lz4(np.frombuffer(body, np.uint8), size, out))
-    else:
-        held = _size(codec, body, size)
+    if codec == _LZ4 and size:
+        return _lz4(body, size)
+    held = _size(codec, body, size)
     if held != size:
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
-    if codec == LZ4:
-        return pa.py_buffer(out[:size])
     return _own.of(codec).decompress(body, size) if codec else body
 
 
@@ -65,6 +63,8 @@ def _size(codec: int, body: memoryview, size: int) -> int:
     raw = np.frombuffer(body, np.uint8)
     if codec == UNCOMPRESSED:
         return raw.size
+    if codec == _LZ4:  # of no byte
+        return 0 if bytes(body) == b"\0" else -1
     if codec == _SNAPPY:
         with small(10):
             told, at = varint(raw[:10], 0)
@@ -83,6 +83,19 @@ def _brotli_size(body: memoryview, size: int) -> int:
     return -1 if size else 0
 
 
+def _lz4(body: memoryview, size: int) -> pa.Buffer:
+    """Decompress a block of LZ4 of some bytes, at least one.
+
+    No block says how many there are. So a mark that nobody foresees is put behind it: where there are fewer bytes than
+    `size`, the mark is elsewhere, and where there are more, there is no room for it.
+    """
+    mark = os.urandom(_MARK)
+    whole = _own.of(_LZ4).decompress(b"".join((body, _LITERALS, mark)), size + _REPEATED + _MARK)
+    if whole[size + _REPEATED :] != mark:
+        raise OSError(f"a page of {size:,} bytes decompresses to fewer")
+    return whole[:size]
+
+
 def _hadoop_lz4(body: memoryview) -> bytes:
     """Hadoop's frames: decompressed and compressed size, four bytes each, big end first, then a block of LZ4."""
     out = []
@@ -90,6 +103,6 @@ def _hadoop_lz4(body: memoryview) -> bytes:
         size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
         if not 0 < length <= len(body) - 8 or size > 255 * length:
             raise UnfitError("its LZ4 pages are not in Hadoop's frames")
-        out.append(bytes(decompress(LZ4, body[8 : 8 + length], size)))
+        out.append(bytes(decompress(_LZ4, body[8 : 8 + length], size)))
         body = body[8 + length :]
     return b"".join(out)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from streameval.kernels import page_header as headers
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
-from streameval.kernels.jit import is_small
+from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import BEGIN, END
 from streameval.parquet.checks import DATA_PAGE
 from streameval.parquet.chunks import UnfitError
@@ -97,7 +97,8 @@ def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
         kernels.narrow_ends(np.frombuffer(stated.raw, np.uint8), told, stated.told, ends)
     wanted = run.pages.wanted[places[0, BEGIN] : places[-1, END]]
     found = np.empty(wanted.size, np.int64)
-    raw, heads, codecs = plain_bodies(run)
-    if kernels.take_numbers(raw, heads, places, codecs, told, ends, wanted, found) >= 0:
+    bodies, heads = plain_bodies(run)
+    raw, bodies = read_only(run.body), read_only(bodies)
+    if kernels.take_numbers(raw, bodies, heads, places, told, ends, wanted, found) >= 0:
         raise UnfitError("they are not known to be sound numbers")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)

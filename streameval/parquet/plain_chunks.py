@@ -20,12 +20,11 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as wanted
-from streameval.kernels.codecs import SLACK
 from streameval.kernels.jit import is_small, read_only
 from streameval.parquet.check_values import pages_hold
 from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
-from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
+from streameval.parquet.codecs import BROTLI, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
 from streameval.parquet.schema import Leaf
@@ -35,7 +34,6 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
 _ROWS = 100  # for which Arrow takes a step longer (see `is_small`)
-_AT_ONCE = (UNCOMPRESSED, LZ4)  # all pages of a chunk, by a kernel
 _SLOW = (BROTLI,)  # decompressed twice, since it does not say how much there is
 _DAMAGE = (pa.ArrowException, OSError, ValueError, UnfitError)
 _PLACE = [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]
@@ -62,13 +60,10 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     if (found := _sound(footer, chunks, raw)) is None:
         return None
     words, row = np.zeros(int(chunks[:, label.ROWS].sum()) // 64 + 2, np.uint64), 0
-    told, said = _told_of_labels(leaves[0].leaf, kind, codec), leaves[0].raw if footer.verify == "on" else b""
-    room = np.empty(int(found[0][:, headers.PAGE_UNCOMPRESSED].max()) + SLACK if codec == LZ4 else 0, np.uint8)
+    told, said = _told_of_labels(leaves[0].leaf, kind), leaves[0].raw if footer.verify == "on" else b""
     try:
         for bodies, some, pages, cuts in _bodies(codec, raw, chunks, *found):
-            row = label.label_chunks(
-                raw, bodies, np.frombuffer(said, np.uint8), some, pages, cuts, told, room, words, row
-            )
+            row = label.label_chunks(raw, bodies, np.frombuffer(said, np.uint8), some, pages, cuts, told, words, row)
             if row < 0:
                 return None
     except _DAMAGE:
@@ -89,9 +84,9 @@ def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array
     return chunks, np.concatenate([whole, index[index[:, 0] > 0]])
 
 
-def _told_of_labels(leaf: Leaf, kind: pa.DataType, codec: int) -> Int64Array:
+def _told_of_labels(leaf: Leaf, kind: pa.DataType) -> Int64Array:
     told = np.zeros(plain.N_TOLD + 2, np.int64)
-    told[plain.IS_LZ4], told[plain.OPTIONAL] = codec == LZ4, leaf.max_def
+    told[plain.OPTIONAL] = leaf.max_def
     if leaf.physical == _BOOLEAN:
         told[[plain.ENTRIES, plain.SECOND]] = 2, 1
         return told
@@ -120,8 +115,8 @@ def _sound(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Ar
 def _bodies(
     codec: int, raw: UInt8Array, chunks: Int64Array, pages: Int64Array, cuts: Int64Array
 ) -> Iterator[tuple[UInt8Array, Int64Array, Int64Array, Int64Array]]:
-    """Chunks, and where bodies of their pages lie: all of them where a kernel decompresses these, else one by one."""
-    if codec in _AT_ONCE:
+    """Chunks, and where bodies of their pages lie: all of them where they are not compressed, else one by one."""
+    if codec == UNCOMPRESSED:
         yield raw, chunks, pages, cuts
         return
     for i, (first, last) in enumerate(pairwise(cuts.tolist())):
@@ -154,7 +149,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         if room.nbytes < chunk.n_rows * stored.itemsize:
             return None
         values, coded = room.view(stored)[: chunk.n_rows], chunk.facts[kernels.DICTIONARY_AT] > 0
-        if coded or (codec in _AT_ONCE and not _pays(footer, [group])):
+        if coded or (codec == UNCOMPRESSED and not _pays(footer, [group])):
             return _by_arrow(footer, group, column, values, order)
         found = _read_plain(file, leaves, chunk)
     if found is None or not _put(*found, values):
@@ -185,7 +180,7 @@ def read_runs(footer: Footer, group: int, column: str) -> tuple[AnyArray, Int64A
     with OpenFile(footer) as file:
         leaves = KNOWN.of(file, footer, [column])[1][0]
         chunk = leaves[0][group]
-        if chunk.facts[kernels.DICTIONARY_AT] > 0 or chunk.facts[kernels.CODEC] in _AT_ONCE:
+        if chunk.facts[kernels.DICTIONARY_AT] > 0 or chunk.facts[kernels.CODEC] == UNCOMPRESSED:
             return None
         found = _read_plain(file, leaves, chunk)
     if found is None:
@@ -244,13 +239,11 @@ def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
     chunk, pages = checked.chunk, checked.pages
     codec = int(chunk.facts[kernels.CODEC])
     try:
-        if codec in _AT_ONCE:
-            told, size = np.zeros(plain.N_TOLD, np.int64), int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
-            told[[plain.IS_LZ4, plain.OPTIONAL, plain.WIDTH]] = codec == LZ4, chunk.leaf.max_def, values.itemsize
-            room, out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8), values.view(np.uint8)
-            return (
-                plain.chunk_numbers(read_only(np.frombuffer(raw, np.uint8)), pages, told, room, 0, out) == values.size
-            )
+        if codec == UNCOMPRESSED:
+            told = np.zeros(plain.N_TOLD, np.int64)
+            told[[plain.OPTIONAL, plain.WIDTH]] = chunk.leaf.max_def, values.itemsize
+            whole = read_only(np.frombuffer(raw, np.uint8))
+            return plain.chunk_numbers(whole, pages, told, 0, values.view(np.uint8)) == values.size
         row = 0
         for numbers in _pages(checked, raw, values.dtype):
             values[row : row + numbers.size] = numbers

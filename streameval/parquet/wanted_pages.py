@@ -14,7 +14,7 @@ from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.checks import BODY
 from streameval.parquet.chunks import UnfitError
-from streameval.parquet.codecs import LZ4, UNCOMPRESSED, decompress
+from streameval.parquet.codecs import decompress
 from streameval.parquet.pages import Run
 from streameval.typing import Int64Array
 
@@ -31,19 +31,18 @@ def wanted_pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Ar
             yield run, i, read_only(np.frombuffer(_plain(run, i), np.uint8)), wanted[begin:end] - first
 
 
-def plain_bodies(run: Run) -> tuple[Bytes, Int64Array, Int64Array]:
-    """Data pages as kernels take them, their headers and codecs of chunks: as they are where a kernel knows these.
+def plain_bodies(run: Run) -> tuple[Bytes, Int64Array]:
+    """Bodies of data pages, decompressed, and headers with their places.
 
     Raises:
         UnfitError: A page that cannot be decompressed.
     """
-    codecs = run.pages.chunks.facts[:, kernels.CODEC].copy()
-    if set(codecs.tolist()) <= {UNCOMPRESSED, LZ4}:
-        return run.body, run.heads, codecs
+    if not run.pages.chunks.facts[:, kernels.CODEC].any():
+        return run.body, run.heads
     bodies, heads = [_plain(run, i) for i in range(len(run.heads))], run.heads.copy()
     sizes = np.array([len(memoryview(body)) for body in bodies])
     heads[:, headers.PAGE_COMPRESSED], heads[:, BODY] = sizes, np.cumsum(sizes) - sizes
-    return np.frombuffer(b"".join(bodies), np.uint8), heads, np.full_like(codecs, UNCOMPRESSED)
+    return np.frombuffer(b"".join(bodies), np.uint8), heads
 
 
 def _plain(run: Run, page: int) -> pa.Buffer | memoryview | bytes:

@@ -1,16 +1,14 @@
-"""Kernels on labels as bits, and LZ4, against naive twins."""
+"""Kernels on labels as bits, against naive twins."""
 
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.counting.labelled_rows import packed
 from streameval.kernels import bits, exact
-from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.groups import STRETCH
 from streameval.kernels.hull import found_before, founds_of
 
@@ -81,30 +79,3 @@ def test_sums_over_a_word(word):
     sums = [len(places), sum(places), sum(e * e for e in places)]
     sums += [sum(j for j, _ in each), sum(j * e for j, e in each), sum(j * e * e for j, e in each)]
     assert exact.word_sums.plain()(np.uint64(word), exact.BYTE_SUMS) == tuple(float(one) for one in sums)
-
-
-PAGES = [
-    lambda rng: rng.integers(0, 2, 3_000).astype(np.int32).tobytes(),
-    lambda rng: np.repeat(rng.integers(0, 9, 40), rng.integers(1, 90, 40)).astype(rng.choice(["u1", "<i8"])).tobytes(),
-    lambda rng: rng.bytes(int(rng.integers(0, 300))),
-    lambda rng: (rng.bytes(int(rng.integers(1, 12))) * 100)[: int(rng.integers(1, 900))],
-]  # fmt: skip
-
-
-@QUICK
-@given(seeds, st.sampled_from(PAGES), st.integers(0, 3))
-def test_lz4_is_arrows_and_keeps_within_its_room(seed, make, damage):
-    """Whatever the bytes: what follows the room stays as it was, and what is said to be sound is what Arrow makes."""
-    rng = np.random.default_rng(seed)
-    page = make(rng)
-    raw = np.frombuffer(pa.Codec("lz4_raw").compress(page, asbytes=True), np.uint8).copy()
-    for at in rng.integers(0, raw.size, damage):
-        raw[at] = rng.integers(0, 256)
-    raw.setflags(write=False)  # as what is read is: for other arrays it would be compiled once more
-    room = np.full(len(page) + SLACK + 64, 7, np.uint8)
-    found = lz4(raw, len(page), room)
-    assert np.all(room[len(page) + SLACK :] == 7)
-    if not damage:
-        assert found == len(page)
-    if found == len(page):
-        assert room[: len(page)].tobytes() == pa.Codec("lz4_raw").decompress(raw.tobytes(), len(page), asbytes=True)

@@ -75,7 +75,7 @@ def test_calls_to_open_files_are_few_and_do_not_grow_with_row_groups(lists, scor
 def test_calls_to_fetch_items_grow_with_jobs_not_with_pages_or_row_groups(tmp_path, monkeypatch, size, compiled):
     rows, path = 200_000, tmp_path / "list.parquet"
     table = pa.table({"id": np.arange(rows), "score": 1 - np.arange(rows) / rows, "label": np.arange(rows) % 2})
-    encoding = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED"}, "compression": "lz4"}
+    encoding = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED"}, "compression": "none"}
     pq.write_table(table, path, row_group_size=size, max_rows_per_page=500, write_page_index=True, **encoding)
     monkeypatch.setattr(numbers, "is_small", lambda steps: not compiled)
     opened, wanted = open_ranking(str(path), RankingOptions(threads=1)), np.arange(1, rows + 1, 500)
