@@ -114,13 +114,13 @@ def _refuse_many(size: int, memory: float) -> None:
 
 def _drawn(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
     """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
-    salt = mix_each(np.array([seed ^ _STREAM]))[0]
+    salt = int(mix_each(np.array([seed ^ _STREAM]))[0])  # a signed word below 2^63, as in every plan that there is
     key = np.empty(numbers.size, np.uint64)
     _hashes(numbers, salt, key)
     return numbers[np.argsort(key, kind="stable")[:count]]
 
 
-def _hashes(numbers: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
+def _hashes(numbers: UInt64Array, salt: int, out: UInt64Array) -> None:
     out[:] = salt
     add_words(out, numbers)
     add_words(out, np.full(numbers.size, salt))
