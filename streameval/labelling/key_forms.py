@@ -1,13 +1,22 @@
 """How keys of label tables are compared with those of items: by value, in one form for each type of the items' column.
 
-Whole numbers meet by value, whatever their type: integers, decimals without a fraction, floats, texts. A float is a key
-only where it is whole and the type holds both whole numbers beside it, below 2⁵³ (float32: 2²⁴): of a larger one nobody
-can tell which item's it was before it became a float. UUIDs and bytes meet whatever the spelling, moments as UTC, where
-they have no zone; all else as text without the space around it.
+| the items' column | its form | what meets it |
+|---|---|---|
+| integers, decimals of scale 0, floats | whole number | whole numbers of any type, texts of one in decimal digits |
+| other decimals | decimal of this scale | decimals, whole numbers, texts of one without an exponent |
+| UUIDs | 16 bytes | UUIDs, their bytes, texts of a UUID in any spelling |
+| bytes | bytes | bytes, UUIDs, texts of a UUID; the bytes of other texts, with the space around them |
+| moments, days | ns since 1970 in UTC | moments of any unit, days, texts of one, to the last digit |
+| booleans | true or false | booleans, texts of one |
+| text | text without the space around it | text, and any other value as DuckDB writes it |
+
+A float is a key only where it is whole and its type holds both whole numbers beside it, below 2⁵³ (float32: 2²⁴): of a
+larger one nobody can tell which item's it was before it became a float.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -19,7 +28,11 @@ from streameval.text import number_of
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
              "UHUGEINT")  # fmt: skip
 _EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}  # below these, a float has both whole numbers beside it
+_NANOSECONDS = ("TIMESTAMP_NS", "TIMESTAMPTZ_NS")
+_DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 _EXPONENT = r"^[-+]?[0-9]+[.,]?([0-9]*)[eE][+]?([0-9]+)$"
+# a number: its fraction without the last zeros, its exponent
+_NUMBER = r"^[-+]?(?:[0-9]+\.?|[0-9]*\.)([0-9]*?)0*(?:[eE]([-+]?[0-9]+))?$"
 _AS_INTEGERS = "give it as integers or as text: floats come of integers with gaps in pandas, where 'Int64' keeps them"
 
 
@@ -52,8 +65,10 @@ def key_of(column: str, kind: str, known: str) -> str:
     """A key in the form of the items' column, whose SQL type is `known`; null where it can be no item's."""
     if is_whole(known) or is_float(known):
         return _whole(column, kind)
-    if known == "UUID" or known == "BLOB":
-        return _bytes(column, kind)
+    if (decimal := _DECIMAL.fullmatch(known)) is not None:
+        return _decimal(column, kind, int(decimal[1]))
+    if known in ("UUID", "BLOB"):
+        return _bytes(column, kind, known)
     if known.startswith(("TIMESTAMP", "DATE")):
         return _moment(column, kind)
     if is_float(kind):
@@ -69,9 +84,9 @@ def item_value(column: str, kind: str, known: str) -> str:
     key = key_of(column, kind, known)
     if known in ("UUID", "BLOB"):
         return f"unhex({key})" if known == "BLOB" else f"CASE WHEN length({key}) = 32 THEN unhex({key}) END"
-    moment = (
-        f"make_timestamp_ns(({key})::BIGINT)" if known == "TIMESTAMP_NS" else f"make_timestamp(({key} // 1000)::BIGINT)"
-    )
+    fine = known in _NANOSECONDS
+    ticks = f"TRY_CAST({key if fine else f'({key} // 1000)'} AS BIGINT)"
+    moment = f"make_timestamp_ns({ticks})" if fine else f"make_timestamp({ticks})"
     value = f"TRY_CAST({moment if known.startswith(('TIMESTAMP', 'DATE')) else key} AS {known})"
     return f"CASE WHEN {known_key(value, known)} = {key} THEN {value} END"  # what a cast rounds is no item's
 
@@ -169,15 +184,16 @@ def meeting(mine: pa.Table, theirs: pa.Table) -> int:
 
 
 def whole_text(text: str, kind: str) -> str:
-    """A whole number, however a program wrote it: '17', or '17.0' where it keeps integers with gaps as floats.
+    """Read a whole number in decimal digits, however a program wrote it: '17', '17.0' or '1.7e1'; null of all else.
 
-    The cast of a text to an integer rounds, so that only texts without a point or an exponent may take that way, which
-    is several times as fast.
+    The cast of a text to an integer rounds, and reads 0x1f, 0b1 and 1_000, so that only texts of digits may take that
+    way, which is several times as fast.
     """
-    number = f"TRY_CAST({text} AS DECIMAL(38, 9))"
-    odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
-    exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
-    return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
+    fraction, exponent = (f"regexp_extract({text}, '{_NUMBER}', {group})" for group in (1, 2))
+    fits = f"length({fraction}) <= coalesce(TRY_CAST({exponent} AS INTEGER), 0)"
+    number = f"TRY_CAST(TRY_CAST({text} AS DECIMAL(38, 9)) AS {kind})"
+    exact = f"CASE WHEN regexp_matches({text}, '{_NUMBER}') AND {fits} THEN {number} END"
+    return f"CASE WHEN regexp_matches({text}, '[^-+0-9]') THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
 
 
 def _inexact(column: str, kind: str) -> str:
@@ -194,20 +210,33 @@ def _whole(column: str, kind: str) -> str:
     return whole_text(f"trim({column}::VARCHAR)", "HUGEINT")
 
 
-def _bytes(column: str, kind: str) -> str:
-    """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or names bytes."""
+def _decimal(column: str, kind: str, scale: int) -> str:
+    """Read a decimal of a scale; null of what has more digits behind the point, which a cast rounds."""
+    text = f"({_whole(column, kind)})::VARCHAR" if is_float(kind) else f"trim({column}::VARCHAR)"
+    exact = f"regexp_full_match({text}, '[-+]?[0-9]*(\\.[0-9]{{0,{scale}}}0*)?')"
+    return f"CASE WHEN {exact} THEN TRY_CAST({text} AS DECIMAL(38, {scale})) END"
+
+
+def _bytes(column: str, kind: str, known: str) -> str:
+    """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or, where `known` is BLOB, names bytes."""
     if kind == "BLOB":
         return f"lower(hex({column}))"
-    text = f"trim({column}::VARCHAR)"
-    uuid = f"replace(TRY_CAST({text} AS UUID)::VARCHAR, '-', '')"
-    return f"coalesce({uuid}, lower(hex({text})))"
+    uuid = f"replace(TRY_CAST(trim({column}::VARCHAR) AS UUID)::VARCHAR, '-', '')"
+    return uuid if known == "UUID" else f"coalesce({uuid}, lower(hex({column}::VARCHAR)))"
 
 
 def _moment(column: str, kind: str) -> str:
-    """Nanoseconds since 1970."""
-    if kind == "TIMESTAMP_NS":
+    """Nanoseconds since 1970, exact; null of a text that names part of one.
+
+    A text with parts of a µs is null outside the years 1677 to 2262 too, where nothing counts nanoseconds.
+    """
+    if kind in _NANOSECONDS:
         return f"epoch_ns({column})::HUGEINT"
-    moment = f"{column}::TIMESTAMPTZ" if kind.startswith(("TIMESTAMP", "DATE")) else (
-        f"TRY_CAST(trim({column}::VARCHAR) AS TIMESTAMPTZ)"
-    )  # fmt: skip
-    return f"epoch_us({moment})::HUGEINT * 1000"
+    if kind.startswith(("TIMESTAMP", "DATE")):
+        return f"epoch_us({column}::TIMESTAMPTZ)::HUGEINT * 1000"
+    text = f"trim({column}::VARCHAR)"
+    part, fine = (f"regexp_matches({text}, '\\.[0-9]{{{digits}}}[0-9]*[1-9]')" for digits in (9, 6))
+    return (
+        f"CASE WHEN {part} THEN NULL WHEN {fine} THEN epoch_ns(TRY_CAST({text} AS TIMESTAMPTZ_NS))::HUGEINT "
+        f"ELSE epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))::HUGEINT * 1000 END"
+    )

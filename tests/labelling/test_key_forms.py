@@ -15,6 +15,7 @@ import streameval
 from streameval.errors import InputError
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.key_forms import ambiguous, key_of, known_key, meeting
+from streameval.study import Study
 
 EDGES = [0, 1, 12, 2**24 - 1, 2**24, 2**24 + 1, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, 10**18 + 1]
 TYPES = {  # how a whole number is written in a column of a type; None where it cannot be
@@ -73,6 +74,8 @@ def test_whole_numbers_of_any_two_types_join_as_pythons_do_or_are_refused(connec
 
 
 ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
+AT = 1_600_000_000_123_456_000  # ns since 1970, a whole µs
+TEXT = "2020-09-13 12:26:40.123456"  # the same
 DAY = datetime.datetime(2026, 1, 2)
 SAME = [
     (pa.array([ID.bytes], pa.uuid()), [str(ID).upper(), ID.hex, f"{{{ID}}}", pa.array([ID.bytes], pa.binary(16))]),
@@ -84,7 +87,29 @@ SAME = [
     (pa.array([True]), ["True", " true", True]),
     (pa.array(["007"]), ["007", " 007 "]),
     (pa.array(["12"]), [12, 12.0]),
-]
+    (pa.array([decimal.Decimal("12.50")], pa.decimal128(10, 2)),
+     ["12.5", " 12.500 ", decimal.Decimal("12.5"), decimal.Decimal("12.5000")]),
+    (pa.array([decimal.Decimal("12.00")], pa.decimal128(10, 2)), ["12", "12.", 12, 12.0, decimal.Decimal(12)]),
+    (pa.array([60]), ["60", "+60", "60.", "60.000000000000", "6.0E+1", "0.60e2"]),
+    *((pa.array([AT + 1], pa.timestamp("ns", zone)), [f"{TEXT}001", f"{TEXT}00100+00", f"{TEXT}001Z",
+      pa.array([AT + 1], pa.timestamp("ns")), pa.array([AT + 1], pa.timestamp("ns", "Asia/Tokyo"))])
+      for zone in (None, "UTC", "Europe/Berlin")),
+]  # fmt: skip
+LATER = pa.array([AT + 1], pa.timestamp("ns"))
+OTHERS = [  # an item, and labels that are another's or nobody's
+    (pa.array([AT], pa.timestamp("ns", "UTC")), [f"{TEXT}001", f"{TEXT}0000001", LATER]),
+    (pa.array([AT], pa.timestamp("ns")), [f"{TEXT}001", f"{TEXT}999", pa.array([AT - 1], pa.timestamp("ns", "UTC"))]),
+    (pa.array([AT // 1000], pa.timestamp("us")), [f"{TEXT}001", f"{TEXT}0000001", LATER]),
+    (pa.array([AT + 1], pa.timestamp("ns")), [TEXT, f"{TEXT}0010001", DAY, pa.array([AT // 1000], pa.timestamp("us"))]),
+    (pa.array([datetime.datetime(3020, 1, 1)], pa.timestamp("us")), ["3020-01-01 00:00:00.000000001"]),
+    (pa.array([DAY.date()]), ["2026-01-02 00:00:00.0000001", "2026-01-02 00:00:00.0000000001", "2026-01-03"]),
+    (pa.array([b"k0"]), ["k0 ", " k0", "k1", "K0"]),
+    (pa.array([b"abcdefghijklmnop"], pa.uuid()), ["abcdefghijklmnop"]),
+    (pa.array([60]), ["59.9999999999", "60.0000000001", "59.5", "6000000000001e-11", "5.99999999999e1", "0x3c"]),
+    (pa.array([0, 14]), ["1e-10", "0xe", "0b1110", "1_4", "0e", "x0"]),
+    (pa.array([decimal.Decimal("12.50")], pa.decimal128(10, 2)), ["12.504", "12.4999999999", "1.25e1", "12,5", "12", 12,
+     decimal.Decimal("12.504")]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("own", "spellings"), SAME, ids=lambda one: str(getattr(one, "type", "")))
@@ -92,6 +117,13 @@ def test_one_key_meets_in_every_spelling(connection, own, spellings):
     for one in spellings:
         theirs = one if isinstance(one, pa.Array) else pa.array([one])
         assert matches(connection, own, theirs) == {(0, 0)}, one
+
+
+@pytest.mark.parametrize(("own", "others"), OTHERS, ids=lambda one: str(getattr(one, "type", "")))
+def test_a_key_that_is_only_near_an_item_is_no_item(connection, own, others):
+    for one in others:
+        theirs = one if isinstance(one, pa.Array) else pa.array([one])
+        assert matches(connection, own, theirs) == set(), one
 
 
 def study_of(own, folder):
@@ -177,3 +209,23 @@ def test_items_whose_own_keys_are_fractions_are_refused(tmp_path):
     study = study_of(pa.array([0.5, 1.0]), tmp_path / "s")
     with pytest.raises(InputError, match=r"key 'id' 0.5 is a float that is no exact whole number"):
         streameval.evaluate(study, labels=pa.table({"id": [1.0], "label": [1]}), on="id")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_text_labels_of_neighbours_by_a_nanosecond_each_find_their_own_item(tmp_path, zone):
+    own = pa.array([AT + step for step in (0, 1, 499, 500, 999)], pa.timestamp("ns", zone))
+    study = study_of(own, tmp_path / "s")
+    texts = [f"{TEXT}{step:03}" for step in (1, 500)]
+    account = streameval.evaluate(study, labels=pa.table({"id": texts, "label": [1, 0]}), on="id").labels
+    chosen = Study(study).selection(Study(study).plan()).column("id").cast(pa.int64()).to_pylist()
+    labelled = {key - AT: label for key, label in zip(chosen, account.label.tolist(), strict=True) if label >= 0}
+    assert labelled == {1: 1, 500: 0}
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_plan_reuses_labels_of_the_very_nanosecond(tmp_path, zone):
+    items = pa.table({"id": pa.array([AT + step for step in range(20)], pa.timestamp("ns", zone))})
+    known = pa.table({"id": [f"{TEXT}001", f"{TEXT}500"], "label": [1, 0]})
+    options = {"on": "id", "budget": 20, "seed": 1, "labels_unseen_by_model": "yes"}
+    streameval.plan(items, tmp_path / "s", reuse=known, **options)
+    assert streameval.labels(tmp_path / "s").account["labelled"] == 1
