@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import setdiff1d
@@ -147,12 +148,12 @@ class _DrawnReading:
             refuse_inexact_items(self.connection, "se_batch", [(name, kinds[name]) for name in names], "the ranking")
             theirs = [known_key(quote(name), kinds[name]) for name in names]
             join = " AND ".join(f"se_wanted.key{i} = {key}" for i, key in enumerate(theirs))
-            shown = ", ".join(map(quote, names))
             matches = self.connection.sql(
-                f"SELECT row, {_PLACE}::BIGINT AS rank, {shown} FROM se_batch JOIN se_wanted ON {join}"
+                f"SELECT row, {_PLACE}::BIGINT AS rank FROM se_batch JOIN se_wanted ON {join}"
             ).to_arrow_table()
-            rows.append(matches.select(["row", "rank"]))
-            keys.append(matches.drop_columns(["row"]))
+            rows.append(matches)
+            ranks = matches.column("rank")  # DuckDB would give UUIDs back as text
+            keys.append(batch.select(names).take(pc.subtract(ranks, first)).add_column(0, "rank", ranks))
         table = pa.concat_tables(rows).sort_by([("row", "ascending"), ("rank", "ascending")])
         self._refuse_unmatched(table)
         return table, pa.concat_tables(keys).sort_by("rank")

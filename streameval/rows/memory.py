@@ -79,10 +79,27 @@ def as_table(source: Any) -> pa.Table | None:
     if polars is not None and isinstance(source, polars.DataFrame):
         return source.to_arrow()
     if pandas is not None and isinstance(source, pandas.DataFrame):
-        return pa.Table.from_pandas(source, preserve_index=False)
+        return _from_pandas(source)
     if _is_dataset(source):
         return source.to_table()
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch) else None
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(
+            f"the pandas frame: no type of Arrow holds a column of it ({' '.join(str(error).split())})",
+            "give each column one type, such as numbers beyond 64 bits as text",
+        ) from None
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Give views of text and bytes as what they view: Arrow takes no rows of them."""
+    kinds = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    schema = pa.schema([field.with_type(kinds.get(field.type, field.type)) for field in table.schema])
+    return table if schema.equals(table.schema) else table.cast(schema)
 
 
 def _is_dataset(source: Any) -> bool:
@@ -110,7 +127,7 @@ class _MemoryOpener:
             raise NoRowsError("the table has no rows", "a ranking needs at least one item")
         if options.where is not None:
             raise InputError("--where chooses files by partition", "filter the table before it is given")
-        return TableRows(table)
+        return TableRows(_without_views(table))
 
 
 OPENER = _MemoryOpener()
