@@ -44,7 +44,7 @@ class ByScore:
     """Rows in the order of a score column; `options` name the score.
 
     Attributes:
-        whole: Key columns of floats that are hashed as the whole numbers that they are.
+        whole: Key columns of numbers that are hashed by value, whatever their type.
     """
 
     rows: Rows

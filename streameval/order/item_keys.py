@@ -92,21 +92,28 @@ def meets(kind: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def met_as_whole(key: Collection[str], one: pa.Schema, other: pa.Schema) -> dict[str, pa.DataType]:
-    """Types of whole numbers in which keys of two lists meet that are floats in one of them, by name."""
+    """Types that hold the keys of two lists, by name, where they are numbers of two types and whole in one of them."""
     found = {}
     for name in (name for name in key if name in one.names and name in other.names):
-        kinds = {family(of.field(name).type): of.field(name).type for of in (one, other)}
-        if {*kinds} == {"whole numbers", "floats"}:
-            found[name] = kinds["whole numbers"]
+        kinds = [stored_type(of.field(name).type) for of in (one, other)]
+        whole = {key_type(kind) for kind in kinds if family(kind) == "whole numbers"}
+        if whole and kinds[0] != kinds[1] and {family(kind) for kind in kinds} <= {"whole numbers", "floats"}:
+            found[name] = pa.int64() if whole == {pa.int64()} else _WHOLE
     return found
 
 
 def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
-    """Make integers of some columns of floats, which `refuse_inexact` let pass; NaN becomes null."""
+    """Give columns of numbers a type whose hashes are those of their values: 2⁶⁴ − 1 and −1 are one word of 64 bits.
+
+    Floats have passed `refuse_inexact`, and NaN becomes null.
+    """
     for at, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
         if name in names:
             plain = column.cast(stored_type(column.type))
-            keys = keys.set_column(at, name, pc.if_else(pc.is_nan(plain), None, plain).cast(pa.int64()))
+            if pa.types.is_floating(plain.type):
+                plain = pc.if_else(pc.is_nan(plain), None, plain)
+            wide = pa.types.is_decimal(plain.type) or plain.type == pa.uint64()
+            keys = keys.set_column(at, name, plain.cast(_WHOLE if wide else pa.int64()))
     return keys
 
 

@@ -27,7 +27,7 @@ class Scan:
         key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
             key columns.
         skipped: Rows of the list that are in none of the units.
-        whole: Key columns of floats that are hashed as the whole numbers that they are.
+        whole: Key columns of numbers that are hashed by value, whatever their type.
     """
 
     units: Sequence[Unit]

@@ -95,22 +95,17 @@ class Pair:
                 b, a = (f"{stored_type(one, name)} in {one.rows.name}" for one in rankings)
                 raise InputError(f"key column '{name}' is {b} and {a}: no item would be found in both",
                                  "cast one of them")  # fmt: skip
-        return replace(self, a=_tied_by(self.a, self.key, self.floats(self.a)),
-                       b=_tied_by(self.b, self.key, self.floats(self.b)))  # fmt: skip
+        whole = tuple(self.whole)
+        return replace(self, a=_tied_by(self.a, self.key, whole), b=_tied_by(self.b, self.key, whole))
 
     @cached_property
-    def whole(self) -> tuple[str, ...]:
-        """Key columns that are floats in one list and whole numbers in the other: they meet as whole numbers."""
-        return tuple(met_as_whole(self.key, self.a.rows.schema, self.b.rows.schema))
+    def whole(self) -> dict[str, pa.DataType]:
+        """Key columns that are numbers of one type in one list and of another in the other, and a type for both."""
+        return met_as_whole(self.key, self.a.rows.schema, self.b.rows.schema)
 
     def key_types(self, of: Ranking | None = None) -> pa.Schema:
         """Types of the key columns as they are returned of one of the rankings; of A, unless one is given."""
-        floats, types = self.floats(of or self.a), {name: plain_type(of or self.a, name) for name in self.key}
-        return pa.schema([(name, pa.int64() if name in floats else kind) for name, kind in types.items()])
-
-    def floats(self, of: Ranking) -> tuple[str, ...]:
-        """Key columns of one of the rankings that are floats and count as whole numbers."""
-        return tuple(name for name in self.whole if plain_type(of, name) == pa.float64())
+        return pa.schema([(name, self.whole.get(name) or plain_type(of or self.a, name)) for name in self.key])
 
     def some_keys(self) -> pa.Table:
         """Key of the first row of A, as keys are returned."""
@@ -151,17 +146,17 @@ def _check_types(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> N
             raise InputError(f"{place}: judge column '{judge}' is {kind}", "it holds 0 and 1, or probabilities")
 
 
-def _tied_by(ranking: Ranking, key: tuple[str, ...], floats: tuple[str, ...]) -> Ranking:
-    """Break ties by the hash of the key; `floats` are hashed as whole numbers, so that ties agree."""
+def _tied_by(ranking: Ranking, key: tuple[str, ...], whole: tuple[str, ...]) -> Ranking:
+    """Break ties by the hash of the key; those of `whole` are hashed by value, so that ties agree."""
     order = ranking.order
     if order is None:
         return ranking
     if order.options.key == key:
-        return replace(ranking, order=replace(order, whole=floats))
+        return replace(ranking, order=replace(order, whole=whole))
     if order.options.key:
         raise InputError(
             f"{ranking.rows.name}: ties are broken by {', '.join(order.options.key)}, not by {', '.join(key)}",
             "equal scores have to be ordered by one hash of the item in both rankings: leave --key of the order out",
         )
     options = replace(ranking.options, key=key)
-    return Ranking(ranking.rows, options, replace(by_score(ranking.rows, options), whole=floats))
+    return Ranking(ranking.rows, options, replace(by_score(ranking.rows, options), whole=whole))

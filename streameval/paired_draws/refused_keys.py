@@ -81,6 +81,6 @@ def _some_hashes(scan: TopScan) -> UInt64Array:
 
 def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
     """Whether a table has a key with one of some hashes."""
-    key, floats = list(pair.key), pair.floats(ranking)
-    tables = (as_whole(unit.read(key).select(key), floats) for unit in ranking.rows.units(key[0]))
+    key = list(pair.key)
+    tables = (as_whole(unit.read(key).select(key), pair.whole) for unit in ranking.rows.units(key[0]))
     return any(bool(isin(key_hashes(table), hashes).any()) for table in tables)

@@ -91,10 +91,7 @@ class TopReader:
         _refuse_nulls(keys_as_stored, unit)
         named = as_keys(keys_as_stored, self.scan.key, unit.place)
         hashes, position = key_hashes(named), rows + unit.first_position
-        # a decimal from 2⁶³ on has another hash as an unsigned integer, and its own list is in the order of the first
-        decimals = any(map(pa.types.is_decimal, keys_as_stored.schema.types))
-        ordered_by = key_hashes(keys_as_stored) if decimals else hashes
-        first = tuple(one.first(of, ordered_by, position) for one, of in zip(self.scan.tops, keys, strict=True))
+        first = tuple(one.first(of, hashes, position) for one, of in zip(self.scan.tops, keys, strict=True))
         predicted = np.zeros(rows.size, np.int64)
         if self.scan.judge is not None:
             predicted = _predictions(stored.column(self.scan.judge))

@@ -2,15 +2,18 @@
 
 import datetime
 import decimal
+import itertools
 import uuid
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import streameval
+from streameval.errors import InputError
 from streameval.study import Study
 
 N = 300
@@ -107,3 +110,66 @@ def test_drawn_queries_find_their_positives_by_a_key(name, tmp_path):
     found = streameval.evaluate(tmp_path / "s", labels=rows, on="doc", label="label", positives=missed, key="doc")
     pool = found.summary["pool"]
     assert (pool["drawn"], pool["beyond"], pool["denied"] + pool["named"]) == (3, 2, 1)
+
+
+SPELT = {
+    "uuid": (pa.array([uuid.UUID(int=i).bytes for i in range(20)], pa.uuid()), lambda i: str(uuid.UUID(int=i)).upper()),
+    "bytes": (pa.array([b"k%d" % i for i in range(20)]), lambda i: f"k{i}"),
+    "decimal": (pa.array([decimal.Decimal(i) / 2 for i in range(20)], pa.decimal128(10, 2)), lambda i: f"{i / 2:.1f}"),
+    "zoned": (pa.array(range(20), pa.timestamp("ns", "UTC")), lambda i: f"1970-01-01T01:00:00.{i:09}+01:00"),
+    "views": (pa.array([f"k{i}" for i in range(20)], pa.string_view()), lambda i: f" k{i}"),
+}
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_adopted_items_have_the_labels_of_another_spelling_of_their_key(name, tmp_path):
+    own, spell = SPELT[name]
+    labels = pa.table({"id": [spell(i) for i in range(1, 20, 2)], "label": [0, 1] * 5})
+    items = pa.table({"id": own})
+    streameval.adopt(items, tmp_path / "s", labels=labels, on="id", drawn="unknown")
+    assert streameval.evaluate(tmp_path / "s").labels.label.tolist() == [0, 1] * 5
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_items_whose_keys_are_views_go_all_the_way(kind, tmp_path):
+    items = pa.table({"id": pa.array([b"k%d" % i for i in range(20)], pa.binary()).cast(kind)})
+    labels = pa.table({"id": [f"k{i}" for i in range(20)], "label": [0, 1] * 10})
+    options = {"budget": 20, "seed": 1}
+    streameval.plan(items, tmp_path / "s", reuse=labels, on="id", labels_unseen_by_model="yes", **options)
+    assert streameval.labels(tmp_path / "s").account["labelled"] == 20
+    streameval.plan(items, tmp_path / "t", **options)
+    streameval.select(tmp_path / "t", ranking=items)
+    ranks, found = (
+        Study(tmp_path / "t").plan().ranks,
+        streameval.evaluate(tmp_path / "t", labels=labels, on="id").labels,
+    )
+    assert found.label.tolist() == [(rank - 1) % 2 for rank in ranks.tolist()]
+
+
+def test_a_pandas_column_that_arrow_has_no_type_for_is_refused_in_a_line(tmp_path):
+    frame = pd.DataFrame({"id": [2**64 - 1, -5]})
+    with pytest.raises(InputError, match="the pandas frame: no type of Arrow holds a column of it"):
+        streameval.plan(frame, tmp_path / "s", budget=2, seed=1)
+
+
+WHOLE = {
+    "uint64": (pa.uint64(), [2**63, 2**64 - 1, 5, 6, 7]),
+    "decimal": (pa.decimal128(20, 0), [decimal.Decimal(n) for n in (2**63, 2**64 - 1, 5, 6, 7)]),
+    "int64": (pa.int64(), [-1, -(2**63), 5, 6, 7]),
+    "int32": (pa.int32(), [-1, -2, 5, 6, 7]),
+    "double": (pa.float64(), [-1.0, 2.0**52, 5.0, 6.0, 7.0]),
+}
+
+
+@pytest.mark.parametrize(("b", "a"), list(itertools.permutations(WHOLE, 2)))
+def test_items_of_two_lists_are_one_where_their_whole_numbers_are(b, a, tmp_path):
+    lists = [pa.table({"id": pa.array(WHOLE[name][1], WHOLE[name][0]), "score": scores}) for name, scores in
+             ((b, [5.0, 4, 3, 2, 1]), (a, [4.0, 5, 1, 3, 2]))]  # fmt: skip
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="2,3", seed=1)
+    chosen = streameval.select(tmp_path / "s", ranking=tuple(lists)).table
+    tops = [
+        [{int(n) for n in WHOLE[b][1][:k]} for k in (2, 3)],
+        [{int(WHOLE[a][1][i]) for i in at} for at in ((1, 0), (1, 0, 3))],
+    ]
+    differing = {n for mine, theirs in zip(*tops, strict=True) for n in mine ^ theirs}
+    assert sorted(int(n) for n in chosen.column("id").to_pylist()) == sorted(differing)
