@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.key_forms import ambiguous, is_whole, refuse_ambiguous
+from streameval.labelling.key_forms import ambiguous, is_whole, refuse_ambiguous, refuse_unreadable_items
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 
@@ -61,6 +62,7 @@ def _refuse_inexact(
     Args:
         given_as: Of each column, its name in the source and its SQL type there.
     """
+    refuse_unreadable_items(pa.schema([schema.field(column) for column in given_as]), "the study's items")
     connection.register("se_types", schema.empty_table())
     own = {row[0]: row[1] for row in connection.execute("DESCRIBE se_types").fetchall()}
     for column, (there, kind) in given_as.items():
@@ -69,14 +71,26 @@ def _refuse_inexact(
             refuse_ambiguous(connection, [(there, kind)], unclear, name)
 
 
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Cast a column; DuckDB gives UUIDs as text, and bytes are one too."""
+    if kind != pa.uuid():
+        return pc.cast(column, kind)
+    texts = [one.hex() if isinstance(one, bytes) else one for one in column.to_pylist()]
+    stored = [None if one is None else UUID(str(one).strip()).bytes for one in texts]
+    return pa.chunked_array([pa.array(stored, kind)])
+
+
 def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:
     typed: dict[str, Any] = {}
     for i, column in enumerate(columns):
         try:
-            typed[column] = pc.cast(table.column(f"c{i}"), schema.field(column).type)
-        except pa.ArrowException as error:
-            kind = schema.field(column).type
-            raise InputError(f"{name}: column '{column}' of the control items is not {kind} ({error})") from error
+            typed[column] = _cast(table.column(f"c{i}"), schema.field(column).type)
+        except (pa.ArrowException, ValueError) as error:
+            kind, text = schema.field(column).type, " ".join(str(error).split())
+            raise InputError(
+                f"{name}: column '{column}' of the control items is not {kind} ({text})",
+                "give it as the items of the list have it",
+            ) from None
     rows = pa.table({**typed, "expected": table.column("expected")})
     content = [hashlib.sha256(repr(row).encode()).hexdigest()[:16] for row in rows.to_pylist()]
     return rows.append_column("content", pa.array(content, pa.string()))

@@ -18,7 +18,13 @@ from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
-from streameval.labelling.key_forms import first_of_each, known_key, refuse_ambiguous, refuse_inexact_items
+from streameval.labelling.key_forms import (
+    first_of_each,
+    known_key,
+    refuse_ambiguous,
+    refuse_inexact_items,
+    refuse_unreadable_items,
+)
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
 from streameval.text import number_of
@@ -138,6 +144,7 @@ class _DrawnReading:
         rows: list[pa.Table] = []
         keys: list[pa.Table] = []
         for first, batch in self.listed.batches(names):
+            refuse_unreadable_items(batch.schema, "the ranking")
             self.connection.register(
                 "se_batch", batch.append_column(_PLACE, pa.array(np.arange(batch.num_rows) + first))
             )

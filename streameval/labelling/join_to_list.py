@@ -16,7 +16,13 @@ from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
-from streameval.labelling.key_forms import first_of_each, known_key, refuse_ambiguous, refuse_inexact_items
+from streameval.labelling.key_forms import (
+    first_of_each,
+    known_key,
+    refuse_ambiguous,
+    refuse_inexact_items,
+    refuse_unreadable_items,
+)
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.labelling.readers import given, name_of, open_source
 from streameval.labelling.reading import refuse_words_of_no_row
@@ -152,6 +158,7 @@ def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, nam
         names.append(column)
     tables = keys.batches(names)
     first = next(tables)
+    refuse_unreadable_items(first.schema, "the list")
     connection.register("se_first", first)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_first").fetchall()}
     listed = ", ".join(f"{known_key(quote(n), kinds[n])} AS key{i}" for i, n in enumerate(names))

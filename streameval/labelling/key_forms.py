@@ -134,6 +134,22 @@ def refuse_ambiguous(connection: Connection, keys: Sequence[tuple[str, str]], ro
     )
 
 
+def is_readable(kind: pa.DataType) -> bool:
+    """Whether DuckDB reads columns of a type: neither float16 nor decimals of 256 bits."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return not (pa.types.is_float16(plain) or pa.types.is_decimal256(plain))
+
+
+def refuse_unreadable_items(items: pa.Schema, where: str) -> None:
+    """Refuse (`InputError`) columns of items that DuckDB cannot read, before it blames the labels."""
+    for field in items:
+        if not is_readable(field.type):
+            raise InputError(
+                f"{where}: column '{field.name}' is {field.type}, by which no labels can be joined",
+                f"give it as integers or as text, in SQL {field.name}::text",
+            )
+
+
 def refuse_inexact_items(connection: Connection, table: str, columns: Sequence[tuple[str, str]], where: str) -> None:
     """Refuse items whose own keys are floats that are no exact whole numbers.
 

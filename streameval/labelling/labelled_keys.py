@@ -9,7 +9,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.labelling.columns import find
 from streameval.labelling.duckdb_session import connected, one_line_errors
-from streameval.labelling.key_forms import first_of_each, item_value, refuse_ambiguous
+from streameval.labelling.key_forms import first_of_each, item_value, refuse_ambiguous, refuse_unreadable_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source
 from streameval.stores.transfer import copied
@@ -31,6 +31,7 @@ def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Tabl
     with copied(source) as place, connected() as connection, one_line_errors(name_of(source)):
         found = find(connection, open_source(connection, place), columns, lambda _: ())
         _, state = found.answer(found.label_value, found.work_status)
+        refuse_unreadable_items(some.schema, "the list")
         connection.register("se_some", some)
         kinds = [row[1] for row in connection.execute("DESCRIBE se_some").fetchall()]
         unclear = found.ambiguous(kinds)

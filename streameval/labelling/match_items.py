@@ -13,7 +13,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, quote
-from streameval.labelling.key_forms import key_of, known_key, refuse_inexact_items
+from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items, refuse_unreadable_items
 from streameval.labelling.readers import given
 from streameval.types import Plan
 
@@ -56,7 +56,7 @@ def shared_keys(connection: Connection, selection: pa.Table | None, types: Mappi
     """
     table = selection.drop_columns([n for n in OURS if n in selection.column_names]) if selection else pa.table({})
     names = []
-    for theirs, name in shared_names(types, table.column_names):
+    for theirs, name in shared_names(types, [field.name for field in table.schema if is_readable(field.type)]):
         connection.register("se_column", table.select([name]).rename_columns(["se_own"]))
         kind = connection.execute("DESCRIBE se_column").fetchall()[0][1]
         key = known_key("se_own", kind)
@@ -123,6 +123,8 @@ def _by_items(
                 "run `streameval select` first" if selection is None else _where_it_is(plan, key, have),
             )
         names.append(column)
+    if selection is not None:
+        refuse_unreadable_items(selection.select(names).schema, "the study's items")
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     refuse_inexact_items(connection, "se_selection", [(n, kinds[n]) for n in names], "the study's items")

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 import uuid
 
 import numpy as np
@@ -229,3 +230,37 @@ def test_a_plan_reuses_labels_of_the_very_nanosecond(tmp_path, zone):
     options = {"on": "id", "budget": 20, "seed": 1, "labels_unseen_by_model": "yes"}
     streameval.plan(items, tmp_path / "s", reuse=known, **options)
     assert streameval.labels(tmp_path / "s").account["labelled"] == 1
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.decimal256(40, 0)], ids=str)
+def test_items_of_a_type_that_no_labels_join_are_named_and_not_the_labels(tmp_path, kind):
+    items = pa.table({"id": pa.array(np.arange(9, dtype=np.float16)).cast(pa.float32()).cast(pa.int64()).cast(kind)})
+    labels = pa.table({"id": [1, 2], "label": [0, 1]})
+    said = (
+        f"column 'id' is {re.escape(str(kind))}, by which no labels can be joined. Hint: give it as integers or as text"
+    )
+    options = {"budget": 9, "seed": 1}
+    streameval.plan(items, tmp_path / "s", **options)
+    streameval.select(tmp_path / "s", ranking=items)
+    with pytest.raises(InputError, match=f"the study's items: {said}"):
+        streameval.evaluate(tmp_path / "s", labels=labels, on="id")
+    with pytest.raises(InputError, match=f"the ranking: {said}"):
+        streameval.adopt(items, tmp_path / "a", labels=labels, on="id", drawn="unknown")
+    with pytest.raises(InputError, match=f"the list: {said}"):
+        streameval.exact(items, labels=labels, on="id", label="label")
+    with pytest.raises(InputError, match=f"column 'id' is {re.escape(str(kind))}"):
+        streameval.plan(items, tmp_path / "r", on="id", reuse=labels, labels_unseen_by_model="yes", **options)
+
+
+def test_control_items_name_their_uuid_in_any_spelling(tmp_path):
+    ids = [uuid.UUID(int=i + 2**100) for i in range(20)]
+    items = pa.table({"id": pa.array([one.bytes for one in ids], pa.uuid())})
+    streameval.plan(items, tmp_path / "s", budget=20, seed=1)
+    for spell in (lambda one: str(one).upper(), lambda one: one.hex):
+        controls = pa.table({"id": [spell(one) for one in ids[:3]], "label": [1, 0, 1]})
+        streameval.select(tmp_path / "s", ranking=items, export=tmp_path / "tasks.csv", controls=controls)
+    with pytest.raises(
+        InputError, match=r"column 'id' of the control items is not .*uuid.* \(badly formed .*Hint: give it as"
+    ):
+        streameval.select(tmp_path / "s", ranking=items, export=tmp_path / "tasks.csv",
+                          controls=pa.table({"id": ["x"], "label": [1]}))  # fmt: skip
