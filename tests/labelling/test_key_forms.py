@@ -120,6 +120,34 @@ def test_one_key_meets_in_every_spelling(connection, own, spellings):
         assert matches(connection, own, theirs) == {(0, 0)}, one
 
 
+MOMENTS = {  # how a number of ns since 1970 is written in a column of a type; None where it cannot be
+    "ns": (pa.timestamp("ns"), int),
+    "ns with a zone": (pa.timestamp("ns", "Europe/Berlin"), int),
+    "us": (pa.timestamp("us"), lambda n: None if n % 1000 else n // 1000),
+    "us with a zone": (pa.timestamp("us", "UTC"), lambda n: None if n % 1000 else n // 1000),
+    "text": (pa.string(), lambda n: f"{np.datetime64(n, 'ns')}"),
+    "text with a zone": (pa.string(), lambda n: f"{np.datetime64(n, 'ns') + np.timedelta64(2, 'h')}+02:00"),
+}
+
+
+@settings(max_examples=examples(30, 1000))
+@given(
+    own=st.lists(st.integers(-3, 2003), min_size=1, max_size=4, unique=True),
+    more=st.lists(st.sampled_from([-1, 0, 1, 499, 500, 501, 999, 1000, 1001]), max_size=3),
+    kinds=st.tuples(
+        st.sampled_from(["ns", "ns with a zone", "us", "us with a zone"]), st.sampled_from(sorted(MOMENTS))
+    ),
+)
+def test_moments_of_any_two_types_join_as_their_nanoseconds_do(connection, own, more, kinds):
+    columns, numbers = [], []
+    for name, steps in zip(kinds, (own, [*own, *more]), strict=True):
+        kind, write = MOMENTS[name]
+        numbers.append([n for n in (AT + step for step in steps) if write(n) is not None])
+        columns.append(pa.array([write(n) for n in numbers[-1]], kind))
+    same = {(i, j) for i, item in enumerate(numbers[0]) for j, one in enumerate(numbers[1]) if item == one}
+    assert matches(connection, *columns) == same
+
+
 @pytest.mark.parametrize(("own", "others"), OTHERS, ids=lambda one: str(getattr(one, "type", "")))
 def test_a_key_that_is_only_near_an_item_is_no_item(connection, own, others):
     for one in others:
