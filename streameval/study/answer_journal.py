@@ -5,8 +5,8 @@ stands before it. Lines are only ever appended, and are on the disk before the a
 no end was never acknowledged: readers pass it over, and the next writer takes it away.
 
 Editors and programs that copy files replace them: what is appended then is lost with the file that was there before. So
-no answer is acknowledged unless the file at the path is the one that was opened, and of the length that is known. Who
-may append holds a lock beside it, which nobody has a reason to replace.
+no answer is acknowledged unless the file at the path is the one that was opened, of the length that is known, and not
+modified since the last answer. Who may append holds a lock beside it, which nobody has a reason to replace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -134,6 +134,7 @@ class Journal:
         content = self._path.read_bytes()
         self._length = content.rfind(b"\n") + 1
         os.ftruncate(self._file, self._length)
+        self._modified = os.fstat(self._file).st_mtime_ns
         self._one_at_a_time = threading.Lock()
 
     def add(self, answers: Sequence[PageAnswer]) -> list[PageAnswer]:
@@ -152,23 +153,27 @@ class Journal:
                         if (one.annotator, one.id) not in self._ids}.values())  # fmt: skip
             if not new:
                 return []
-            new = [self._in_order(one) for one in new]
+            new = self._in_order(new)
             content = b"".join(_line(one, self._given) for one in new)
             self._write(content)
-            self._length += len(content)
+            self._last |= {(one.annotator, one.task): one.time for one in new}
             self._ids |= {(one.annotator, one.id) for one in new}
             self.lines += _lines(content)
             return new
 
-    def _in_order(self, answer: PageAnswer) -> PageAnswer:
-        """Give an answer a time after that of the same person's earlier answer to its task."""
-        of = answer.annotator, answer.task
-        time = answer.time if of not in self._last else max(answer.time, self._last[of] + _INSTANT)
-        self._last[of] = time
-        return replace(answer, time=time)
+    def _in_order(self, answers: Sequence[PageAnswer]) -> list[PageAnswer]:
+        """Give each answer a time after that of the same person's earlier answer to its task."""
+        last, ordered = dict(self._last), []
+        for answer in answers:
+            of = answer.annotator, answer.task
+            time = answer.time if of not in last else max(answer.time, last[of] + _INSTANT)
+            last[of] = time
+            ordered.append(replace(answer, time=time))
+        return ordered
 
     def _write(self, content: bytes) -> None:
-        self._refuse_replaced(self._length)
+        if self._stat(self._length).st_mtime_ns != self._modified:
+            self._refuse()
         try:
             left = memoryview(content)
             while left:
@@ -176,16 +181,22 @@ class Journal:
             os.fsync(self._file)
         except OSError as error:
             os.ftruncate(self._file, self._length)
+            self._modified = os.fstat(self._file).st_mtime_ns
             raise outside_trouble(error, self._path) or error from error
-        self._refuse_replaced(self._length + len(content))
+        self._modified = self._stat(self._length + len(content)).st_mtime_ns
+        self._length += len(content)
 
-    def _refuse_replaced(self, length: int) -> None:
-        """Refuse (`OutsideError`) a path that is not the open file any more, or has other content than was written."""
+    def _stat(self, length: int) -> os.stat_result:
+        """Return what is at the path; an `OutsideError` where that is not the open file, or is of another length."""
         with suppress(FileNotFoundError):
             there = os.stat(self._path)
             if os.path.samestat(there, os.fstat(self._file)) and there.st_size == length:
-                return
-        self._length = -1  # for good: what is there by now may have that length again, and not what was written
+                return there
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        """Refuse this and every later answer: what is there by now may look as before, and not be what was written."""
+        self._length = -1
         raise OutsideError(f"{self._path}: was replaced, removed or written to while answers were added", _REPLACED)
 
     def close(self) -> None:

@@ -144,3 +144,18 @@ def test_answers_are_synced_before_they_are_acknowledged(tmp_path, monkeypatch):
     there = (tmp_path / NAME).stat()
     assert synced == [(there.st_ino, there.st_size)]
     journal.close()
+
+
+def test_an_edit_in_place_of_the_same_length_is_refused_before_the_next_answer_is_acknowledged(tmp_path):
+    journal, path = Journal(tmp_path, given=1), tmp_path / NAME
+    journal.add([answer(1)])
+    written = os.stat(path).st_mtime_ns
+    with open(path, "r+b") as stream:
+        stream.write(path.read_bytes().replace(b'"label": "1"', b'"label": "0"'))
+    os.utime(path, ns=(written, written + 1_000_000_000))  # an edit one second later
+    edited = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(OutsideError, match="written to while answers were added"):
+            journal.add([answer(2)])
+    assert path.read_bytes() == edited
+    journal.close()
