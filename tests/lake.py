@@ -32,7 +32,7 @@ def reach(place, monkeypatch):
     place.reach(monkeypatch)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(trouble, "FIRST_PAUSE", 0.001)
     forget()
 
 

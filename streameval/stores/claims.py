@@ -88,7 +88,7 @@ def _leave_after(error: BaseException, claim: FolderClaim, leave: Callable[[str]
 
 def _wait_for_others(claim: FolderClaim) -> None:
     """Wait until no other run is there; an `OutsideError` where one with a smaller id is, or one that does not end."""
-    pause = trouble._FIRST_PAUSE
+    pause = trouble.FIRST_PAUSE
     for left in reversed(range(_LOOKS)):
         others = {run: mark for run, mark in _claims(claim.place).items() if run != claim.run and not _ended(run, mark)}
         if not others:

@@ -16,7 +16,7 @@ from streameval.errors import InputError, OutsideError, StreamevalError
 T = TypeVar("T")
 
 _TRIES = 6
-_FIRST_PAUSE = 0.2  # seconds; each further one about twice as long
+FIRST_PAUSE = 0.2  # seconds; each further one about twice as long
 _DENIED = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|INVALID_CLIENT_TOKEN|SIGNATURE|MISSING_AUTHENTICATION|EXPIRED_TOKEN|"
     r"UNRECOGNIZED_CLIENT|HTTP status (401|403)|PERMISSION_DENIED|UNAUTHENTICATED|AuthenticationFailed|"
@@ -50,7 +50,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
         InputError: No such bucket or object; access denied; a certificate that is not trusted. Asking again is no help.
         OutsideError: The store did not answer in six tries.
     """
-    pause = _FIRST_PAUSE
+    pause = FIRST_PAUSE
     for left in reversed(range(_TRIES)):
         try:
             return call()

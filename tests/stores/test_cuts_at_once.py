@@ -33,7 +33,7 @@ from attack.forks import import_all
 import_all()
 import pyarrow.fs, streameval.stores.partitioned as partitioned, streameval.rankings.items as items
 from streameval.stores import trouble
-partitioned._PART_BYTES, partitioned._GROUP_ROWS, items._MOST_ROWS, trouble._FIRST_PAUSE = 1_000, 300, 300, 0.02
+partitioned._PART_BYTES, partitioned._GROUP_ROWS, items._MOST_ROWS, trouble.FIRST_PAUSE = 1_000, 300, 300, 0.02
 """
 
 

@@ -519,7 +519,7 @@ def test_what_was_published_is_read_from_a_copy(catalogue, tmp_path):
     ],
 )
 def test_names_of_objects_are_no_reasons(monkeypatch, said, status):
-    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(trouble, "FIRST_PAUSE", 0.0)
 
     def ask():
         raise OSError(said)

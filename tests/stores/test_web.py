@@ -91,7 +91,7 @@ def server(folder, monkeypatch):
         threading.Thread(target=http.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{http.server_port}"
         monkeypatch.setenv("HF_ENDPOINT", address)
-        monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.0)
+        monkeypatch.setattr(trouble, "FIRST_PAUSE", 0.0)
         stores._remote.cache_clear()
         yield address, asked
         http.shutdown()

@@ -438,7 +438,7 @@ COMMAND = """
 import sys, streameval.stores.partitioned as partitioned, streameval.rankings.items as leading
 from streameval.cli import run
 from streameval.stores import trouble
-partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble._FIRST_PAUSE = 1_000, 300, 300, 0.001
+partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble.FIRST_PAUSE = 1_000, 300, 300, 0.001
 sys.stdin.readline()
 sys.exit(run(sys.argv[1:]))
 """
