@@ -125,8 +125,18 @@ class Journal:
         self._path = folder / name
         atomic.make_folder(folder)
         self._lock = _locked(folder / f".{name}.lock", self._path)
+        self._file = -1
+        self._one_at_a_time = threading.Lock()
+        try:
+            self._open(given)
+        except BaseException:  # nobody has it to close
+            self.close()
+            raise
+
+    def _open(self, given: int) -> None:
+        """Open the file, read what is there, and take a line without an end away."""
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        sync(str(folder))
+        sync(str(self._path.parent))
         self.lines = read_lines(self._path)
         self._ids = {(one["annotator"], one["id"]) for one in self.lines}
         self._last = {(one["annotator"], one["se_task"]): datetime.fromisoformat(one["time"]) for one in self.lines}
@@ -135,7 +145,6 @@ class Journal:
         self._length = content.rfind(b"\n") + 1
         os.ftruncate(self._file, self._length)
         self._modified = os.fstat(self._file).st_mtime_ns
-        self._one_at_a_time = threading.Lock()
 
     def add(self, answers: Sequence[PageAnswer]) -> list[PageAnswer]:
         """Put answers on the disk; all of them, or an error and none.
@@ -201,10 +210,10 @@ class Journal:
 
     def close(self) -> None:
         """Let another process add to it; again does nothing."""
-        if self._file >= 0:
-            os.close(self._file)
-            os.close(self._lock)
-            self._file = -1
+        for handle in (self._file, self._lock):
+            if handle >= 0:
+                os.close(handle)
+        self._file = self._lock = -1
 
 
 def _locked(lock_file: Path, path: Path) -> int:

@@ -159,3 +159,12 @@ def test_an_edit_in_place_of_the_same_length_is_refused_before_the_next_answer_i
             journal.add([answer(2)])
     assert path.read_bytes() == edited
     journal.close()
+
+
+def test_a_damaged_journal_that_could_not_be_opened_lets_its_lock_go(tmp_path):
+    (tmp_path / NAME).write_bytes(b"no answer\n")
+    with pytest.raises(StudyError) as kept:
+        Journal(tmp_path, given=1)
+    (tmp_path / NAME).unlink()
+    Journal(tmp_path, given=1).close()
+    assert "line 1 is not as it was written" in str(kept.value)
