@@ -168,7 +168,7 @@ def test_a_question_is_offered_only_where_one_answers_all_that_is_open(tmp_path,
     assert together[6:] == ["--for", gates[1], "--confidence", "0.9"]
     recall = truth[:5_000].sum() / truth.sum()
     assert offered("study", f"recall@5000 >= {recall - 0.05:.4f}")
-    assert offered("study", gates[0], f"recall@5000 >= {recall - 0.05:.4f}").count("--for") == 2
+    assert offered("study", gates[0], f"recall@5000 >= {recall - 0.03:.4f}").count("--for") == 2
     assert not offered("study", f"average_precision >= {share:.4f}")
     assert not offered("study", gates[0], f"average_precision >= {share:.4f}")
     with_tables(Path("study"), misses=30)
