@@ -331,5 +331,5 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("attempt", cases(ATTEMPTS, "a challenger"))
 def test_nothing_false_is_said_while_labels_come_late_and_contradict_one_another(attempt, tmp_path):
-    """A small version of `benchmarks.late_labels`, whose hundreds of attempts are in benchmarks/README.md."""
+    """A small version of `benchmarks.late_labels`, whose attempts are counted in benchmarks/README.md."""
     assert not ATTEMPTS[attempt](np.random.default_rng(5), tmp_path)
