@@ -19,6 +19,7 @@ SECONDS = 1.0  # of one test, and of one fixture that several tests share
 REFERENCE = 1.0  # seconds in which a machine adds ten million numbers, on which SECONDS is meant
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
     "tests/house/test_examples.py::test_pages_show_*": (3.0, "a page is one session: later examples use earlier ones"),
+    "tests/house/test_guide.py::test_a_page_shows_*": (3.0, "a page is one session: later commands use earlier ones"),
     "tests/house/test_benchmarks.py::test_every_runner*": (3.0, "other libraries are imported, and compile their own"),
     "tests/engines/test_spark.py::*[[]classic-*": (8.0, "one session of Spark itself, which answers for all of them"),
     # the first to ask for kernels that are not compiled ahead: what follows, of these tests too, takes a tenth
