@@ -11,13 +11,12 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, OutsideError, need
+from streameval.errors import InputError, need
 from streameval.parquet.files import DataFile
 from streameval.rows.lake import Snapshot, TableOpener, call_library
 from streameval.rows.mapped import NONE_DELETED, StoredNames, TableFile
 from streameval.rows.where import chosen
 from streameval.stores import is_remote
-from streameval.stores.trouble import store_error
 from streameval.typing import Int64Array
 
 _SCHEME = "delta:"
@@ -105,12 +104,8 @@ def _deleted_rows(table: Any, names: Mapping[str, str], where: str) -> dict[str,
     if "deletionVectors" not in (table.protocol().reader_features or []):
         return {}
     try:
-        batches = pa.table(table.deletion_vectors()).to_batches()
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # Rust's, no Exception
-            raise
-        if isinstance(error, Exception) and isinstance(trouble := store_error(where, error), OutsideError):
-            raise trouble from None
+        batches = call_library(where, lambda: pa.table(table.deletion_vectors()).to_batches())
+    except InputError:
         raise InputError(
             f"{where}: a deletion vector cannot be read, so that nobody knows which rows were deleted",
             "restore its file (deletion_vector_….bin), or rewrite the table's files "

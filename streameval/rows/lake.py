@@ -95,7 +95,7 @@ class LakeRows(ParquetRows):
     def footers(self) -> tuple[Footer, ...]:
         """Footers of the snapshot's files; an `InputError` for a file that is gone or differs from the metadata."""
         try:
-            footers = ParquetRows(self.places, self.options, self.files).footers
+            footers = self._files.footers
         except InputError as error:
             gone = "a snapshot's files are gone once it expired or was vacuumed"
             raise InputError(f"{self.name}: {error.what}", error.hint or gone) from error
@@ -112,13 +112,16 @@ class LakeRows(ParquetRows):
         return footers
 
     @cached_property
-    def mapped(self) -> MappedRows | None:
-        """The rows as the table has them, where its files hold them otherwise; None where they lie as they are."""
+    def _files(self) -> ParquetRows:
+        """The rows of its files, whatever the table says of them."""
+        return ParquetRows(self.places, self.options, self.files)
+
+    @cached_property
+    def _held(self) -> Rows:
+        """Its rows as its files hold them, or made from these where the table has them otherwise."""
         if self._as_stored:
-            return None
-        return MappedRows(
-            self.name, self.schema, self.snapshot.names, self.options, self.snapshot.files, self.footers
-        )  # fmt: skip
+            return self._files
+        return MappedRows(self.name, self.schema, self.snapshot.names, self.options, self.snapshot.files, self.footers)
 
     @property
     def _as_stored(self) -> bool:
@@ -146,47 +149,37 @@ class LakeRows(ParquetRows):
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """See `Rows.take`."""
-        if self.mapped is None:
-            return super().take(positions, columns, progress)
-        for name in columns:
-            check_column(self.schema, name, self.name)
-        return self.mapped.take(positions, columns, progress)
+        return self._held.take(positions, columns, progress)
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """See `Rows.units`."""
-        return super().units(column) if self.mapped is None else self.mapped.units(column)
+        return self._held.units(column)
 
     def types(self, column: str) -> list[tuple[str, pa.DataType]]:
         """See `Rows.types`."""
-        return super().types(column) if self.mapped is None else self.declared_types(column)
+        return self._held.types(column)
 
     def bounds(self, column: str) -> Sequence[ColumnBounds]:
         """See `Rows.bounds`."""
-        return super().bounds(column) if self.mapped is None else ()
+        return self._held.bounds(column)
 
     def nulls(self, column: str) -> Mapping[str, int]:
         """See `Rows.nulls`."""
-        return super().nulls(column) if self.mapped is None else {}
+        return self._held.nulls(column)
 
     def stretches(
         self, positions: Int64Array, columns: Sequence[str]
     ) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """See `Rows.stretches`."""
-        return (
-            super().stretches(positions, columns) if self.mapped is None else self.mapped.stretches(positions, columns)
-        )
+        return self._held.stretches(positions, columns)
 
     def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
         """See `Rows.forecast`."""
-        return super().forecast(positions, columns) if self.mapped is None else self.mapped.forecast(positions, columns)
+        return self._held.forecast(positions, columns)
 
     def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
         """See `Rows.forecast_first`."""
-        return (
-            super().forecast_first(n_rows, columns)
-            if self.mapped is None
-            else self.mapped.forecast_first(n_rows, columns)
-        )
+        return self._held.forecast_first(n_rows, columns)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile
-from streameval.parquet.footers import Footer
+from streameval.parquet.footers import Footer, check_column
 from streameval.parquet.schema import wide_type
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
@@ -233,6 +233,8 @@ class MappedRows(Rows):
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows page by page; see `Rows.take`."""
+        for name in columns:
+            check_column(self.schema, name, self.name)
         file, rows = self._places(positions)
         tables, parts = dict[int, pa.Table](), list[Taken]()
         for of, first, mine in self._among_alike(file):

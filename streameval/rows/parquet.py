@@ -144,7 +144,7 @@ class ParquetRows(Rows):
         """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks
 
-        stored = ParquetRows.columns(self)  # of the files, whatever a table says
+        stored = self.columns()
         for name in columns:
             if name not in stored:
                 raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, stored))
