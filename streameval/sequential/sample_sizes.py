@@ -28,9 +28,7 @@ _ENDLESS = 10**13  # items of which a sample is as good as one with replacement
 _MOST = 10**9  # labels
 _NINE_IN_TEN = 0.9
 _MARGIN = 1.02  # widths rise and fall a little with whole numbers of positives, which `size_at` leaves out
-_CAREFUL = (
-    0.95  # of the samples that a pilot makes likely: its curves are surer than they should be, and nine in ten do
-)
+_CAREFUL = 0.95  # of what a pilot makes likely, for nine in ten: its curves are surer than they should be
 _SAMPLES = 200
 Half = Callable[[FloatArray], FloatArray]
 

@@ -44,10 +44,14 @@ def materialize(
         return ranking
     place = Path(os.path.abspath(copy or folder.list_copy))
     with open_list(ranking, kind, options) as unread:
-        there = record_of(place)
+        there = record_of(place)  # None of what is not as it was written
         if there is not None and unread.content is not None and there["content"] == unread.content:
             return str(place)
-        if folder.is_begun and (there is None or unread.content is not None) and not _is_lost(folder, place, unread):
+        if (
+            folder.is_begun
+            and (there is None or unread.content is not None)
+            and not (there is None and _is_of(folder, place, unread))
+        ):
             raise StudyError(f"{folder.folder} holds a plan of another list than {unread.name}, or of another score",
                              _ELSEWHERE)  # fmt: skip
         unread.check()
@@ -55,29 +59,26 @@ def materialize(
             room = place.with_name(f".{place.name}.part")
             write_copy(unread, room, progress)
             if folder.is_begun:
-                _refuse_other(folder, unread, room, place)
+                _refuse_other(folder, unread, room, place if there else None)
             if room.exists():
                 replace_copy(room, place)
     return str(place)
 
 
-def _is_lost(folder: Study, place: Path, unread: Unread) -> bool:
-    """Whether the copy of a planned list is not there as it was written, and this may be the list."""
-    if record_of(place) is not None:
-        return False
+def _is_of(folder: Study, place: Path, unread: Unread) -> bool:
+    """Whether this may be the list that was planned, whose copy is not there as it was written."""
     location = folder.plan().location
     content = location.get("copied" if place.name == LIST_COPY else "against_copied", {}).get("content", "")
     return bool(content == unread.content) and (content is not None or "against" not in location)
 
 
-def _refuse_other(folder: Study, unread: Unread, room: Path, place: Path) -> None:
+def _refuse_other(folder: Study, unread: Unread, room: Path, copy: Path | None) -> None:
     """Refuse rows that are not those of the copy; what was read to compare them is removed, unless the copy is lost."""
-    there = record_of(place) is not None
-    if not there and "against" in folder.plan().location:
+    if copy is None and "against" in folder.plan().location:
         return  # a plan has one fingerprint of both its lists; of a lost one the content is the same
     fingerprint = open_ranking(str(room)).fingerprint
-    planned = open_ranking(str(place)).fingerprint if there else folder.plan().ranking["fingerprint"]
-    if there or fingerprint != planned:
+    planned = open_ranking(str(copy)).fingerprint if copy else folder.plan().ranking["fingerprint"]
+    if copy or fingerprint != planned:
         shutil.rmtree(room)
     if fingerprint != planned:
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",
