@@ -22,11 +22,7 @@ DEAR = {  # pattern of a test or fixture that may take more: the seconds it may 
     "tests/house/test_guide.py::test_a_page_shows_*": (3.0, "a page is one session: later commands use earlier ones"),
     "tests/house/test_benchmarks.py::test_every_runner*": (3.0, "other libraries are imported, and compile their own"),
     "tests/engines/test_spark.py::*[[]classic-*": (8.0, "one session of Spark itself, which answers for all of them"),
-    # the first to ask for kernels that are not compiled ahead: what follows, of these tests too, takes a tenth
-    "tests/kinds/rankings/test_rankings.py::test_rankings_longer_than_memory*": (6.0, "compiles 3 kernels"),
-    "tests/kinds/drawn_rankings/test_drawn_judge.py::test_a_ranking_that*": (4.0, "compiles 4 kernels"),
-    "tests/kinds/drawn_rankings/test_drawn_sample.py::test_several_cutoffs*": (4.0, "compiles a kernel"),
-    "tests/parquet/test_pages.py::test_other_writers*": (4.0, "compiles a kernel, and imports other writers"),
+    "tests/parquet/test_pages.py::test_other_writers*": (4.0, "other libraries are imported, to write with"),
 }
 
 
