@@ -32,7 +32,7 @@ KINDS = {  # what is labelled anew: the same study in which all was labelled rig
 }
 ORDERS = list(itertools.permutations(["bad", "early", "late", "torn", "mended"]))
 CHANGED = "its labels have changed since the results were written"
-UNREAD = re.compile(r"is a (study of|.+), which (monitor|cut) does not read|cut .*needs|no (option|ranks)")
+UNREAD = re.compile(r"which (monitor|cut) does not read")
 COLUMNS = {"annotator": "annotator", "time": "time"}
 ASIDE = {"plan.parquet", "selection.parquet", "labels.parquet", "issues.parquet"}  # what was asked, and of each vote
 
