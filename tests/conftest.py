@@ -18,6 +18,8 @@ from places import SHARED
 from small_studies import SHARES, night_folder, night_list
 
 import streameval
+from streameval.kernels import jit
+from streameval.kernels.harmonic import precision_sum
 
 # the suite judges a change, so it is the same every time; `pytest --hypothesis-profile=default` searches on
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -47,6 +49,9 @@ def libraries_are_loaded():
     """What they take to import would count for whichever test comes first."""
     for name in ("numba", "duckdb", "polars", "streameval.cli", "streameval.verbs.evaluate", "streameval.verbs.plan"):
         importlib.import_module(name)
+    precision_sum.compiled()(1.0, 5.0, 2.0)  # numba sets itself up when the first kernel runs compiled
+    while jit.is_small(1_000):  # the steps that a process does without: else which tests they are of is their order
+        pass
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,7 +25,7 @@ def draw(design: Blocks, seed: int) -> tuple[Int64Array, Int64Array | None]:
 
     number = np.uint64(seed % 2**64)
     if design.judged is None:
-        with small(design.ends.size + design.labels):
+        with small(design.ends.size + 2 * design.labels):
             return draw_independent(design.ends, design.rate, number), None
     judged = draw_independent(design.ends, design.judged, number ^ _JUDGED)
     return labelled_of(design, judged, seed), judged
