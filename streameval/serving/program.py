@@ -31,6 +31,7 @@ from streameval.study import Study
 from streameval.study.answer_journal import Journal, PageAnswer
 from streameval.study.judge_sample import view
 from streameval.study.tasks import first_judged, task_numbers
+from streameval.study.vote_store import refuse_foreign
 from streameval.text import number_of, printable, short
 from streameval.types import Plan
 from streameval.typing import FloatArray
@@ -98,6 +99,8 @@ def asked_of(folder: Study, plan: Plan, items: pa.Table, program: JudgeProgram, 
     asked = view(plan)
     tasks = task_numbers(asked, first_judged(plan)).tolist()
     with closing(Journal(folder.labels.folder, 0, NAME)) as journal:
+        studies = [one["se_study"] for one in journal.lines]
+        refuse_foreign(folder.labels.folder / NAME, studies, plan.study_ids, "remove it, and every item is asked about")
         answers = _ProgramAnswers(journal, plan.plan_id, dict(zip(tasks, asked.ranks.tolist(), strict=True)), program)
         still = [task not in answers.said for task in items.column("se_task").to_pylist()]
         lines = (dumps(record) for record in records(items.drop_columns(["se_study"]).filter(pa.array(still))))

@@ -62,6 +62,18 @@ def read_plan(folder: Path) -> Plan:
     return plan
 
 
+def plan_ids(folder: Path) -> tuple[str, ...]:
+    """Read the ids of a study's plan and of those that it grew from (`Plan.study_ids`), without reading its ranks."""
+    path = folder / "plan.json"
+    try:
+        header = read_json(path, _RESTORE)
+        return (str(header["plan_id"]), *header["notes"].get("grown_from", ()))
+    except FileNotFoundError as error:
+        raise _without_plan(folder, error.filename) from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise unusable(path, error, _RESTORE) from error
+
+
 def _without_plan(folder: Path, missing: str | None) -> StudyError:
     """What a folder without a plan is: exact results, or no study."""
     if (folder / "evaluation.json").exists() and not any(

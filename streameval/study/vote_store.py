@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.fates import STORED
 from streameval.labelling.votes import Votes, conform
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, unusable
 from streameval.study.answer_journal import IDENTITY, NAME, Journal, read_lines, votes_of
+from streameval.study.plan_files import plan_ids
 from streameval.text.credentials import masked_source
 from streameval.text.options import flag
 
 _ALL = "*"
 _RESTORE = "restore the file, or remove it and give its label table again"
 _RECOUNT = "restore it, or remove it to count all"
+_FOREIGN = "put this study's own file back, or take this one away and give its label table to `streameval evaluate`"
 
 
 @dataclass(frozen=True)
@@ -106,16 +108,18 @@ class LabelStore:
         return sorted(self.folder.glob("*.parquet"))
 
     def _stored(self) -> dict[str, Given]:
-        """Every source by its identity, what was forgotten too."""
-        stored = {}
+        """Every source by its identity, what was forgotten too; a `StudyError` for one of another plan."""
+        stored, ids = {}, plan_ids(self.folder.parent)
         for path in self._paths():
             try:
                 file = read_table(path, _RESTORE, self.folder.parent)
+                refuse_foreign(path, [file.facts.get("study", ids[0])], ids)  # former versions did not say
                 stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
             except UNUSABLE as error:
                 raise unusable(path, error, _RESTORE) from error
         path = self.folder / NAME
         if lines := read_lines(path):
+            refuse_foreign(path, (one["se_study"] for one in lines), ids)
             facts = {"source": "label page", "place": str(path), "given": lines[0]["given"]}
             stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
         return stored
@@ -149,14 +153,14 @@ class LabelStore:
         """
         stored, forgotten = self._stored(), self._forgotten()
         there = {source.identity for source in _counted(stored, forgotten)}
-        files = {}
+        files, study = {}, plan_ids(self.folder.parent)[0]
         for number, source in enumerate(_distinct(votes), _next(stored)):
             before = stored.get(source.identity)
             # the same source says more to a plan that has grown since; what it said before is among it
             if before is None or before.table.num_rows < source.table.num_rows:
                 place = number if before is None else before.facts["given"]
                 path = self.folder / f"{source.identity}.parquet"
-                files[path] = atomic.parquet(source.table, {**source.facts(), "given": place})
+                files[path] = atomic.parquet(source.table, {**source.facts(), "given": place, "study": study})
         kept = {identity: names for identity, names in forgotten.items() if identity not in {v.identity for v in votes}}
         if kept != forgotten:
             files[self.folder / "forgotten.json"] = atomic.json_object(kept)
@@ -225,6 +229,12 @@ class LabelStore:
         if not all(re.fullmatch(r"\*[0-9]*", name) for name in listed.get(IDENTITY, ())):
             raise unusable(path, ValueError("it does not say how many answers of the page"), _RECOUNT)
         return listed
+
+
+def refuse_foreign(path: Path, studies: Iterable[Any], ids: Collection[str], hint: str = _FOREIGN) -> None:
+    """Refuse answers that were stored for another plan: its ranks are other items."""
+    if any(study not in ids for study in studies):
+        raise StudyError(f"{path}: these answers were given to another plan", hint)
 
 
 def _counted(stored: Mapping[str, Given], forgotten: Mapping[str, Sequence[str]]) -> list[Given]:

@@ -2,11 +2,15 @@
 
 import json
 import os
+import shutil
+from contextlib import closing
+from datetime import UTC, datetime
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 from suite_cases import cases
 
 from streameval.cli import run
@@ -14,6 +18,8 @@ from streameval.parquet import own_tables
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
+from streameval.study import Study
+from streameval.study.answer_journal import Journal, PageAnswer
 
 
 @pytest.fixture
@@ -132,3 +138,51 @@ def test_a_dictionary_that_is_written_out_for_every_row_is_refused(limit, study,
     assert path.stat().st_size < 1 << 17
     assert run(["show", str(study), "precision@5"]) == 2
     assert "its values take more than" in capsys.readouterr().err
+
+
+def brought(study, other, name, before):
+    """Put a file of votes from another study beside those that are there, or in their place."""
+    for path in (study / "votes").iterdir():
+        if before == "replaced":
+            path.unlink()
+    shutil.copy(other / "votes" / name, study / "votes" / name)
+
+
+@pytest.mark.parametrize("before", ["replaced", "added"])
+@pytest.mark.parametrize("verb", [["evaluate"], ["labels"], ["show", "precision@5"], ["grow", "--labels", "40"]])
+def test_votes_of_another_study_are_refused(study, tmp_path, catalogue, capsys, verb, before):
+    """The same ranks are other items there: before, its answers counted for these."""
+    other = catalogue.copy("curve-evaluated", tmp_path / "other")
+    (name,) = (path.name for path in (other / "votes").glob("*.parquet"))
+    brought(study, other, name, before)
+    if verb[0] == "grow":
+        assert refused(capsys, verb[0], study, *verb[1:])
+    elif verb[0] == "show":
+        assert "labels have changed" in refused(capsys, verb[0], study, *verb[1:])
+    else:
+        assert f"votes/{name}: these answers were given to another plan" in refused(capsys, verb[0], study, *verb[1:])
+
+
+def test_answers_of_the_page_of_another_study_are_refused(study, capsys):
+    answer = PageAnswer("1", "0123456789abcdef", 5, 1, "1", "ann", datetime(2026, 11, 28, tzinfo=UTC))
+    with closing(Journal(study / "votes", 1)) as journal:
+        journal.add([answer])
+    for verb in (["evaluate"], ["labels"], ["label"]):
+        assert "votes/page.jsonl: these answers were given to another plan" in refused(capsys, *verb, study)
+
+
+def test_votes_that_were_stored_by_former_versions_do_not_say_whose_they_are(study, capsys):
+    (path,) = (study / "votes").glob("*.parquet")
+    own = read_table(path, "")
+    assert own.facts["study"] == read_json(study / "plan.json", "")["plan_id"]
+    facts = {key: value for key, value in own.facts.items() if key != "study"}
+    atomic.write_all({path: atomic.parquet(own.table, facts)})
+    assert run(["evaluate", str(study)]) == 0
+
+
+def test_votes_outlive_the_growth_of_their_plan(catalogue, tmp_path):
+    study = catalogue.copy("grown-evaluated", tmp_path / "study")
+    stored = {read_table(path, "").facts["study"] for path in (study / "votes").glob("*.parquet")}
+    assert len(stored) == 2
+    assert stored == set(Study(study).plan().study_ids)
+    assert run(["evaluate", str(study)]) == 0
