@@ -166,43 +166,6 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     return values if pages_hold(found[0].stated, low, high) else None
 
 
-def read_runs(footer: Footer, group: int, column: str) -> tuple[AnyArray, Int64Array] | None:
-    """Whole numbers of a row group of which equal ones lie together: that of each run, as stored, and its first row.
-
-    None: decode them, or read each. Where they lie in runs, one is held against what is stated, not every number.
-
-    Raises:
-        InputError: As of `check_bytes`.
-    """
-    kind = footer.schema.field(column).type
-    if not pa.types.is_integer(kind):
-        return None
-    with OpenFile(footer) as file:
-        leaves = KNOWN.of(file, footer, [column])[1][0]
-        chunk = leaves[0][group]
-        if chunk.facts[kernels.DICTIONARY_AT] > 0 or chunk.facts[kernels.CODEC] == UNCOMPRESSED:
-            return None
-        found = _read_plain(file, leaves, chunk)
-    if found is None:
-        return None
-    values, starts, ends = list[AnyArray](), list[Int64Array](), list[tuple[Any, Any]]()
-    row, last = 0, None
-    try:
-        for numbers in _pages(*found, number_type(NUMBERS[chunk.leaf.physical], kind)):
-            at = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
-            own = numbers[at]
-            ends.append((own.min(), own.max()))
-            known = int(own[0] == last)
-            values.append(own[known:])
-            starts.append(at[known:] + row)
-            last, row = own[-1], row + numbers.size
-    except _DAMAGE:
-        return None
-    low, high = np.array(ends).T
-    sound = row == chunk.n_rows and pages_hold(found[0].stated, low, high)
-    return (np.concatenate(values), np.concatenate(starts)) if sound else None
-
-
 def _pays(footer: Footer, groups: Sequence[int]) -> bool:
     """Whether a kernel should decode a column of row groups: Arrow has taken as long as it takes to load one."""
     return not is_small(int(footer.row_group_rows[groups].sum()) // _ROWS)

@@ -41,8 +41,6 @@ class _Adjoining:
     @classmethod
     def read(cls, rows: ManyRows, unit: Unit) -> _Adjoining:
         """Those of a unit."""
-        if (runs := rows.runs(unit)) is not None:
-            return cls(rows.read(unit, "known"), runs[1], runs[0], NOTHING)
         batch = rows.read(unit)
         starts = batch.starts()
         low, high = batch.low[starts], batch.high[starts] if batch.high.size else NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -165,21 +165,13 @@ class ManyRows:
         item = (self.options.key,) if self.options.ties == "trec_eval" and self.options.key else ()
         return (*(() if self.whole else self.options.per), *item)
 
-    def runs(self, unit: Unit) -> tuple[UInt64Array, Int64Array] | None:
-        """What tells rankings apart that lie together, and the first row of each; None: of each row, by `read`."""
-        found = unit.runs(self.options.per[0]) if self.whole else None
-        if found is None or pa.from_numpy_dtype(found[0].dtype) != self.names.types[0]:
-            return None
-        return found[0].astype(np.int64, copy=False).view(np.uint64), found[1]
-
-    def read(self, unit: Unit, names: Literal["read", "known"] = "read") -> RowBatch:
+    def read(self, unit: Unit) -> RowBatch:
         """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used.
 
-        Where names are known (`runs`), `low` is empty. The rows lie in room of the thread, and are lost when it reads
-        again: what is to stay has to be copied.
+        The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
         """
         item, high = self.options.key, NOTHING
-        low = NOTHING if names == "known" else self._plain_names(unit)
+        low = self._plain_names(unit)
         missing = [] if low is not None else list(self.options.per)
         table = unit.read(list(dict.fromkeys([*missing, *([item] if item else [])])))
         if low is None:

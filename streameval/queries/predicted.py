@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -104,10 +103,7 @@ def predictions_of(plan: Plan) -> Predictions | None:
 class JudgedRows(ManyRows):
     """Rows whose label is what a judge says: whole numbers from 0 to `YES`. Rankings are told apart as in a draw."""
 
-    def runs(self, unit: Unit) -> None:
-        """None: names are read with the rows."""
-
-    def read(self, unit: Unit, names: Literal["read", "known"] = "read") -> RowBatch:
+    def read(self, unit: Unit) -> RowBatch:
         """Decode one unit; an `InputError` names the place of what cannot be used."""
         low, _ = self.identities(unit.read(list(self.options.per)), unit.place)
         column = self.rows.label

@@ -14,7 +14,7 @@ from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.parquet.footers import Footer, refuse_changed
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
-from streameval.typing import AnyArray, Int64Array, UInt64Array
+from streameval.typing import AnyArray, UInt64Array
 
 T = TypeVar("T")
 
@@ -107,12 +107,6 @@ class RowGroup(Unit):
         if not self._direct(column):
             return None
         return self._read(lambda: read_numbers(self.footer, self.index, column, room, order))
-
-    def runs(self, column: str) -> tuple[AnyArray, Int64Array] | None:
-        """See `Unit.runs`."""
-        from streameval.parquet.plain_chunks import read_runs
-
-        return self._read(lambda: read_runs(self.footer, self.index, column)) if self._direct(column) else None
 
     def _direct(self, column: str) -> bool:
         return self.rows >= DIRECT_ROWS and column in self.footer.schema.names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # help texts name the options of a list, and need neither
     import pyarrow as pa
 
-    from streameval.typing import AnyArray, Int64Array, UInt64Array
+    from streameval.typing import AnyArray, UInt64Array
 
 
 class Unit(ABC):
@@ -48,13 +48,6 @@ class Unit(ABC):
 
     def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
-        return None
-
-    def runs(self, column: str) -> tuple[AnyArray, Int64Array] | None:
-        """Read whole numbers of which equal ones lie together: that of each run, as it is stored, and its first row.
-
-        None: read the column.
-        """
         return None
 
     def advise(self, columns: Sequence[str], more: Sequence[Unit] = ()) -> None:  # noqa: B027  (most storage has no use for it)

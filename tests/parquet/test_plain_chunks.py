@@ -187,52 +187,6 @@ def test_levels_that_are_not_one_run_of_ones_are_left_to_others(tmp_path, monkey
     assert (unit.numbers("label", np.empty(N, np.uint64), "any") is not None) == used
 
 
-@pytest.mark.parametrize("nullable", [True, False])
-@pytest.mark.parametrize("kind", ["int8", "uint32", "int64", "uint64"])
-@pytest.mark.parametrize("longest", [1, 3, 90, 2 * N])
-def test_runs_are_those_of_all_numbers(tmp_path, kind, nullable, longest):
-    lengths = RANDOM.integers(1, longest + 1, N)
-    values = np.repeat(RANDOM.integers(0, 9, N), lengths)[:N].astype(kind)
-    unit = unit_of(tmp_path / "a.parquet", column(pa.from_numpy_dtype(kind), nullable=nullable, values=values),
-                   compression="zstd", use_dictionary=False, write_page_index=True)  # fmt: skip
-    numbers, starts = unit.runs("label")
-    new = [0, *(row for row in range(1, N) if values[row] != values[row - 1])]
-    assert starts.tolist() == new
-    assert numbers.tolist() == values[new].tolist()
-
-
-@pytest.mark.parametrize("options", [{"use_dictionary": True}, {"compression": "none"},
-                                     {"data_page_version": "2.0"}, {"compression": "brotli"}])  # fmt: skip
-def test_runs_of_other_chunks_are_left_to_others(tmp_path, options):
-    options = {"use_dictionary": False, "compression": "zstd", **options}
-    assert unit_of(tmp_path / "a.parquet", column(pa.int64()), **options).runs("label") is None
-
-
-@pytest.mark.parametrize("values", [[None, *LABELS[1:].tolist()], [0.5] * N, ["a"] * N, [True] * N])
-def test_runs_of_what_is_no_whole_number_are_left_to_others(tmp_path, values):
-    unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), compression="zstd", use_dictionary=False)
-    assert unit.runs("label") is None
-
-
-@pytest.mark.parametrize("row", [0, 499, 500, 3_000])
-def test_runs_are_held_against_what_is_stated(tmp_path, monkeypatch, row):
-    values = np.repeat(np.arange(31), 100)[:N]
-    unit = unit_of(tmp_path / "a.parquet", column(pa.int64(), values=values), compression="zstd", use_dictionary=False,
-                   write_page_index=True)  # fmt: skip
-    inner, page, pages = plain_chunks._pages, row // 500, iter(range(9))
-
-    def damaged(*given):
-        for numbers, number in zip(inner(*given), pages, strict=False):
-            changed = numbers.copy()
-            if number == page:
-                changed[row % 500] = 99
-            yield changed
-
-    assert unit.runs("label") is not None
-    monkeypatch.setattr(plain_chunks, "_pages", damaged)
-    assert unit.runs("label") is None
-
-
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(plain_chunks, "_pays", lambda footer, groups: False)
@@ -257,16 +211,14 @@ def test_odd_numbers_are_left_to_others_as_kernels_leave_them(tmp_path, nothing_
     assert (unit.numbers("label", np.empty(N, np.uint64), order) is not None) == used
 
 
-@pytest.mark.parametrize("kind", ["label", "score", "group"])
+@pytest.mark.parametrize("kind", ["label", "score"])
 def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
     """A byte changed, without checksums: Arrow's values, or none, or an error."""
     path, seen = tmp_path / "a.parquet", {"same": 0, "none": 0, "refused": 0}
-    table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32)),
-                      "group": np.arange(N) // 7})  # fmt: skip
+    table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32))})
     room = np.empty(N, np.uint64)
-    reads = {"label": lambda unit: unit.bits("label"), "score": lambda unit: unit.numbers("score", room),
-             "group": lambda unit: unit.runs("group")}  # fmt: skip
-    kept = {"label": bits_of, "score": np.asarray, "group": lambda runs: np.repeat(runs[0], np.diff([*runs[1], N]))}
+    reads = {"label": lambda unit: unit.bits("label"), "score": lambda unit: unit.numbers("score", room)}
+    kept = {"label": bits_of, "score": np.asarray}
     for codec in [*CODECS, "brotli"]:
         for coded in (True, False):
             unit_of(path, table, compression=codec, use_dictionary=coded)
