@@ -6,6 +6,7 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.ranking_metrics import GRADES, ITEMS, add_negatives, add_positive, add_tied
+from streameval.kernels.tied_items import Tables
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 
@@ -20,7 +21,7 @@ def add_few(
     relevant: int,
     state: FloatArray,
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Go along a whole ranking of few positives, whose items are in any order: each positive's place is counted.
@@ -60,7 +61,7 @@ def sort_words(word: Int64Array, order: Int64Array) -> None:
 @kernel
 def _add_grouped(
     order: Int64Array, equal: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray], out: FloatArray,
+    tables: Tables, out: FloatArray,
 ) -> None:  # fmt: skip
     """Go along a ranking of `size` items, some of whose positives are tied; see `add_few`."""
     histogram = np.zeros(GRADES, np.int64)

@@ -13,13 +13,15 @@ import numpy as np
 
 from streameval.kernels.discounts import discount
 from streameval.kernels.jit import kernel
-from streameval.kernels.tied_items import BEST, EXPECTED, WORST, first_positive, gains, precisions
+from streameval.kernels.optional_measures import add_optional, finish_optional
+from streameval.kernels.tied_items import BEST, EXPECTED, WORST, Tables, first_positive, gains, precisions
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 GRADES = 128  # labels are below it
-# rows of what is measured: the metrics of a whole ranking, those of each cutoff, and last average precision with each
-# group of tied items as one threshold (scikit-learn's), which `queries.measured` takes for AP or leaves out
+# rows of what is measured: the metrics of a whole ranking, those of each cutoff, those of `optional_measures`, and last
+# average precision with each group of tied items as one threshold (scikit-learn's), which `queries.measured` takes for
+# AP or leaves out
 AP, RR, NDCG, R_PRECISION, BPREF, AUC = range(6)
 WHOLE = 6
 AP_AT, P_AT, R_AT, RR_AT, NDCG_AT, SUCCESS_AT = range(6)
@@ -27,7 +29,7 @@ AT_CUTOFF = 6
 GROUPED = -1
 # what is carried along a ranking: items and positives so far, next cutoff, then sums, whether positives were tied with
 # others, so that the order matters, and the sums of those by order
-ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, OPEN, TIED = range(9)
+ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, REACHED, OPEN, TIED = range(10)
 # sums over groups of tied items are kept three times, by order, and the one of GROUPED once
 _AP, _DCG, _ABOVE, _PAIRS = (TIED + 3 * i for i in range(4))
 _GROUPED = TIED + 12
@@ -59,17 +61,20 @@ def add_negatives(count: int, relevant: int, state: FloatArray, cuts: Int64Array
 
 @kernel
 def add_positive(
-    grade: int, relevant: int, state: FloatArray, cuts: Int64Array, tables: tuple[FloatArray, FloatArray],
+    grade: int, relevant: int, state: FloatArray, cuts: Int64Array, tables: Tables,
     out: FloatArray,
 ) -> None:  # fmt: skip
     """Go on along a ranking by one positive that is tied with nothing; see `add_items`."""
-    gain, table = tables
+    gain, table, recalls, persistences = tables
     s, f = state[ITEMS] + 1.0, state[FOUND] + 1.0
     state[ITEMS], state[FOUND] = s, f
     state[COMMON] += f / s
     state[DCG] += gain[grade] * discount(table, int(s))
     state[ABOVE] += min(s - f, relevant)
     state[PAIRS] += s - f
+    if recalls.size + persistences.size:
+        rows, group = out[WHOLE + AT_CUTOFF * cuts.size : GROUPED], (int(s) - 1, int(f) - 1, 1, 1)
+        state[REACHED] = add_optional(group, relevant, int(state[REACHED]), recalls, persistences, rows)
     if f == 1.0:
         out[RR, :] = 1.0 / s
     if s == relevant:
@@ -87,7 +92,7 @@ def add_items(
     relevant: int,
     state: FloatArray,
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Go on along a ranking: sorted items, which hold each of their groups whole.
@@ -97,8 +102,8 @@ def add_items(
         relevant: Positives of the whole ranking, those that it never returned included.
         state (float64 array, shape (STATE,)): What was carried so far; zero at first.
         cuts (int64 array, ascending).
-        tables: Gain of each grade; discounts of the first ranks.
-        out (float64 array, shape (WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Zero at first; receives sums.
+        tables: See `tied_items.Tables`.
+        out (float64 array, shape (WHOLE + AT_CUTOFF·cutoffs + recalls + persistences + 1, 3)): Zero at first; receives sums.
     """
     histogram = np.zeros(GRADES, np.int64)
     i, negatives = 0, 0
@@ -140,7 +145,7 @@ def add_tied(
     relevant: int,
     state: FloatArray,
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Go on along a ranking by one group of tied items, of which `histogram` counts the grades; see `add_items`."""
@@ -160,6 +165,9 @@ def add_tied(
         c += 1
     if p > 0:
         _add_group((s, f, n, p), relevant, histogram, tables, state)
+        if tables[2].size + tables[3].size:
+            rows = out[WHOLE + AT_CUTOFF * cuts.size : GROUPED]
+            state[REACHED] = add_optional((s, f, n, p), relevant, int(state[REACHED]), tables[2], tables[3], rows)
     state[ITEMS], state[FOUND], state[NEXT] = s + n, f + p, c
 
 
@@ -169,7 +177,7 @@ def _cut_group(
     cut: tuple[int, int],
     histogram: Int64Array,
     state: FloatArray,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Put down what a cutoff inside a group, or at its end, needs; the cutoff is its number and its rank."""
@@ -200,7 +208,7 @@ def _add_group(
     group: tuple[int, int, int, int],
     relevant: int,
     histogram: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     state: FloatArray,
 ) -> None:
     """Add a group of tied items, some of them positive, to the sums by order."""
@@ -229,7 +237,7 @@ def finish(
     negatives: int,
     state: FloatArray,
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Turn the sums of a ranking into its metrics; NaN where one is undefined.
@@ -239,7 +247,7 @@ def finish(
         negatives: Returned items of grade 0.
         state, cuts, tables, out: See `add_items`.
     """
-    gain, table = tables
+    gain, table, recalls, persistences = tables
     relevant = counts.sum() - counts[0]
     items, found = int(state[ITEMS]), int(state[FOUND])
     for c in range(int(state[NEXT]), cuts.size):  # cutoffs beyond the end
@@ -276,6 +284,7 @@ def finish(
         _divide(out[at + AP_AT], orders, below)
         _divide(out[at + P_AT], orders, np.float64(cuts[c]))
         _divide(out[at + R_AT], orders, below)
+    finish_optional(relevant, recalls, out[WHOLE + AT_CUTOFF * cuts.size : GROUPED])
     if orders == 1:
         for m in range(out.shape[0]):
             out[m, 1] = out[m, 2] = out[m, 0]

@@ -7,7 +7,7 @@ import numpy as np
 from streameval.kernels.few_positives import STRETCH, add_few
 from streameval.kernels.jit import kernel
 from streameval.kernels.ranking_metrics import GRADES, STATE, add_items, finish
-from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.tied_items import EXPECTED, Tables
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
@@ -100,7 +100,7 @@ def measure(
     starts: Int64Array,
     misses: tuple[Int64Array, UInt8Array],
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     facts: Int64Array,
     out: FloatArray,
     which: Int64Array,
@@ -115,7 +115,7 @@ def measure(
             uint8.
         cuts, tables: See `add_items`.
         facts (int64 array, shape (rankings, 3)): Receives items, positives among them, and positives never returned.
-        out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Receives the metrics.
+        out (float64 array, shape (rankings, metrics, 3)): Receives the metrics; see `add_items`.
         which (int64 array): Numbers of those to measure.
     """
     longest = 0

@@ -12,6 +12,8 @@ from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 
 WORST, EXPECTED, BEST = range(3)
+# gain of each grade; discounts of the first ranks; recalls and persistences (`optional_measures`)
+Tables = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @kernel
@@ -46,10 +48,10 @@ def precisions(group: tuple[int, int, int, int], reach: int, out: FloatArray) ->
 
 @kernel
 def gains(
-    s: int, n: int, reach: int, histogram: Int64Array, tables: tuple[FloatArray, FloatArray], out: FloatArray
+    s: int, n: int, reach: int, histogram: Int64Array, tables: Tables, out: FloatArray
 ) -> None:
     """Discounted gains of the first `reach` places of a group, by order."""
-    gain, table = tables
+    gain, table, _, _ = tables
     out[:3] = 0.0
     total = 0.0
     for grade in range(histogram.size):

@@ -13,6 +13,7 @@ from streameval.kernels.bits import load
 from streameval.kernels.discounts import discount
 from streameval.kernels.few_positives import STRETCH, places, sort_words
 from streameval.kernels.jit import kernel, vector_kernel
+from streameval.kernels.optional_measures import add_optional, finish_optional
 from streameval.kernels.ranking_metrics import (
     AP,
     AP_AT,
@@ -31,6 +32,7 @@ from streameval.kernels.ranking_metrics import (
     SUCCESS_AT,
     WHOLE,
 )
+from streameval.kernels.tied_items import Tables
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 
@@ -46,7 +48,7 @@ def measure_untied(
     starts: Int64Array,
     misses: tuple[Int64Array, UInt8Array],
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     facts: Int64Array,
     out: FloatArray,
     left: Int64Array,
@@ -129,7 +131,7 @@ def _along(
     sizes: tuple[int, int],
     counts: Int64Array,
     cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
+    tables: Tables,
     out: FloatArray,
 ) -> None:
     """Go along a ranking: the metrics of `add_items` and `finish`, by the same sums in the same order.
@@ -139,8 +141,11 @@ def _along(
         sizes: Items, and positives with those never returned.
         counts (int64 array): Positives of each grade.
     """
-    gain, table = tables
+    gain, table, recalls, persistences = tables
     items, relevant = sizes
+    reached, optional = 0, out[WHOLE + AT_CUTOFF * cuts.size : GROUPED]
+    for m in range(optional.shape[0]):
+        optional[m, 0] = optional[m, 1] = optional[m, 2] = 0.0
     negatives, positives = items - order.size, float(relevant)
     common, dcg, above, pairs, within, c = 0.0, 0.0, 0.0, 0.0, 0.0, 0
     out[RR, 0] = 0.0
@@ -160,6 +165,8 @@ def _along(
         above += min(s - f, positives)
         pairs += s - f
         within += 1.0 if s <= relevant else 0.0
+        if optional.shape[0]:
+            reached = add_optional((before, i, 1, 1), relevant, reached, recalls, persistences, optional)
         if i == 0:
             out[RR, 0] = 1.0 / s
     below = positives if relevant else math.nan
@@ -181,5 +188,6 @@ def _along(
     for beyond in range(c, cuts.size):
         out[WHOLE + beyond * AT_CUTOFF + NDCG_AT, 0] /= ideal if relevant else math.nan
     out[NDCG, 0] = dcg / (ideal if relevant else math.nan)
+    finish_optional(relevant, recalls, optional)
     for m in range(out.shape[0]):
         out[m, 1] = out[m, 2] = out[m, 0]

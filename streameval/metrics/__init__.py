@@ -34,6 +34,7 @@ RECALLS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99")
 PRECISIONS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
 FALSE_POSITIVE_RATES = tuple(Fraction(text) for text in ("0.001", "0.01", "0.05", "0.1", "0.2"))
 ELEVEN = tuple(Fraction(i, 10) for i in range(11))
+PERSISTENCES = (0.5, 0.8, 0.95)  # of rank-biased precision
 BETAS = (0.5, 1.0, 2.0)
 ROUNDING = 1e-12
 """Relative difference that the order of a sum can make: values so close may be the same."""

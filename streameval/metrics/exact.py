@@ -18,7 +18,18 @@ from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
 from streameval.curve.bounds import inside
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
-from streameval.metrics import BETAS, ELEVEN, FALSE_POSITIVE_RATES, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.metrics import (
+    BETAS,
+    ELEVEN,
+    FALSE_POSITIVE_RATES,
+    PERSISTENCES,
+    PRECISIONS,
+    RECALLS,
+    Row,
+    cutoffs,
+    table,
+    text,
+)
 from streameval.metrics.partial_area import partial_roc_area, standardised
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
@@ -73,14 +84,14 @@ def metrics(counted: Counted) -> pa.Table:
             up to a false positive rate are single values too: as they are (roc_area_at_fpr), and standardised
             (roc_auc_at_fpr). Of every other metric,
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
-            thresholds on scores (max_f, breakeven), or that of the mean over all orders of tied items
-            (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
+            thresholds on scores (max_f, breakeven), the expectation over all orders of tied items (rbp), or that of
+            the mean over all these orders (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
             last. Lower and upper differ only where ties leave the order open. Null where a metric is
             undefined: without positives, without negatives; the estimate of the interpolated area also in a list of
             more than 2^20 items with ties. Coverage is "exact".
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
-    rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
+    rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted), *_rank_biased(counted)]
     return table(rows, "exact")
 
 
@@ -253,6 +264,18 @@ def _dcg(counted: Counted) -> Iterator[Row]:
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
         ends = counted.by_order(partial(_dcg_at, start, found, k))
         yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, start, found, k))
+
+
+def _rank_biased(counted: Counted) -> Iterator[Row]:
+    """Σ (1 − ρ)·ρ^(r − 1) over positives: what lies beyond the first block of a list adds nothing that a float holds."""
+    start, found = counted.places.groups(0)
+    first, end, positives = start[:-1], start[1:], np.diff(found)
+    for persistence in PERSISTENCES:
+        weights = persistence ** np.stack([end - positives, first, first]), persistence ** np.stack([end, end, first + positives])
+        late, mean, early = ((above - below) for above, below in zip(*weights, strict=True))
+        share = positives / (end - first)
+        values = (late.sum(), early.sum())
+        yield _row(f"rbp.{f'{persistence:g}'.removeprefix('0.')}", "", values, partial(float, (share * mean).sum()))
 
 
 def _dcg_at(start: Int64Array, found: Int64Array, k: int, order: str) -> float:

@@ -16,10 +16,11 @@ from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
 from streameval.kernels.jit import small
 from streameval.kernels.segments import measure, repeated
-from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.tied_items import EXPECTED, Tables
 from streameval.kernels.untied import measure_untied
 from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch
+from streameval.queries.options import Optional
 from streameval.queries.sums import Sums
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array, UInt64Array
@@ -40,10 +41,11 @@ LOWEST = 20
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
-def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
-    """Name and cutoff of every metric, those of the kernel first; the cutoff is empty where there is none."""
-    of_kernel = [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF)]
-    return [*of_kernel, *((name, "") for name in FOLLOWING), *((name, str(k)) for k in cuts for name in FOLLOWING_AT)]
+def metric_names(cuts: Sequence[int], optional: Optional) -> list[tuple[str, str]]:
+    """Name and argument of every metric, those of the kernel first; the argument is empty where there is none."""
+    of_kernel = [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF), *optional.names]
+    following = [*((name, "") for name in FOLLOWING), *((name, str(k)) for k in cuts for name in FOLLOWING_AT)]
+    return [*of_kernel, *following, *optional.following]
 
 
 def on_log_scale(precision: FloatArray) -> FloatArray:
@@ -57,10 +59,10 @@ def geometric(mean: float) -> float:
     return float(LEAST_AP ** (1.0 - mean))
 
 
-def column_names(cuts: Sequence[int]) -> list[str]:
+def column_names(cuts: Sequence[int], optional: Optional) -> list[str]:
     """Columns of the metrics in rankings.parquet: worst, expected and best of each."""
     names = []
-    for name, k in metric_names(cuts):
+    for name, k in metric_names(cuts, optional):
         column = f"{name}_{k}" if k else name
         names += [f"{column}_worst", column, f"{column}_best"]
     return names
@@ -247,6 +249,7 @@ class Measure:
 
     def __init__(self, rows: ManyRows, keeps_rows: bool = True) -> None:
         self._rows, self._keeps_rows, options = rows, keeps_rows, rows.options
+        self._optional = options.optional
         self.cuts = np.array(options.cutoffs, np.int64)
         grade = np.arange(one.GRADES, dtype=np.float64)
         if rows.levels is not None:
@@ -259,15 +262,28 @@ class Measure:
         return Measure(rows, self._keeps_rows)
 
     @cached_property
-    def tables(self) -> tuple[FloatArray, FloatArray]:
-        """Gain of each grade, and discounts of the first ranks."""
-        return self.gain, discounts(_DISCOUNTS)
+    def tables(self) -> Tables:
+        """Gain of each grade, discounts of the first ranks, and what optional measures are asked with."""
+        return self.gain, discounts(_DISCOUNTS), self._recalls, np.array(self._optional.persistences, np.float64)
+
+    @property
+    def _recalls(self) -> FloatArray:
+        """Recalls as `add_optional` takes them: trec_eval rounds a part of a positive down where it is up to a tenth."""
+        rounded = self._rows.options.ties == "trec_eval"
+        ratios = (recall.as_integer_ratio() for recall in self._optional.recalls)
+        rows = [(t / n, 1.0, 0.9) if rounded else (t, n, n - 1.0) for t, n in ratios]
+        return np.array(rows, np.float64).reshape(len(rows), 3)
+
+    @property
+    def _metrics(self) -> int:
+        """Rows of a ranking that the kernels fill, without that of GROUPED, of an evaluation without cutoffs."""
+        return one.WHOLE + len(self._optional.names)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """Schema of rankings.parquet."""
         counts = [(name, pa.int64()) for name in ("items", "positives", "misses")]
-        metrics = [(name, pa.float64()) for name in column_names(self._rows.options.cutoffs)]
+        metrics = [(name, pa.float64()) for name in column_names(self._rows.options.cutoffs, self._rows.options.optional)]
         taken = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
         if taken:
             raise InputError(f"--per={taken.pop()}: a column of rankings.parquet has that name", "rename the column")
@@ -304,7 +320,7 @@ class Measure:
     def _values(self, rankings: Rankings, cuts: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Facts and metrics of rankings, whose items may be put in order; in room of the thread that is used again."""
         n = rankings.starts.size - 1
-        facts, shape = np.empty((n, 3), np.int64), (n, one.WHOLE + one.AT_CUTOFF * cuts.size + 1, 3)
+        facts, shape = np.empty((n, 3), np.int64), (n, self._metrics + one.AT_CUTOFF * cuts.size + 1, 3)
         values = own_room(math.prod(shape), "metrics")[: math.prod(shape)].view(np.float64).reshape(shape)
         keys, labels, starts = rankings.keys, rankings.labels, rankings.starts
         missed = rankings.missed, rankings.never
@@ -331,11 +347,11 @@ class Measure:
         return below
 
     def _judged(self, rankings: Rankings, known: Judgements) -> FloatArray:
-        """Share of the first items that were judged, at every cutoff: a precision, shape (rankings, cutoffs, 3)."""
+        """Metrics of what was judged in the place of what is positive, as of `_values`."""
         keys, labels = rankings.keys.copy(), known.judged.astype(np.uint8)
         missed, never = np.zeros_like(rankings.missed), np.empty(0, np.uint8)
         as_labels = replace(rankings, keys=keys, labels=labels, missed=missed, never=never)
-        return self._values(as_labels, self.cuts)[1][:, self._at(one.P_AT)]
+        return self._values(as_labels, self.cuts)[1].copy()
 
     def _at(self, metric: int) -> list[int]:
         """Rows of a metric at every cutoff."""
@@ -345,18 +361,37 @@ class Measure:
         """Put what follows from metrics and facts behind them: precision, recall and F1 of the whole, F1 at cutoffs."""
         n, items = facts.shape[0], facts[:, 0]
         relevant = np.where(facts[:, 1] + facts[:, 2] > 0, facts[:, 1] + facts[:, 2], np.nan)
-        following = np.empty((n, len(FOLLOWING) + len(FOLLOWING_AT) * self.cuts.size, 3))
+        at_end = len(FOLLOWING) + len(FOLLOWING_AT) * self.cuts.size
+        following = np.empty((n, at_end + len(self._optional.following), 3))
         sets = (facts[:, 1] / np.maximum(1, items), facts[:, 1] / relevant, 2 * facts[:, 1] / (items + relevant))
         following[:, : len(sets)] = np.stack(sets, axis=1)[:, :, None]
         following[:, len(sets)] = on_log_scale(values[:, one.AP])
-        at_cutoffs, cuts = following[:, len(FOLLOWING) :], self.cuts[:, None].astype(np.float64)
+        at_cutoffs, cuts = following[:, len(FOLLOWING) : at_end], self.cuts[:, None].astype(np.float64)
         found = values[:, self._at(one.P_AT)] * cuts
         for i, beta in enumerate(_BETAS):
             weighted = cuts + beta**2 * relevant[:, None, None]
             at_cutoffs[:, i :: len(FOLLOWING_AT)] = (1 + beta**2) * found / weighted
         every = (np.minimum(items[:, None], self.cuts) / self.cuts)[:, :, None]
-        at_cutoffs[:, len(_BETAS) :: len(FOLLOWING_AT)] = every if judged is None else judged
+        at_cutoffs[:, len(_BETAS) :: len(FOLLOWING_AT)] = every if judged is None else judged[:, self._at(one.P_AT)]
+        following[:, at_end:] = self._optional_following(facts, values, judged)
         return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
+
+    def _optional_following(self, facts: Int64Array, values: FloatArray, judged: FloatArray | None) -> FloatArray:
+        """What follows from optional measures, shape (rankings, measures, 3); see `Optional.following`.
+
+        The residual of rank-biased precision is what it would gain if all that nobody judged, or returned, were
+        positive: all weights are 1 together.
+        """
+        first = one.WHOLE + one.AT_CUTOFF * self.cuts.size
+        levels, ends = self._optional.recalls, first + len(self._optional.recalls)
+        tenths = [first + i for i, recall in enumerate(levels) if self._optional.eleven and 10 * recall % 1 == 0]
+        means = [values[:, tenths].sum(axis=1, keepdims=True) / len(tenths)] if tenths else []
+        if judged is not None:
+            residuals = 1.0 - judged[:, ends:-1, ::-1]
+        else:
+            persistences = np.array(self._optional.persistences, np.float64)
+            residuals = np.repeat((persistences ** facts[:, :1])[:, :, None], 3, axis=2)
+        return np.concatenate([*means, residuals], axis=1)
 
     def measured(
         self, facts: Int64Array, values: FloatArray, names: list[pa.Array], judged: FloatArray | None = None
@@ -398,7 +433,7 @@ class Measure:
     def _long(
         self, ranges: Iterator[RankedRange], grades: tuple[Int64Array, Int64Array], level: int
     ) -> tuple[Int64Array, FloatArray]:
-        out, state = np.zeros((1, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
+        out, state = np.zeros((1, self._metrics + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
         returned, never = (_counts_from(level, counts) for counts in grades)
         found, missed = int(returned[1:].sum()), int(never[1:].sum())
         for keys, labels, histogram in ranges:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral
 from typing import Any, Literal
 
 from streameval.errors import InputError
 from streameval.labelling.options import LabelMeaning
 from streameval.options import check_words, listed, option
+from streameval.questions import Question
+from streameval.questions.cutoffs import plain
+from streameval.questions.other_names import ELEVEN_POINTS, rank_biased, read_other
 from streameval.text import number_of
 from streameval.text.options import flag
 
-_MOST_CUTOFFS = 20
+_MOST_CUTOFFS, _MOST_OPTIONAL = 20, 40
+_RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
 _RANKINGS = 1_000
 _RELEVANT = re.compile(r"\s*(>=?)\s*(\d{1,4})\s*")
 
@@ -33,7 +38,12 @@ class PerRanking:
         (),
         "Columns, separated by commas, that name the ranking of a row (a query, a user), which is evaluated by itself.",
     )
-    at: tuple[str, ...] = option(("1", "10", "100"), "Cutoffs, separated by commas.", shown="1,10,100")
+    at: tuple[str, ...] = option(
+        ("1", "10", "100"),
+        "Cutoffs, separated by commas; and measures that have others: iprec@0.1 (interpolated precision at a recall), 11pt "
+        "(the mean of eleven of them), rbp@0.8 (rank-biased precision).",
+        shown="1,10,100",
+    )
     gain: Literal["linear", "exponential"] = option(
         "linear", "Gain of a label in nDCG: the label, or 2^label - 1. Labels are whole numbers from 0 to 1,000."
     )
@@ -69,12 +79,18 @@ class PerRanking:
         refuse_ambiguous_item(self.key, self.per)
         if self.ties == "trec_eval" and self.key is None:
             raise InputError("trec_eval orders tied items by their names", "name their column with --key COL")
-        _ = self.cutoffs, self.level
+        _ = self.cutoffs, self.level, self.optional
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
-        """Cutoffs as numbers, ascending."""
-        return cutoffs_of(self.at)
+        """Cutoffs as numbers, ascending; none where only other measures are named."""
+        ranks = tuple(text for text in self.at if not _is_measure(text))
+        return () if self.at and not ranks else cutoffs_of(ranks)
+
+    @property
+    def optional(self) -> Optional:
+        """Measures that `at` names beside cutoffs."""
+        return Optional.of(text for text in self.at if _is_measure(text))
 
     @property
     def words(self) -> LabelMeaning:
@@ -91,6 +107,70 @@ class PerRanking:
                 f"--relevant is {self.relevant!r}, not >=GRADE with a whole number from 1", "such as '>=2'"
             )
         return level
+
+
+@dataclass(frozen=True)
+class Optional:
+    """Measures that only some evaluations have, without repeats, ascending.
+
+    Attributes:
+        recalls: At which there is interpolated precision.
+        eleven: Whether the mean over recalls 0, .1 … 1 is measured, which are among `recalls` then.
+        persistences: Of rank-biased precision.
+    """
+
+    recalls: tuple[Decimal, ...] = ()
+    eleven: bool = False
+    persistences: tuple[Decimal, ...] = ()
+
+    @staticmethod
+    def of(asked: Iterable[str]) -> Optional:
+        """Read them; an `InputError` where one is no such measure, or there are too many."""
+        recalls, persistences = set[Decimal](), set[Decimal]()
+        eleven = False
+        for question in map(_measure, asked):
+            if rank_biased := _RANK_BIASED.fullmatch(question.metric):
+                persistences.add(Decimal(rank_biased[1]))
+            eleven = eleven or question.metric == ELEVEN_POINTS
+            recalls.update(Decimal(cutoff.value) for cutoff in question.cutoffs)
+        recalls.update(Decimal(tenth) / 10 for tenth in range(11) if eleven)
+        if len(recalls) + len(persistences) > _MOST_OPTIONAL:
+            raise InputError(f"--at names {len(recalls) + len(persistences)} measures", f"give {_MOST_OPTIONAL} at most")
+        return Optional(tuple(sorted(recalls)), eleven, tuple(sorted(persistences)))
+
+    @property
+    def asked(self) -> list[str]:
+        """All as they are asked for; those of the eleven recalls by the name of their mean."""
+        apart = (recall for recall in self.recalls if not (self.eleven and 10 * recall % 1 == 0))
+        at_recalls = [f"precision@recall:{plain(recall)}" for recall in apart]
+        return [*[ELEVEN_POINTS] * self.eleven, *at_recalls, *map(rank_biased, self.persistences)]
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Metric and argument of each, in the order of the kernel's rows."""
+        return [*(("precision_at_recall", plain(recall)) for recall in self.recalls),
+                *((rank_biased(one), "") for one in self.persistences)]  # fmt: skip
+
+    @property
+    def following(self) -> list[tuple[str, str]]:
+        """Metric and argument of what follows from them: the eleven-point mean, and the residual of each RBP."""
+        residuals = [(f"{rank_biased(one)}_residual", "") for one in self.persistences]
+        return [*[(ELEVEN_POINTS, "")] * self.eleven, *residuals]
+
+
+def _is_measure(text: str) -> bool:
+    """Whether an entry of `at` is a measure and no cutoff."""
+    return text.strip()[:1].isalpha() or read_other(text) is not None
+
+
+def _measure(text: str) -> Question:
+    """Read an entry of `at` that is no cutoff."""
+    question = Question.of(text)
+    known = question.metric == ELEVEN_POINTS or _RANK_BIASED.fullmatch(question.metric) is not None
+    at_recalls = question.metric == "precision" and {cutoff.kind for cutoff in question.cutoffs} == {"recall"}
+    if question.demand is not None or not (at_recalls or (known and not question.cutoffs)):
+        raise InputError(f"--at is {text!r}, not a whole number from 1", "cutoffs, or iprec@0.1, 11pt, rbp@0.8, separated by commas")
+    return question
 
 
 def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:

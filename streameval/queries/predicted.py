@@ -124,7 +124,7 @@ class Predict(Measure):
     """Measures what a judge predicts, from any thread: `values` have one side, and `table` the rankings' numbers."""
 
     @cached_property
-    def tables(self) -> tuple[FloatArray, FloatArray]:
+    def summed_discounts(self) -> tuple[FloatArray, FloatArray]:
         """Discounts of the ranks down to the last cutoff, and their sum down to each cutoff."""
         of_ranks = discounts(int(self.cuts[-1]))
         return of_ranks, np.cumsum(of_ranks)[self.cuts - 1]
@@ -134,7 +134,7 @@ class Predict(Measure):
         sizes = np.diff(rankings.starts)
         out = np.empty((sizes.size, one.METRICS * self.cuts.size))
         keys = rankings.keys.astype(np.uint64, copy=False)
-        one.predict(keys, rankings.labels, rankings.starts, self.cuts, self.tables, out)
+        one.predict(keys, rankings.labels, rankings.starts, self.cuts, self.summed_discounts, out)
         return _measured(sizes, out, rankings.names)
 
     def long(
@@ -145,13 +145,13 @@ class Predict(Measure):
         one.begin(state)
         for keys, answers, histogram in ranges():
             if histogram is None:
-                one.add_sorted(keys, answers, self.cuts, self.tables, state, out[0])
+                one.add_sorted(keys, answers, self.cuts, self.summed_discounts, state, out[0])
             else:
                 total = int(histogram @ np.arange(histogram.size))
-                one.add_group(total, int(histogram.sum()), self.cuts, self.tables, state, out[0])
+                one.add_group(total, int(histogram.sum()), self.cuts, self.summed_discounts, state, out[0])
             if state[one.ITEMS] >= self.cuts[-1]:
                 break
-        one.end(self.cuts, self.tables, state, out[0])
+        one.end(self.cuts, self.summed_discounts, state, out[0])
         return _measured(np.array([grades[0].sum()]), out, names)
 
 

@@ -6,6 +6,7 @@
     precision@score:0.7 >= 0.9                                       a condition: >=, >, <= or <
     precision@1e4,1e6 within .03    positives within 5%              a width, absolute or relative
     cut precision 0.9                                                the deepest rank that has it
+    iprec@0.1    11pt    rbp@0.8                                     as others write precision@recall:0.1 and so on
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Literal, cast
 
 from streameval.errors import InputError
 from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refused
+from streameval.questions.other_names import read_other
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
@@ -94,6 +96,8 @@ class Question:
     cut precision 0.9 rank@precision:0.9
     >>> Question.of("recall@precision:.9 > 50%").demand
     Condition(operator='>', value=Decimal('0.50'))
+    >>> print(Question.of("iprec@.1"), Question.of("11pt > .5"), Question.of("rbp@0.8"))
+    precision@recall:0.1 eleven_point_precision > 0.5 rbp.8
     """
 
     metric: str
@@ -110,6 +114,8 @@ class Question:
         if isinstance(asked, Question):
             return asked
         text = str(asked)
+        if (other := read_other(text)) is not None:
+            return Question(*other[:2], _demand(text, other[2]) if text[other[2] :].strip() else None)
         metric = _METRIC.match(text)
         if metric is None:
             unquoted = number(text.strip().removesuffix("%")) is not None

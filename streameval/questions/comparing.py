@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from streameval.errors import InputError
 from streameval.options import check_words, listed, option
+from streameval.questions import Question
 from streameval.questions.asking import CONFIDENCE
 from streameval.questions.cutoffs import Cutoff
 from streameval.text.options import flag
@@ -121,6 +122,8 @@ def powers_of_ten(n_items: int) -> Sequence[Cutoff]:
 
 def _measure(text: object) -> str | None:
     """A measure as it is called in results; None where it is a cutoff."""
+    if str(text).strip().lower().startswith("rbp@"):
+        return Question.of(str(text)).metric
     name, _, cutoff = str(text).strip().lower().partition("@")
     if name == "dcg" and cutoff:
         return f"dcg@{_last_rank(str(text), cutoff)}"

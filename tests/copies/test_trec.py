@@ -95,7 +95,8 @@ TREC = json.loads((RECORDED / "trec_judgements.json").read_text())
 NAMES = {"map": "average_precision", "recip_rank": "reciprocal_rank", "ndcg": "ndcg", "Rprec": "r_precision",
          "bpref": "bpref", "map_cut": "average_precision_at", "P": "precision_at", "recall": "recall_at",
          "ndcg_cut": "ndcg_at", "success": "success_at", "set_P": "set_precision", "set_recall": "set_recall",
-         "set_F": "set_f1"}  # fmt: skip
+         "set_F": "set_f1", "11pt_avg": "eleven_point_precision",
+         **{f"iprec_at_recall_{i / 10:.2f}": f"precision_at_recall_{i / 10:g}" for i in range(11)}}  # fmt: skip
 
 
 def written(tmp_path, rows=None):
@@ -106,7 +107,7 @@ def written(tmp_path, rows=None):
 
 
 def evaluated(address, **options):
-    found = streameval.exact(address, label="relevance", per="query", score="score", at=[1, 5, 10],
+    found = streameval.exact(address, label="relevance", per="query", score="score", at=[1, 5, 10, "11pt"],
                              **{"ties": "trec_eval", **options})  # fmt: skip
     return {row["query"]: row for row in found.rankings.to_pylist()}, found
 
@@ -124,7 +125,7 @@ def test_every_cell_is_that_of_trec_eval_whatever_was_judged(tmp_path, level):
     said = TREC["results"][level]
     assert set(rows) == set(said) == {str(number) for number in range(301, 315)} - {"305", "310"}
     cells = {(q, name): own for q in said for name in said[q] if (own := own_value(rows[q], name)) is not None}
-    assert len(cells) == 12 * 23
+    assert len(cells) == 12 * 35
     for (q, name), own in cells.items():
         assert own == pytest.approx(said[q][name], rel=0, abs=1e-12), (q, name)
     assert found.mean("bpref") == pytest.approx(sum(one["bpref"] for one in said.values()) / 12, rel=1e-12)

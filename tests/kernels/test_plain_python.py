@@ -112,8 +112,10 @@ def rankings(rng, kind, most, grades):
     never -= never[0]
     labels = np.where(rng.random(starts[-1]) < rng.choice([0.02, 0.5]), rng.integers(1, grades, starts[-1]), 0)
     cuts = np.array([1, 5, 100])
-    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts(50)
-    out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + 1, 3))
+    recalls = np.array([[0.0, 1.0, 0.9], [1.0, 3.0, 2.0], [0.7, 1.0, 0.9], [1.0, 1.0, 0.0]])[rng.random(4) < 0.5]
+    persistences = np.array([0.5, 0.95])[rng.random(2) < 0.5]
+    tables = np.concatenate([[0.0], 2.0 ** np.arange(1, 128) - 1]), discounts(50), recalls, persistences
+    out = np.zeros((12, WHOLE + AT_CUTOFF * cuts.size + len(recalls) + persistences.size + 1, 3))
     missed = never, rng.integers(1, grades, never[-1]).astype(np.uint8)
     keys = rng.integers(0, most, starts[-1]).astype(kind)
     if rng.random() < 0.3:

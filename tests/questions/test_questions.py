@@ -84,6 +84,10 @@ def test_commas_separate_thousands_where_all_groups_are_of_three_digits(text, ra
         ("precision@score:2026-01-31", "precision@score:2026-01-31"),
         ("Cut  PRECISION .9", "cut precision 0.9"),
         ("cut precision 97.50%", "cut precision 0.975"),
+        ("iprec@.10 >= .5", "precision@recall:0.1 >= 0.5"),
+        ("IPrec@recall:10%", "precision@recall:0.1"),
+        ("11pt_avg>.2", "eleven_point_precision > 0.2"),
+        ("rbp@0.80 within .02", "rbp.8 within 0.02"),
     ],
 )
 def test_spellings_of_one_question_are_one_value(text, same):
@@ -128,6 +132,9 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("cut precision >= .9", "precision is '>= .9', not a number (at column 15)."),
         ("cut precision .9 within 3%", "precision is '.9 within 3%', not a number (at column 15)."),
         ("cut precision 1.5", "precision is 1.5, outside (0, 1] (at column 15)."),
+        ("iprec@2", "recall is 2, outside (0, 1] (at column 7)."),
+        ("rbp@", "persistence is '', no decimal in (0, 1) of up to 6 places (at column 5). Hint: such as rbp@0.8: the"),
+        ("rbp@.1234567", "persistence is '.1234567', no decimal"),
         ("cut precision 0", "precision is 0, outside (0, 1] (at column 15)."),
         (">= .5", "the name of a metric is missing (at column 1)."),
         ("", "the name of a metric is missing (at column 1)."),

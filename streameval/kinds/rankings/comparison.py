@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.measured import metric_names
+from streameval.queries.options import Optional
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
@@ -81,20 +83,20 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
         kept = (relevant[0] > 0) & (relevant[1] > 0)
         first, second = first[kept], second[kept]
     rows = []
-    for name, k in metric_names(sorted(set(left.cuts) & set(right.cuts))):
+    for name, k in metric_names(sorted(set(left.cuts) & set(right.cuts)), left.optional):
         column = f"{name}_{k}" if k else name
         if any(column not in side.rows.schema.names for side in sides):  # a result of an earlier version
             continue
         values = [side.values(column) for side in sides]
         row = _row(name, k, values, (first, second), confidence)
-        rows.append({**row, "higher": None} if unlike and not name.startswith(_WITHOUT_ALL_POSITIVES) else row)
+        rows.append({**row, "higher": None} if unlike and _WITHOUT_ALL_POSITIVES.match(name) is None else row)
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
     only = left.size - relevant[0].size, right.size - relevant[0].size
     return RankingsComparison(str(a), str(b), int(first.size), *only, unlike, confidence, table)
 
 
 # they depend on the items returned alone
-_WITHOUT_ALL_POSITIVES = ("precision_at", "set_precision", "judged_at", "success_at", "reciprocal_rank")
+_WITHOUT_ALL_POSITIVES = re.compile(r"(precision_at|set_precision|judged_at|success_at|reciprocal_rank(_at)?|rbp\..*)$")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,10 @@ class _RankingsSide:
     @property
     def cuts(self) -> list[int]:
         return list(self.results.summary["parameters"]["at"])
+
+    @property
+    def optional(self) -> Optional:
+        return Optional.of(self.results.summary["parameters"].get("measures", ()))
 
     @property
     def size(self) -> int:

@@ -162,8 +162,8 @@ _AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short
 
 
 def _sizes(found: RankingsEvaluation) -> str:
-    last = max(found.summary["parameters"]["at"])
-    metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(last)) for name in _AT_LAST)]
+    last = found.summary["parameters"]["at"][-1:]
+    metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(k)) for k in last for name in _AT_LAST)]
     names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
     head = ["items", "rankings", "no positive", *(measure_of(f"mean_{name}", argument) for name, argument in metrics)]
     rows = [

@@ -109,14 +109,14 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "unjudged": found.left.rankings,
         "unjudged_items": found.left.items,
         "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
-                       "no_positives": options.no_positives, "unjudged": options.unjudged, "ties": options.ties,
+                       **({"measures": options.optional.asked} if options.optional.names else {}), "no_positives": options.no_positives, "unjudged": options.unjudged, "ties": options.ties,
                        "relevant": options.relevant, "item": options.key, **options.words.named()},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
         "lowest": [dict(zip(shown, row, strict=True))
                    for row in zip(*map(plain_values, found.worst.select(shown).columns), strict=True)],
     }  # fmt: skip
-    names = metric_names(options.cutoffs)
+    names = metric_names(options.cutoffs, options.optional)
     policies = [options.no_positives, "skip" if options.no_positives == "zero" else "zero"]
     tables = (means(sums, names, policies), _by_size(sums, names), _histograms(sums, names))
     return RankingsEvaluation(identity, summary, dict(zip(MEANS, tables, strict=True)))
@@ -136,7 +136,7 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             over = sums.rankings if policy == "zero" else sums.rankings - sums.without
             if policy == "skip" and name in ("ndcg", "ndcg_at"):  # an item below the level of a positive has a gain too
                 over = sums.count(m)
-            if name in _OF_ALL:
+            if _is_of_all(name):
                 over = sums.count(m)
             low, middle, high = (sums.sum(m, side) / max(1, over) for side in range(3))
             middle = min(max(low, middle), high)  # they are rounded each
@@ -157,9 +157,13 @@ def _by_size(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
             first, last = (10 ** (digits - 1), 10**digits - 1) if digits else (0, 0)
             positive = count - without
             row = {f"mean_{_column(*name)}": sums.of_size(digits, m) / positive if positive else None
-                   for m, name in enumerate(names) if name[0] not in _OF_ALL}  # fmt: skip
+                   for m, name in enumerate(names) if not _is_of_all(name[0])}  # fmt: skip
             rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **row})
     return pa.Table.from_pylist(rows)
+
+
+def _is_of_all(name: str) -> bool:
+    return name in _OF_ALL or name.endswith("_residual")
 
 
 def _column(name: str, argument: str) -> str:

@@ -137,12 +137,24 @@ def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
 def _of_the_list(result: CurveResult, metric: str) -> Bounds:
     if metric == "positives":
         return result.curve.yield_at(result.curve.n_items)
+    if metric.startswith("rbp."):
+        return _rank_biased(result, metric)
     if metric not in _OF_THE_LIST:
         if metric in _AT_RANKS:
             raise InputError(f"{metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
         raise _no_such(Question(metric), measures(result))
     rows = [row for row in result.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _ARGUMENTS]
     return Bounds.of_row(rows[0]) if rows else _UNKNOWN  # bounds that promise nothing have none of the whole list
+
+
+def _rank_biased(result: CurveResult, metric: str) -> Bounds:
+    """Rank-biased precision, which is counted of a labelled list."""
+    by_name = {row["metric"]: row for row in result.metrics.to_pylist() if row["metric"].startswith("rbp.")}
+    if not by_name:
+        raise InputError(f"{metric} is known of lists whose every item has a label", "`streameval exact`")
+    if metric not in by_name:
+        raise InputError(f"there is no {metric}", f"there are: {', '.join(by_name)}")
+    return Bounds.of_row(by_name[metric])
 
 
 def _no_such(question: Question, names: tuple[str, ...]) -> InputError:

@@ -46,12 +46,15 @@ def answer(result: Result, question: Question) -> Bounds:
         InputError: There is no such mean.
     """
     cutoff = question.cutoff
-    if cutoff is not None and cutoff.kind != "rank":
+    at_recall = cutoff is not None and (question.metric.removeprefix("mean_"), cutoff.kind) == ("precision", "recall")
+    if cutoff is not None and cutoff.kind != "rank" and not at_recall:
         raise InputError(f"{question.measure}: rankings are cut after a number of items", "ndcg@10, say")
     metric = question.metric.removeprefix("mean_").removesuffix("_at")
     name = SHORT.get(metric, metric)
     of_all = name if name == "gm_map" else f"mean_{name}"
-    wanted = (of_all, "") if cutoff is None else (f"mean_{name}_at", str(cutoff.value))
+    wanted = (of_all, "")
+    if cutoff is not None:
+        wanted = f"mean_{name}_at{'_recall' * at_recall}", str(cutoff).removeprefix("recall:").replace(",", "")
     for row in result.metrics.to_pylist():
         if (row["metric"], row["argument"]) == wanted:  # the first are under the rule that was asked for
             return Bounds.of_row(row)
