@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel
 from streameval.typing import FloatArray
 
 
-@kernel
+@borrowing_kernel
 def discount(table: FloatArray, rank: int) -> float:
     """1/log2(rank + 1), from a table where it reaches."""
     return table[rank - 1] if rank <= table.size else 1.0 / math.log2(rank + 1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
-from streameval.kernels.ranking_metrics import GRADES, ITEMS, add_negatives, add_positive, add_tied
+from streameval.kernels.jit import borrowing_kernel
+from streameval.kernels.ranking_metrics import ITEMS, add_negatives, add_positive, add_tied
 from streameval.kernels.tied_items import Tables
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
@@ -14,10 +14,10 @@ STRETCH = 16  # keys that are compared at once
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@kernel
+@borrowing_kernel
 def add_few(
     keys: Words,
-    positives: tuple[Words, UInt8Array, Int64Array, Words],
+    positives: tuple[Words, UInt8Array, Int64Array, Words, Int64Array],
     relevant: int,
     state: FloatArray,
     cuts: Int64Array,
@@ -29,10 +29,10 @@ def add_few(
     Args:
         keys: Of all its items.
         positives: Keys of its positives, at most 128, and their grades, in any order; room for three whole numbers of
-            each, and for `STRETCH` keys.
+            each, for `STRETCH` keys, and zero for each of `GRADES` grades, as it is left.
         relevant, state, cuts, tables, out: See `add_items`, which does the same with sorted items, to the bit.
     """
-    own, grades, room, rest = positives
+    own, grades, room, rest, histogram = positives
     few, whole = own.size, keys.size - keys.size % STRETCH
     equal, word, order = room[:few], room[few : 2 * few], room[2 * few : 3 * few]
     rest[:] = _LAST
@@ -45,10 +45,10 @@ def add_few(
         equal[i] = same + also - (beyond if own[i] == rest[STRETCH - 1] else 0)
         word[i] = (smaller + others) << 16 | np.int64(grades[i]) << 8 | i
     sort_words(word, order)
-    _add_grouped(order, equal, keys.size, relevant, state, cuts, tables, out)
+    _add_grouped(order, equal, histogram, keys.size, relevant, state, cuts, tables, out)
 
 
-@kernel
+@borrowing_kernel
 def sort_words(word: Int64Array, order: Int64Array) -> None:
     """Sort a few different numbers, without a branch."""
     for i in range(word.size):
@@ -58,32 +58,33 @@ def sort_words(word: Int64Array, order: Int64Array) -> None:
         order[place] = word[i]
 
 
-@kernel
+@borrowing_kernel
 def _add_grouped(
-    order: Int64Array, equal: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
+    order: Int64Array, equal: Int64Array, histogram: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
     tables: Tables, out: FloatArray,
 ) -> None:  # fmt: skip
     """Go along a ranking of `size` items, some of whose positives are tied; see `add_few`."""
-    histogram = np.zeros(GRADES, np.int64)
     a = 0
     while a < order.size:
-        smaller, n, b, most = order[a] >> 16, equal[order[a] & 255], a, 0
+        smaller, n = order[a] >> 16, equal[order[a] & 255]
+        add_negatives(smaller - int(state[ITEMS]), relevant, state, cuts, out)
+        if n == 1:
+            add_positive(order[a] >> 8 & 255, relevant, state, cuts, tables, out)
+            a += 1
+            continue
+        b, most = a, 0
         while b < order.size and order[b] >> 16 == smaller:
             most = order[b] >> 8 & 255  # they ascend
             histogram[most] += 1
             b += 1
-        add_negatives(smaller - int(state[ITEMS]), relevant, state, cuts, out)
-        if n == 1:
-            add_positive(most, relevant, state, cuts, tables, out)
-        else:
-            histogram[0] = n - (b - a)
-            add_tied(histogram[: most + 1], relevant, state, cuts, tables, out)
+        histogram[0] = n - (b - a)
+        add_tied(histogram[: most + 1], relevant, state, cuts, tables, out)
         histogram[: most + 1] = 0
         a = b
     add_negatives(size - int(state[ITEMS]), relevant, state, cuts, out)
 
 
-@kernel
+@borrowing_kernel
 def places(keys: Words, key: Words) -> tuple[int, int]:
     """How many keys are smaller than one, and how many equal it; as many as make whole stretches.
 

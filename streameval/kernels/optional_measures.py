@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel
 from streameval.kernels.tied_items import BEST, EXPECTED, WORST
 from streameval.typing import FloatArray
 
@@ -21,7 +21,7 @@ from streameval.typing import FloatArray
 NUMERATOR, DENOMINATOR, ADDED = range(3)
 
 
-@kernel
+@borrowing_kernel
 def add_optional(
     group: tuple[int, int, int, int], relevant: int, reached: int, recalls: FloatArray, persistences: FloatArray,
     out: FloatArray,
@@ -62,7 +62,7 @@ def add_optional(
     return reached
 
 
-@kernel
+@borrowing_kernel
 def finish_optional(relevant: int, recalls: FloatArray, out: FloatArray) -> None:
     """Give each recall what greater ones have; NaN without a positive."""
     for order in range(3):

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from streameval.kernels.discounts import discount
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel, kernel, owning_kernel
 from streameval.kernels.optional_measures import add_optional, finish_optional
 from streameval.kernels.tied_items import BEST, EXPECTED, WORST, Tables, first_positive, gains, precisions
 from streameval.kernels.words import Words
@@ -36,7 +36,7 @@ _GROUPED = TIED + 12
 STATE = TIED + 13
 
 
-@kernel
+@borrowing_kernel
 def record(c: int, state: FloatArray, out: FloatArray) -> None:
     """Put down the sums that cutoff number `c` needs, here or beyond the end; `finish` makes metrics of them."""
     found, at = state[FOUND], WHOLE + c * AT_CUTOFF
@@ -46,7 +46,7 @@ def record(c: int, state: FloatArray, out: FloatArray) -> None:
         out[at + RR_AT, o], out[at + SUCCESS_AT, o] = out[RR, o], min(found, 1.0)
 
 
-@kernel
+@borrowing_kernel
 def add_negatives(count: int, relevant: int, state: FloatArray, cuts: Int64Array, out: FloatArray) -> None:
     """Go on along a ranking by items of grade 0, tied with each other or not, but with no positive; see `add_items`."""
     end = state[ITEMS] + count
@@ -59,7 +59,7 @@ def add_negatives(count: int, relevant: int, state: FloatArray, cuts: Int64Array
     state[ITEMS], state[NEXT] = end, c
 
 
-@kernel
+@borrowing_kernel
 def add_positive(
     grade: int, relevant: int, state: FloatArray, cuts: Int64Array, tables: Tables,
     out: FloatArray,
@@ -127,19 +127,19 @@ def add_items(
     add_negatives(negatives, relevant, state, cuts, out)
 
 
-@kernel
+@borrowing_kernel
 def _add(out: FloatArray, own: FloatArray) -> None:  # numpy's own words for three numbers take seconds to compile
     for order in range(3):
         out[order] += own[order]
 
 
-@kernel
+@borrowing_kernel
 def _divide(out: FloatArray, orders: int, by: float) -> None:
     for order in range(orders):
         out[order] /= by
 
 
-@kernel
+@owning_kernel
 def add_tied(
     histogram: Int64Array,
     relevant: int,
@@ -231,7 +231,7 @@ def _add_group(
     state[_PAIRS + BEST] += p * before
 
 
-@kernel
+@borrowing_kernel
 def finish(
     counts: Int64Array,
     negatives: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.few_positives import STRETCH, add_few
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel, kernel
 from streameval.kernels.ranking_metrics import GRADES, STATE, add_items, finish
 from streameval.kernels.tied_items import EXPECTED, Tables
 from streameval.kernels.words import Words
@@ -79,7 +79,7 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
             keys[i], labels[i] = keys2[i], labels2[i]
 
 
-@kernel
+@borrowing_kernel
 def _merge_runs(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array, width: int) -> None:
     for first in range(0, keys.size, 2 * width):
         middle, last = min(first + width, keys.size), min(first + 2 * width, keys.size)
@@ -122,7 +122,7 @@ def measure(
     for number in range(which.size):  # numpy's own words for this take two seconds to compile
         longest = max(longest, starts[which[number] + 1] - starts[which[number]])
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
-    counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
+    counts, histogram, state = np.zeros(GRADES, np.int64), np.zeros(GRADES, np.int64), np.zeros(STATE)
     at, own, grades = np.empty(_FEW, np.int64), np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
     room, rest = np.empty(3 * at.size, np.int64), np.empty(STRETCH, keys.dtype)
     for number in range(which.size):
@@ -140,13 +140,13 @@ def measure(
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
             _pick(keys[first:last], labels[first:last], own, grades)
-            few_ones = own[:positives], grades[:positives], room, rest
+            few_ones = own[:positives], grades[:positives], room, rest, histogram
             add_few(keys[first:last], few_ones, positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
 
 
-@kernel
+@borrowing_kernel
 def _counted(grades: UInt8Array, counts: Int64Array) -> int:
     """Count grades; returns the highest."""
     most = 0
@@ -156,7 +156,7 @@ def _counted(grades: UInt8Array, counts: Int64Array) -> int:
     return most
 
 
-@kernel
+@borrowing_kernel
 def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
     """Keys and grades of the positives, for which there is room."""
     count = 0

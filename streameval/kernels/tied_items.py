@@ -8,7 +8,7 @@ group is at place x with probability C(n − x, p − 1)/C(n, p).
 from __future__ import annotations
 
 from streameval.kernels.discounts import discount
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import borrowing_kernel
 from streameval.typing import FloatArray, Int64Array
 
 WORST, EXPECTED, BEST = range(3)
@@ -16,7 +16,7 @@ WORST, EXPECTED, BEST = range(3)
 Tables = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-@kernel
+@borrowing_kernel
 def first_positive(s: int, n: int, p: int, reach: int, out: FloatArray) -> None:
     """Reciprocal rank of the first positive of a group, by order; 0 where it is beyond `reach` places."""
     out[:3] = 0.0
@@ -30,7 +30,7 @@ def first_positive(s: int, n: int, p: int, reach: int, out: FloatArray) -> None:
                 chance *= (n - x - p + 1) / (n - x)
 
 
-@kernel
+@borrowing_kernel
 def precisions(group: tuple[int, int, int, int], reach: int, out: FloatArray) -> None:
     """Σ of precisions over the positives among the first `reach` places of a group, by order."""
     s, f, n, p = group
@@ -46,10 +46,8 @@ def precisions(group: tuple[int, int, int, int], reach: int, out: FloatArray) ->
             out[WORST] += (f + i - (n - p)) * share
 
 
-@kernel
-def gains(
-    s: int, n: int, reach: int, histogram: Int64Array, tables: Tables, out: FloatArray
-) -> None:
+@borrowing_kernel
+def gains(s: int, n: int, reach: int, histogram: Int64Array, tables: Tables, out: FloatArray) -> None:
     """Discounted gains of the first `reach` places of a group, by order."""
     gain, table, _, _ = tables
     out[:3] = 0.0
