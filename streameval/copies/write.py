@@ -26,6 +26,7 @@ from streameval.errors import InputError, NoRowsError, StudyError, outside_troub
 from streameval.parquet.tails import read_tail
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
+from streameval.rankings.copied import is_damaged
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
@@ -96,6 +97,9 @@ def told_of_source(copy: Path, source: Any) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if str(copy) in error.what and is_damaged(str(copy)):
+            hint = f"move {copy} away and run the same command again: it reads the list again"
+            raise StudyError(error.what, hint) from error
         what = re.sub(rf"{re.escape(str(copy))}{_PLACE}", lambda place: _place_in(copy, source, place), error.what)
         if what == error.what:
             raise
@@ -135,16 +139,32 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def replace_copy(room: Path, folder: Path) -> None:
-    """Move a copy to its place, whatever copy is there."""
+    """Move a copy to its place, whatever copy is there; `finish_replacing` goes on from a kill between two steps."""
+    old = _set_aside(folder)
     if folder.exists():
-        old = folder.with_name(f".{folder.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         os.replace(folder, old)
-        os.replace(room, folder)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(room, folder)
+    os.replace(room, folder)
+    shutil.rmtree(old, ignore_errors=True)
     sync(str(folder.parent))
+
+
+def is_half_replaced(folder: Path) -> bool:
+    """Whether `replace_copy` is at work on a folder, or was killed."""
+    return _set_aside(folder).exists()
+
+
+def finish_replacing(folder: Path) -> None:
+    """Put a copy back that was killed while another one took its place, or remove it where that one has done so."""
+    old = _set_aside(folder)
+    if old.exists() and not folder.exists():
+        os.replace(old, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _set_aside(folder: Path) -> Path:
+    """Where a copy lies while another one takes its place."""
+    return folder.with_name(f".{folder.name}.old")
 
 
 @dataclass

@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.errors import InputError, StudyError
 from streameval.parquet.files import has_pattern, is_text
+from streameval.rankings.copied import refuse_lost
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -70,24 +71,18 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
         raise InputError("this study holds a copy of its ranking, so none is to be given", "leave out ranking=")
     if source is None:
         raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
-    _refuse_lost(plan)
-    opened = _open(source, plan)
+    try:
+        opened = _open(source, plan)
+    except (InputError, StudyError):
+        refuse_lost(plan)
+        raise
     if opened.fingerprint != plan.ranking["fingerprint"]:
+        refuse_lost(plan)
         raise StudyError(
             f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
             "the files have changed since; plan the new list into a new study",
         )
     return opened
-
-
-def _refuse_lost(plan: Plan) -> None:
-    """Say what to do where the copy of a list is not in its study."""
-    for copied, place in (("copied", "source"), ("against_copied", "against")):
-        if copied in plan.location and not os.path.isdir(copy := plan.location[place][0]):
-            sources = ", ".join(plan.location[copied]["source"])
-            raise StudyError(f"{copy}: this study's copy of {sources} is gone",
-                             f"restore the folder, or plan {sources} into this study again, with seed {plan.seed} and "
-                             "all else as it was")  # fmt: skip
 
 
 def _open(source: Any, plan: Plan) -> Ranking:

@@ -16,6 +16,7 @@ from streameval.kinds import kind_of
 from streameval.options import listed
 from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
+from streameval.rankings.copied import read_from_copies
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.study import Study, judge_sample
 from streameval.study.planned_ranking import planned_ranking
@@ -78,7 +79,8 @@ def planned_items(folder: Study, access: Access) -> PlannedItems:
     before = fetched_before(folder, plan, names)
     if before is not None:
         return PlannedItems(plan, opened, before, True, names)
-    read = _read(folder, plan, opened, (names, access.progress, scans))
+    with read_from_copies(plan):
+        read = _read(folder, plan, opened, (names, access.progress, scans))
     _refuse_other_judge(plan, read.table)
     fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     made = PlannedItems(plan, opened, fetched, False, names)
@@ -96,7 +98,8 @@ def judged_items(folder: Study, plan: Plan, access: Access) -> tuple[Fetched, pa
     """
     opened, scans = planned_ranking(folder, plan, access.ranking, access.engine)
     names = wanted_columns(plan, opened, access.columns)
-    fetched = opened.fetch(judge_sample.view(plan).ranks, names, access.progress, None, scans)
+    with read_from_copies(plan):
+        fetched = opened.fetch(judge_sample.view(plan).ranks, names, access.progress, None, scans)
     shown, left_out = shown_columns(plan, opened, fetched.table, access.columns)
     return fetched, judge_sample.tasks(folder, plan, fetched.table, shown), left_out
 

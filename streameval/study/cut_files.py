@@ -20,6 +20,7 @@ from streameval.notebook import Tabular, facts, head
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
+from streameval.rankings.copied import read_from_copies
 from streameval.rankings.forecasts import forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
@@ -188,7 +189,7 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
     former = _refreshed(cut, target, former)
     ranking = open_planned(cut.plan, given)
     memory = RankingOptions.of(cut.plan).memory * 1e9
-    with _filled(target, former) as (room, finished, named):
+    with read_from_copies(cut.plan), _filled(target, former) as (room, finished, named):
         items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
 

@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from streameval.copies import Unread, kind_of, open_list
-from streameval.copies.write import record_of, replace_copy, write_copy
+from streameval.copies.write import finish_replacing, is_half_replaced, record_of, replace_copy, write_copy
 from streameval.errors import StudyError
 from streameval.progress import Progress, silent
-from streameval.rankings import open_ranking
+from streameval.rankings.copied import Copied, copied_lists, fingerprint_of
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.plan_files import LIST_COPY
 from streameval.types import Plan
-
-_ELSEWHERE = "plan into another folder, or repeat the plan that is there"
 
 
 def materialize(
@@ -30,7 +27,8 @@ def materialize(
     """Give what to open for a ranking: the ranking itself, or its copy in the study, which is made if it is not there.
 
     A query, and rows that come once, are read each time: only so is it known whether they are the same. While nothing
-    was made of the plan that is there, another list takes the place of its copy.
+    was made of the plan that is there, another list takes the place of its copy; afterwards only the list that was
+    planned does, where its copy is lost: gone, damaged, or that of another list.
 
     Args:
         copy: Folder of the copy (default: that of the list that is planned).
@@ -43,46 +41,76 @@ def materialize(
     if kind is None:
         return ranking
     place = Path(os.path.abspath(copy or folder.list_copy))
-    with open_list(ranking, kind, options) as unread:
-        there = record_of(place)  # None of what is not as it was written
-        if there is not None and unread.content is not None and there["content"] == unread.content:
-            return str(place)
-        if (
-            folder.is_begun
-            and (there is None or unread.content is not None)
-            and not (there is None and _is_of(folder, place, unread))
-        ):
-            raise StudyError(f"{folder.folder} holds a plan of another list than {unread.name}, or of another score",
-                             _ELSEWHERE)  # fmt: skip
-        unread.check()
+    if is_half_replaced(place):
         with folder.planning():
-            room = place.with_name(f".{place.name}.part")
-            write_copy(unread, room, progress)
-            if folder.is_begun:
-                _refuse_other(folder, unread, room, place if there else None)
-            if room.exists():
-                replace_copy(room, place)
+            finish_replacing(place)
+    with open_list(ranking, kind, options) as unread:
+        planned = _planned(folder, place)
+        if planned is not None:
+            _refuse_other_content(folder, planned, unread)
+        if not _is_copied(unread, place, planned):
+            unread.check()
+            with folder.planning():
+                _copy(folder, unread, place, progress)
     return str(place)
 
 
-def _is_of(folder: Study, place: Path, unread: Unread) -> bool:
-    """Whether this may be the list that was planned, whose copy is not there as it was written."""
-    location = folder.plan().location
-    content = location.get("copied" if place.name == LIST_COPY else "against_copied", {}).get("content", "")
-    return bool(content == unread.content) and (content is not None or "against" not in location)
+def _planned(folder: Study, place: Path) -> Copied | None:
+    """Give the list whose copy belongs in a place; None while nothing was made of the plan, so that any may.
+
+    Raises:
+        StudyError: Something was made of a plan that reads no copy there, or that cannot be read, nor can its copy.
+    """
+    if not folder.is_begun:
+        return None
+    try:
+        plan = folder.plan()
+    except StudyError:  # repeating the plan restores it, and its copy tells what it is of
+        record = record_of(place)
+        if record is None:
+            raise
+        return Copied(str(place), ", ".join(record["source"]), record["content"], fingerprint_of(place))
+    copies = {copy.folder: copy for copy in copied_lists(plan)}
+    if str(place) not in copies:
+        raise StudyError(f"{folder.folder} holds a plan of a list that was not read into {place.name}",
+                         "plan into another folder, or repeat the plan that is there")  # fmt: skip
+    return copies[str(place)]
 
 
-def _refuse_other(folder: Study, unread: Unread, room: Path, copy: Path | None) -> None:
-    """Refuse rows that are not those of the copy; what was read to compare them is removed, unless the copy is lost."""
-    if copy is None and "against" in folder.plan().location:
-        return  # a plan has one fingerprint of both its lists; of a lost one the content is the same
-    fingerprint = open_ranking(str(room)).fingerprint
-    planned = open_ranking(str(copy)).fingerprint if copy else folder.plan().ranking["fingerprint"]
-    if copy or fingerprint != planned:
+def _refuse_other_content(folder: Study, planned: Copied, unread: Unread) -> None:
+    """Refuse a source whose content is known to be another than that of the list that was planned."""
+    if unread.content is not None and planned.content is not None and unread.content != planned.content:
+        raise StudyError(
+            f"{folder.folder} holds a plan of another list than {unread.name}, or of another score",
+            f"plan into another folder, or repeat the plan that is there: of {planned.source}",
+        )
+
+
+def _is_copied(unread: Unread, place: Path, planned: Copied | None) -> bool:
+    """Whether a place holds the copy of a source, as it was written, and no row has to be read to know that."""
+    record = record_of(place)
+    known = record is not None and unread.content is not None and record["content"] == unread.content
+    return known and (planned is None or planned.is_there())
+
+
+def _copy(folder: Study, unread: Unread, place: Path, progress: Progress) -> None:
+    """Read a source, and put it in its place unless the same rows are there.
+
+    Raises:
+        StudyError: Something was made of the plan, and these are not its rows.
+    """
+    room = place.with_name(f".{place.name}.part")
+    write_copy(unread, room, progress)
+    planned = _planned(folder, place)
+    if planned is not None and fingerprint_of(room) != planned.fingerprint:
         shutil.rmtree(room)
-    if fingerprint != planned:
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",
-                         f"{_ELSEWHERE}; ORDER BY makes the order of a query certain")  # fmt: skip
+                         f"plan into another folder, or repeat the plan that is there: of {planned.source}; ORDER BY "
+                         "makes the order of a query certain")  # fmt: skip
+    if planned is not None and record_of(place) is not None and planned.is_there():
+        shutil.rmtree(room)
+    else:
+        replace_copy(room, place)
 
 
 def with_copy(plan: Plan, folder: Study) -> Plan:

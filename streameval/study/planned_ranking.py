@@ -13,6 +13,7 @@ from streameval.kernels.sorted_sets import unique
 from streameval.methods import grid_of
 from streameval.order.checkpoints import Scans
 from streameval.rankings import open_planned
+from streameval.rankings.copied import read_from_copies
 from streameval.rankings.ranking import Ranking
 from streameval.study import Study
 from streameval.types import Plan
@@ -81,7 +82,9 @@ def score_at(plan: Plan, rank: int, ranking: Any = None, known: Any = None) -> A
         return None
     score = known
     if score is None and (ranking is not None or plan.location.get("source") is not None):
-        fetched = open_planned(plan, ranking).fetch(np.array([rank]), [])
+        opened = open_planned(plan, ranking)
+        with read_from_copies(plan):
+            fetched = opened.fetch(np.array([rank]), [])
         score = fetched.table.column("score")[0].as_py()
     plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
     return score if score is None or plain else str(score)

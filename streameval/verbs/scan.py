@@ -11,6 +11,7 @@ from streameval.kernels.sorted_sets import unique
 from streameval.kinds import kind_of
 from streameval.order.shards import ScanState, Shard
 from streameval.progress import Progress, silent
+from streameval.rankings.copied import read_from_copies
 from streameval.study import Study
 from streameval.study.planned_ranking import planned_ranking
 
@@ -50,4 +51,5 @@ def scan(
         return ScanState("selection", 0, 0)
     cutoffs = kind_of(folder.folder).cutoffs(plan)
     wanted = plan.ranks if cutoffs is None else unique(plan.ranks, cutoffs)
-    return opened.order.scan(wanted, scans, share, progress)
+    with read_from_copies(plan):
+        return opened.order.scan(wanted, scans, share, progress)

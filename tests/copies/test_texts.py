@@ -163,7 +163,7 @@ def test_a_copy_that_was_changed_is_refused(tmp_path, capsys):
     streameval.plan(write(tmp_path / "p.csv"), tmp_path / "s", score="conf", budget=100, seed=1)
     (part,) = (tmp_path / "s" / "ranking").glob("*.parquet")
     pq.write_table(pq.read_table(part).slice(1), part)
-    assert "fingerprint" in refused(capsys, "select", tmp_path / "s")
+    assert "p.csv is damaged, or that of another list. Hint: restore" in refused(capsys, "select", tmp_path / "s")
 
 
 def swap_parts(copy):
@@ -201,7 +201,7 @@ def test_parts_that_are_not_those_that_were_written_are_read_from_the_source_aga
     assert pq.read_table(copy).equals(before)
     chosen = streameval.select(study).table
     harm(copy)
-    with pytest.raises(StudyError, match="fingerprint"):
+    with pytest.raises(StudyError, match=r"this study's copy of .*p\.csv is damaged, or that of another list"):
         streameval.select(study)
     streameval.plan(source, study, **how)
     assert streameval.select(study).table.equals(chosen)
@@ -224,6 +224,85 @@ def test_a_copy_that_is_gone_is_said_to_be_and_the_same_plan_brings_it_back(tmp_
     assert streameval.select(study).table.equals(chosen)
 
 
+@pytest.fixture
+def two_studies(tmp_path):
+    """Studies of two lists with the same options, something made of both: their folder, and how they were planned."""
+    how = {"score": "conf", "budget": 200, "seed": 5}
+    for name, rows in (("mine", ROWS[:300]), ("other", ROWS[300:])):
+        streameval.plan(write(tmp_path / f"{name}.csv", rows), tmp_path / name, **how)
+        streameval.select(tmp_path / name)
+    return tmp_path, how
+
+
+def take_copy(mine, other):
+    shutil.rmtree(mine / "ranking")
+    shutil.copytree(other / "ranking", mine / "ranking")
+
+
+def test_the_whole_copy_of_another_study_is_a_lost_copy(two_studies, capsys):
+    folder, how = two_studies
+    mine, before = folder / "mine", pq.read_table(folder / "mine" / "ranking")
+    chosen = streameval.select(mine).table
+    take_copy(mine, folder / "other")
+    said = refused(capsys, "select", mine)
+    assert "mine.csv is damaged, or that of another list" in said
+    assert f"plan {folder / 'mine.csv'} into this study again, with seed 5" in said
+    with pytest.raises(StudyError, match=r"a plan of another list than .*other\.csv.*that is there: of .*mine\.csv"):
+        streameval.plan(folder / "other.csv", mine, **how)  # whose copy it is
+    streameval.plan(folder / "mine.csv", mine, **how)
+    assert pq.read_table(mine / "ranking").equals(before)
+    assert streameval.select(mine).table.equals(chosen)
+
+
+def harm_footer(part):
+    content = bytearray(part.read_bytes())
+    content[-20] ^= 1
+    part.write_bytes(content)
+
+
+def test_a_footer_that_is_damaged_is_mended_by_the_same_plan(two_studies, capsys):
+    folder, how = two_studies
+    (part,) = (folder / "mine" / "ranking").glob("part-*")
+    harm_footer(part)
+    assert f"plan {folder / 'mine.csv'} into this study again" in refused(capsys, "select", folder / "mine")
+    streameval.plan(folder / "mine.csv", folder / "mine", **how)
+    assert streameval.select(folder / "mine").table.num_rows == 179
+
+
+def harm_pages(part):
+    content = bytearray(part.read_bytes())
+    content[100 : len(content) // 2] = bytes(len(content) // 2 - 100)
+    part.write_bytes(content)
+
+
+def test_pages_that_are_damaged_say_what_reads_the_list_again(two_studies, capsys):
+    folder, how = two_studies
+    mine = folder / "mine"
+    harm_pages(next((mine / "ranking").glob("part-*")))
+    (mine / "selection.parquet").unlink()
+    said = refused(capsys, "select", mine)
+    assert f"{mine / 'ranking'}: this study's copy of {folder / 'mine.csv'} is damaged (part-00000.parquet: " in said
+    assert f"or move it away and plan {folder / 'mine.csv'} into this study again, with seed 5" in said
+    said = refused(capsys, "plan", folder / "mine.csv", "--study", mine, "--by", "good", "--score", "conf")
+    assert f"Hint: move {mine / 'ranking'} away and run the same command again" in said
+    (mine / "ranking").rename(folder / "away")
+    streameval.plan(folder / "mine.csv", mine, **how)
+    assert streameval.select(mine).table.num_rows == 179
+
+
+def test_a_copy_that_was_set_aside_when_a_plan_was_killed_is_put_back_or_removed(two_studies):
+    folder, how = two_studies
+    copy, aside = folder / "mine" / "ranking", folder / "mine" / ".ranking.old"
+    before = {path.name: path.stat().st_ino for path in copy.iterdir()}
+    copy.rename(aside)  # killed before the new copy came to its place
+    streameval.plan(folder / "mine.csv", folder / "mine", **how)
+    assert {path.name: path.stat().st_ino for path in copy.iterdir()} == before
+    shutil.copytree(folder / "other" / "ranking", aside)  # killed after it
+    streameval.plan(folder / "mine.csv", folder / "mine", **how)
+    assert {path.name: path.stat().st_ino for path in copy.iterdir()} == before
+    assert not aside.exists()
+
+
 PAIR = {"score": "conf", "key": "id", "seed": 5, "at": [50]}
 
 
@@ -237,6 +316,19 @@ def test_of_two_lists_each_is_named_in_errors_and_brought_back(tmp_path, capsys)
         assert f"{name}: this study's copy of {source} is gone" in refused(capsys, "select", study)
     streameval.plan(b, study, against=a, **PAIR)
     assert streameval.select(study).table.equals(chosen)
+
+
+def test_of_two_lists_one_in_the_place_of_the_other_is_a_lost_copy(tmp_path, capsys):
+    turned = [(*row[:2], 1 - row[2], *row[3:]) for row in ROWS[:60]]
+    b, a, study = write(tmp_path / "b.csv", ROWS[:60]), write(tmp_path / "a.csv", turned), tmp_path / "study"
+    streameval.plan(b, study, against=a, **PAIR)
+    streameval.select(study)
+    before = pq.read_table(study / "against")
+    shutil.rmtree(study / "against")
+    shutil.copytree(study / "ranking", study / "against")
+    assert f"this study's copy of {a} is damaged, or that of another list" in refused(capsys, "select", study)
+    streameval.plan(b, study, against=a, **PAIR)
+    assert pq.read_table(study / "against").equals(before)
 
 
 def test_what_is_wrong_in_the_other_list_is_told_of_it(tmp_path):
