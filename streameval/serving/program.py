@@ -33,6 +33,7 @@ from streameval.study.judge_sample import view
 from streameval.study.tasks import first_judged, task_numbers
 from streameval.study.vote_store import refuse_foreign
 from streameval.text import number_of, printable, short
+from streameval.text.json_objects import RepeatedKeyError, with_keys_once
 from streameval.types import Plan
 from streameval.typing import FloatArray
 
@@ -160,14 +161,16 @@ class _ProgramAnswers:
         """Task and answer of a line; a `ValueError` says what is wrong with it."""
         shown = short(printable(line[:200].decode("utf-8", "replace").strip()))
         try:
-            given = json.loads(line)
+            given = json.loads(line, object_pairs_hook=with_keys_once)
+        except RepeatedKeyError as error:
+            raise ValueError(f"'{shown}' has {error}") from None
         except (ValueError, RecursionError):
             raise ValueError(f"'{shown}' is no JSON") from None
         if not isinstance(given, dict) or "se_task" not in given or "label" not in given:
             raise ValueError(f"'{shown}' is no object with se_task and label")
-        task, label = given["se_task"], given["label"]
+        task, label = _whole(given["se_task"]), given["label"]
         if not isinstance(task, int) or task not in self._ranks:
-            raise ValueError(f"se_task {short(printable(str(task)))} was not asked about")
+            raise ValueError(f"se_task {short(printable(json.dumps(given['se_task'])))} was not asked about")
         said = {True: "1", False: "0", None: "skip"}.get(label) if isinstance(label, bool | None) else str(label)
         if said is None or not (np.isnan(value := meant_by(said)) or 0 <= value <= 1):
             raise ValueError(f"label '{short(printable(str(label)))}' of task {task}; {UNDERSTOOD}")
@@ -182,6 +185,17 @@ class _ProgramAnswers:
         state = f"{len(self.said):,} of {number_of(len(self._ranks), 'item')} have an answer"
         kind = OutsideError if isinstance(trouble, _EndedEarlyError) else InputError
         raise kind(f"{self._program.name}: {'; '.join(filter(None, [str(trouble or ''), bad, state]))}", _AGAIN)
+
+
+def _whole(task: Any) -> Any:
+    """The number of a task that a program wrote as text, or as a float; anything else as it is.
+
+    >>> _whole(" 5000000001"), _whole(5000000001.0), _whole("five")
+    (5000000001, 5000000001, 'five')
+    """
+    if isinstance(task, str) and task.strip().isdecimal():
+        return int(task)
+    return int(task) if isinstance(task, float) and task.is_integer() else task
 
 
 def _spoken(program: JudgeProgram, lines: Iterable[str] | None) -> Generator[list[bytes]]:

@@ -61,6 +61,25 @@ def test_what_follows_an_array_is_read(tmp_path, text, rows):
     assert [row["id"] for row in rows_read(tmp_path / "a.json")] == [str(n + 1) for n in range(rows)]
 
 
+@pytest.mark.parametrize(("text", "place"), [
+    ('{"id": 1}\n\n{"id": 2, "label": 1, "label": 0}\n', "line 3 has the key 'label' twice"),
+    ('{"id": 1, "id": 1}\n', "line 1 has the key 'id' twice"),
+    ('[{"id": 1},\n{"id": 2, "label": 1, "label": 0}]', r"object 2 \(line 2\) has the key 'label' twice"),
+    ('[{"data": {"id": 1, "id": 2}, "annotations": []}]', r"object 1 \(line 1\) has the key 'id' twice"),
+])  # fmt: skip
+def test_an_object_with_one_key_twice_is_refused_with_its_line(tmp_path, text, place):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=f"{place}. Hint: keep one of the two"):
+        rows_read(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("text", ['{\n"id": 1\n}\n{\n"id": 2\n}\n', '{"id": 1}\n{\n"id": 2\n}\n'])
+def test_objects_that_go_over_lines_are_told_what_makes_one_line_of_each(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=r"jq -c \. FILE"), connected() as connection:
+        open_source(connection, str(tmp_path / "a.json")).rejected()
+
+
 @pytest.mark.parametrize(("text", "line"), [
     ('[{"id": 1}],x', 1),
     ('[{"id": 1}]\n }}}', 2),

@@ -171,7 +171,8 @@ def test_a_bad_answer_is_named_and_all_others_are_kept(study, label, said):
 
 @pytest.mark.parametrize(("line", "said"), [
     ('{"label": 1}', "is no object with se_task"), ('{"se_task": 1, "label": 1}', "se_task 1 was not asked about"),
-    ("\\udcff", "is no JSON"),
+    ("\\udcff", "is no JSON"), ('{"se_task": "one", "label": 1}', 'se_task "one" was not asked about'),
+    ('{"se_task": 1, "label": 1, "label": 0}', "has the key 'label' twice"),
     *slow(("no json", "'no json' is no JSON"), ("[1]", "'[1]' is no object"), ("[" * 10_000, "is no JSON")),
 ])  # fmt: skip
 def test_lines_that_are_no_answers_are_named(study, line, said):
@@ -179,6 +180,12 @@ def test_lines_that_are_no_answers_are_named(study, line, said):
     with pytest.raises(InputError, match="1 answer cannot be taken") as refused:
         streameval.judge(study, command=program(body))
     assert said in str(refused.value)
+
+
+def test_the_number_of_a_task_may_be_written_as_text_or_as_a_float(study):
+    written = "[str(item['se_task']), float(item['se_task'])][number % 2]"
+    streameval.judge(study, command=program(f"print(json.dumps({{'se_task': {written}, 'label': 1}}))"))
+    assert len(answers(study)) == Study(study).plan().judge_sample.num_rows
 
 
 def test_a_second_answer_to_an_item_is_refused_and_the_first_is_kept(study):

@@ -14,6 +14,7 @@ from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.readers import Opened, file_digest, first_byte, open_text
 from streameval.labelling.readers.memory import register
 from streameval.labelling.tools import flatten
+from streameval.text.json_objects import KEEP_ONE, RepeatedKeyError, with_keys_once
 
 READS = "JSON"
 _SPACE = " \t\r\n"
@@ -69,7 +70,9 @@ def _records(path: str) -> Iterator[dict[str, Any]]:
 def _object(path: str, text: str, at: int, number: int) -> tuple[dict[str, Any], int]:
     """Decode the object that begins at a place; also the place where it ends."""
     try:
-        record, end = json.JSONDecoder().raw_decode(text, at)
+        record, end = json.JSONDecoder(object_pairs_hook=with_keys_once).raw_decode(text, at)
+    except RepeatedKeyError as error:
+        raise InputError(f"{path}: object {number:,}{_line(text, at)} has {error}", KEEP_ONE) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export it again") from error
     if not isinstance(record, dict):

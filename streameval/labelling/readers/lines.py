@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
@@ -28,9 +29,11 @@ from streameval.labelling.readers import (
     open_text,
 )
 from streameval.labelling.readers.delimited import rejected
+from streameval.text.json_objects import KEEP_ONE, first_repeated
 
 READS = "JSONL"
 _MOST_TEXT = 1 << 28  # characters in which a document that goes over lines is looked for
+_AN_OBJECT_A_LINE = "write one object a line, as `jq -c . FILE` does"
 _MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their content have none
 
 
@@ -85,18 +88,27 @@ def _names(connection: Connection, path: str) -> list[str]:
     """Keys of all objects, in the order in which they first stand there: one that appears late is no less a column."""
     keys_of_all: dict[str, None] = {}
     alike = connection.execute(  # objects of a table have few sets of keys
-        f"SELECT keys FROM (SELECT json_keys(object) AS keys, {ROW} FROM lines WHERE object IS NOT NULL) "
+        f"SELECT keys, min({ROW}) FROM (SELECT json_keys(object) AS keys, {ROW} FROM lines WHERE object IS NOT NULL) "
         f"GROUP BY keys ORDER BY min({ROW})"
     )
     while sets := alike.fetchmany(1000):
-        keys_of_all |= dict.fromkeys(name for (keys,) in sets for name in keys if name and "\0" not in name)
+        for keys, row in sets:
+            _refuse_repeated(connection, path, keys, row)
+        keys_of_all |= dict.fromkeys(name for keys, _ in sets for name in keys if name and "\0" not in name)
         if len(keys_of_all) > _MOST_KEYS:
             raise InputError(
                 f"{path}: its objects have more than {_MOST_KEYS:,} different keys", "give every object the same keys"
             )
     if not keys_of_all:
-        raise InputError(f"{path}: none of its lines is a JSON object", "write one object a line")
+        raise InputError(f"{path}: none of its lines is a JSON object", _AN_OBJECT_A_LINE)
     return list(keys_of_all)
+
+
+def _refuse_repeated(connection: Connection, path: str, keys: list[str], row: int) -> None:
+    """Refuse an object that has a key twice: DuckDB would read the first of its values, Python the last."""
+    if (repeated := first_repeated(keys)) is not None:
+        (line,) = rejected(connection, 0).renumber(np.array([row])).tolist()
+        raise InputError(f"{path}: line {line:,} has the key '{repeated}' twice", KEEP_ONE)
 
 
 def _rejected(connection: Connection, path: str) -> Rejected:
@@ -128,5 +140,5 @@ def _refuse_documents(path: str, line: int) -> None:
         return
     if isinstance(document, dict | list):
         raise InputError(
-            f"{path}: line {line:,} is not one object", "write one object a line, or all of them in arrays"
+            f"{path}: line {line:,} is not one object", f"{_AN_OBJECT_A_LINE}; or put all of them in arrays"
         )
