@@ -244,7 +244,14 @@ class LabellingSession:
                 self._bring_up_to_date()
 
     def finish(self) -> None:
-        """Evaluate what has come since the last evaluation; errors as of `evaluate`."""
+        """Evaluate what has come since the last evaluation.
+
+        Raises:
+            OutsideError: The file of the answers was replaced or removed, as pages are told when they send one.
+            StreamevalError: As of `evaluate`.
+        """
+        if self.answers:
+            self._journal.refuse_replaced()
         if 0 < self.answers != self._standing.counted:
             self._evaluate(self.answers)
 
@@ -256,6 +263,7 @@ class LabellingSession:
     def _bring_up_to_date(self) -> None:
         counted = self.answers
         if counted and counted != self._standing.counted:
+            self._journal.refuse_replaced()
             self._evaluate(counted)
         if self._kind.rounds and not self._standing.over and not self._desk.open:
             self._next_round()

@@ -33,9 +33,7 @@ from streameval.stores.own_files import UNUSABLE, unusable
 
 NAME, IDENTITY = "page.jsonl", "page"
 _RESTORE = "restore the file, or take the damaged line out of it"
-_REPLACED = (
-    "end this command, put the file back as it was, and start again: what was not acknowledged is still on the page"
-)
+_REPLACED = "put the file back as it was, and start this command again: what was not acknowledged is still on the page"
 _INSTANT = timedelta(microseconds=1)
 _VALUES = {"1": 1.0, "0": 0.0}
 
@@ -180,9 +178,17 @@ class Journal:
             ordered.append(replace(answer, time=time))
         return ordered
 
-    def _write(self, content: bytes) -> None:
+    def refuse_replaced(self) -> None:
+        """Raise an `OutsideError` where the file is not as it was left: what was acknowledged may be gone."""
+        with self._one_at_a_time:
+            self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
         if self._stat(self._length).st_mtime_ns != self._modified:
             self._refuse()
+
+    def _write(self, content: bytes) -> None:
+        self._check_unchanged()
         try:
             left = memoryview(content)
             while left:

@@ -47,6 +47,19 @@ def test_where_it_cannot_be_evaluated_when_it_ends_that_is_said(study, opened, m
         pages.session.finish()
 
 
+@pytest.mark.parametrize("evaluated", [False, True])
+def test_where_the_file_of_answers_was_removed_that_is_said_when_it_ends(study, opened, evaluated):
+    pages = opened(study)
+    pages.work(said(pages.work()["tasks"][0][0]))
+    if evaluated:
+        pages.session.refresh()
+    (study / "votes" / "page.jsonl").unlink()
+    pages.session.refresh()
+    assert ("was replaced, removed" in pages.state()["trouble"]) is not evaluated  # nothing came since
+    with pytest.raises(OutsideError, match=r"page\.jsonl: was replaced, removed or written to.*put the file back"):
+        pages.session.finish()
+
+
 def test_a_page_that_is_closed_says_its_last_answers_and_gives_back_its_tasks(study, opened):
     pages = opened(study)
     mine = [task for task, _ in pages.work()["tasks"]]
