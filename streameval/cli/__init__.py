@@ -10,14 +10,15 @@ from contextlib import suppress
 from itertools import pairwise, takewhile
 from typing import Any
 
-from cyclopts import App, CycloptsError, Group, UnknownOptionError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Group
 
 from streameval import __version__
 from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
-from streameval.cli.hints import VERBS, of_verb, unknown
+from streameval.cli.hints import VERBS, of_verb
 from streameval.cli.log import LOG, Level
 from streameval.cli.panels import Flowing, named_in
+from streameval.cli.usage import usage
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -67,7 +68,7 @@ def run(arguments: list[str]) -> int:
         outcome = _answered(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _fail(arguments, "usage", _usage(arguments[0], error), EXIT_INPUT)
+        return _fail(arguments, "usage", usage(app, arguments, error), EXIT_INPUT)
     except KeyboardInterrupt:
         return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -135,19 +136,6 @@ def _refuse_empty(arguments: list[str]) -> None:
             option = argument[:-1] if unset else before
             name = option if option.startswith("--") else "an argument"
             raise InputError(f"{name} is empty", "is a shell variable not set?")
-
-
-def _usage(verb: str, error: CycloptsError) -> str:
-    """What is wrong with the command, in one line."""
-    text = " ".join(str(error).split())
-    if isinstance(error, UnknownOptionError):
-        option = (error.token.keyword or error.token.value).partition("=")[0]
-        if verb in VERBS:
-            return unknown(app, verb, option)
-    if isinstance(error, UnusedCliTokensError):
-        extra = " ".join(error.unused_tokens or [])
-        return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
-    return text
 
 
 def _named(arguments: list[str], error: StreamevalError) -> str:

@@ -1,0 +1,62 @@
+"""What is wrong with a command that the parser refuses, in one line: what, and the command as it is to be."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import takewhile
+
+from cyclopts import (
+    App,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from streameval.cli.hints import VERBS, unknown
+from streameval.errors import did_you_mean
+
+
+def usage(app: App, arguments: list[str], error: CycloptsError) -> str:
+    """Say what is wrong with a command."""
+    verb = arguments[0]
+    if isinstance(error, UnknownOptionError) and verb in VERBS:
+        return unknown(app, verb, (error.token.keyword or error.token.value).partition("=")[0])
+    if isinstance(error, UnusedCliTokensError):
+        extra = " ".join(error.unused_tokens or [])
+        return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        if error.keyword is not None:
+            return f"{verb} {error.keyword} has no value. Hint: {_completed(arguments, error.keyword)}"
+        return f"{verb} needs {error.argument.name}. Hint: {_whole(arguments, error)}"
+    if isinstance(error, RepeatArgumentError):
+        return f"{verb} takes {error.token.keyword} once. Hint: `streameval {verb} --help` says what it takes"
+    if isinstance(error, UnknownCommandError):
+        return f"there is no command '{verb}'. Hint: {did_you_mean(verb, VERBS)}"
+    return " ".join(str(error).split())
+
+
+def _whole(arguments: list[str], error: MissingArgumentError) -> str:
+    """The command with what it lacks; an example of it where nothing but the verb was typed."""
+    name = error.argument.name if error.argument is not None else ""
+    verb, *typed = arguments
+    examples = [line.strip() for line in (error.target.__doc__ or "").splitlines() if "Example: " in line]
+    if not typed and examples:
+        return examples[0].removeprefix("Example: ")
+    if name.startswith("--"):
+        return f"{shlex.join(['streameval', verb, *typed])} {name} {_stand_in(name)}"
+    before = len([*takewhile(lambda word: not word.startswith("-"), typed)])
+    return " ".join([shlex.join(["streameval", verb, *typed[:before]]), name, shlex.join(typed[before:])]).strip()
+
+
+def _completed(arguments: list[str], option: str) -> str:
+    """The command with a value behind an option that was typed without one."""
+    at = len(arguments) - 1 - arguments[::-1].index(option) if option in arguments else len(arguments)
+    before, after = arguments[:at], arguments[at + 1 :]
+    return f"{shlex.join(['streameval', *before])} {option}={_stand_in(option)} {shlex.join(after)}".strip()
+
+
+def _stand_in(option: str) -> str:
+    return option.strip("-").replace("-", "_").upper()

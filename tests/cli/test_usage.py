@@ -1,0 +1,39 @@
+"""What the parser refuses is one line of ours: what is wrong, and the command as it is to be."""
+
+import inspect
+
+import pytest
+
+from streameval.cli import app, run
+from streameval.cli.hints import VERBS
+
+REQUIRED = [
+    (verb, one.name)
+    for verb in VERBS
+    for one in inspect.signature(app[verb].default_command).parameters.values()
+    if one.default is inspect.Parameter.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+]
+
+
+@pytest.mark.parametrize("verb", dict.fromkeys(verb for verb, _ in REQUIRED))
+def test_a_command_without_anything_is_told_what_it_needs_and_a_whole_command(verb, capsys):
+    assert run([verb]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"streameval: {verb} needs ")
+    assert f". Hint: streameval {verb} " in said
+
+
+@pytest.mark.parametrize(("command", "said"), [
+    (["plan", "x.csv"], "plan needs --study. Hint: streameval plan x.csv --study STUDY"),
+    (["adopt", "my list.csv"], "adopt needs --study. Hint: streameval adopt 'my list.csv' --study STUDY"),
+    (["simulate", "x.csv", "--score", "s"], "needs --label. Hint: streameval simulate x.csv --score s --label LABEL"),
+    (["select", "--export", "t.csv"], "select needs STUDY. Hint: streameval select STUDY --export t.csv"),
+    (["compare", "a"], "compare needs B. Hint: streameval compare a B"),
+    (["plan", "x.csv", "--study"], "plan --study has no value. Hint: streameval plan x.csv --study=STUDY"),
+    (["plan", "x", "--seed", "--study", "s"], "plan --seed has no value. Hint: streameval plan x --seed=SEED"),
+    (["plan", "x", "--study", "s", "--study", "t"], "plan takes --study once. Hint: `streameval plan --help`"),
+    (["evalute", "s"], "there is no command 'evalute'. Hint: did you mean 'evaluate'?"),
+])  # fmt: skip
+def test_what_is_typed_is_in_the_command_that_the_hint_gives(command, said, capsys):
+    assert run(command) == 2
+    assert said in capsys.readouterr().err
