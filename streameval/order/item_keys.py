@@ -91,15 +91,30 @@ def meets(kind: pa.DataType, wanted: pa.DataType) -> bool:
     return len(pair) == 1 or pair == {"whole numbers", "floats"} or (pair == {"text", "bytes"} and wanted == _UUID)
 
 
-def met_as_whole(key: Collection[str], one: pa.Schema, other: pa.Schema) -> dict[str, pa.DataType]:
-    """Types that hold the keys of two lists, by name, where they are numbers of two types and whole in one of them."""
+def types_of_both(key: Collection[str], one: pa.Schema, other: pa.Schema) -> dict[str, pa.DataType]:
+    """Types that hold the keys of two lists to the last digit, by name, where they meet and are of two types."""
     found = {}
     for name in (name for name in key if name in one.names and name in other.names):
         kinds = [stored_type(of.field(name).type) for of in (one, other)]
-        whole = {key_type(kind) for kind in kinds if family(kind) == "whole numbers"}
-        if whole and kinds[0] != kinds[1] and {family(kind) for kind in kinds} <= {"whole numbers", "floats"}:
-            found[name] = pa.int64() if whole == {pa.int64()} else _WHOLE
+        if kinds[0] != kinds[1] and (kind := _type_of_both(*kinds)) is not None:
+            found[name] = kind
     return found
+
+
+def _type_of_both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    families = {family(one), family(other)}
+    if families <= {"whole numbers", "floats"}:
+        whole = {key_type(kind) for kind in (one, other) if family(kind) == "whole numbers"}
+        return (pa.int64() if whole == {pa.int64()} else _WHOLE) if whole else pa.float64()
+    if families == {"moments"}:
+        finest = max(one.unit, other.unit, key=["s", "ms", "us", "ns"].index)
+        return pa.timestamp(finest, one.tz or other.tz)
+    return {"bytes": pa.large_binary(), "days": pa.date32()}.get(*families) if len(families) == 1 else None
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether keys of a type are numbers, whose hash depends on their type."""
+    return family(kind) in ("whole numbers", "floats")
 
 
 def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
@@ -111,6 +126,7 @@ def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
         if name in names:
             plain = column.cast(stored_type(column.type))
             if pa.types.is_floating(plain.type):
+                plain = plain.cast(pa.float64())  # Arrow casts float16 to nothing else
                 plain = pc.if_else(pc.is_nan(plain), None, plain)
             wide = pa.types.is_decimal(plain.type) or plain.type == pa.uint64()
             keys = keys.set_column(at, name, plain.cast(_WHOLE if wide else pa.int64()))
@@ -145,7 +161,8 @@ def _as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     if column.type == wanted:
         return column
     if wanted != _UUID:
-        return column.cast(wanted)
+        half = pa.types.is_float16(column.type)
+        return (column.cast(pa.float64()) if half else column).cast(wanted)
     if stored_type(column.type) == pa.large_string():
         column = pa.chunked_array([[None if text is None else UUID(text.strip()).bytes for text in column.to_pylist()]],
                                   pa.binary(16))  # fmt: skip

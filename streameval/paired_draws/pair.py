@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.by_score import by_score
-from streameval.order.item_keys import as_keys, check_key, family, key_type, met_as_whole
+from streameval.order.item_keys import as_keys, check_key, family, is_number, key_type, sample, types_of_both
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -91,21 +91,28 @@ class Pair:
         for ranking in rankings:
             _check_types(ranking, self.key, self.judge)
         for name in self.key:
-            if name not in self.whole and len({family(plain_type(one, name)) for one in rankings}) > 1:
-                b, a = (f"{stored_type(one, name)} in {one.rows.name}" for one in rankings)
-                raise InputError(f"key column '{name}' is {b} and {a}: no item would be found in both",
-                                 "cast one of them")  # fmt: skip
-        whole = tuple(self.whole)
-        return replace(self, a=_tied_by(self.a, self.key, whole), b=_tied_by(self.b, self.key, whole))
+            if name not in self.shared and len({family(plain_type(one, name)) for one in rankings}) > 1:
+                b, a = (f"{first_key(one, [name])} in {one.rows.name}" for one in rankings)
+                raise InputError(f"no key of one list meets one of the other: the first {b}, {a}",
+                                 f"give both one type, in SQL {name}::text")  # fmt: skip
+        tied_a, tied_b = (_tied_by(one, self.key, self.whole) for one in (self.a, self.b))
+        return replace(self, a=tied_a, b=tied_b)
 
     @cached_property
-    def whole(self) -> dict[str, pa.DataType]:
-        """Key columns that are numbers of one type in one list and of another in the other, and a type for both."""
-        return met_as_whole(self.key, self.a.rows.schema, self.b.rows.schema)
+    def shared(self) -> dict[str, pa.DataType]:
+        """Key columns that are of one type in one list and of another in the other, and a type for both."""
+        return types_of_both(self.key, self.b.rows.schema, self.a.rows.schema)
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Key columns that are hashed as whole numbers, so that ties agree where the types of the lists do not."""
+        kinds = {name: [of.rows.schema.field(name).type for of in (self.a, self.b)] for name in self.shared}
+        numbers = [name for name, both in kinds.items() if all(map(is_number, both))]
+        return tuple(name for name in numbers if self.shared[name] != pa.float64())
 
     def key_types(self, of: Ranking | None = None) -> pa.Schema:
         """Types of the key columns as they are returned of one of the rankings; of A, unless one is given."""
-        return pa.schema([(name, self.whole.get(name) or plain_type(of or self.a, name)) for name in self.key])
+        return pa.schema([(name, self.shared.get(name) or plain_type(of or self.a, name)) for name in self.key])
 
     def some_keys(self) -> pa.Table:
         """Key of the first row of A, as keys are returned."""
@@ -114,9 +121,10 @@ class Pair:
         return as_keys(stored, self.key_types(), rows.name)
 
 
-def stored_type(ranking: Ranking, column: str) -> pa.DataType:
-    """The type that a column has in the first file."""
-    return next(iter(ranking.rows.types(column)))[1]
+def first_key(ranking: Ranking, key: Sequence[str]) -> str:
+    """Show the key of the first row of a ranking, with its types, for messages."""
+    rows = ranking.rows
+    return sample(rows.take(np.zeros(min(1, rows.n_rows), np.int64), list(key)).table.select(list(key)))
 
 
 def plain_type(ranking: Ranking, column: str) -> pa.DataType:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
-from streameval.order.item_keys import as_whole, sample
+from streameval.order.item_keys import as_whole
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws.kept import keys_of_table, repeated_keys, text_of
-from streameval.paired_draws.pair import Pair
+from streameval.paired_draws.pair import Pair, first_key
 from streameval.paired_draws.top_rows import TopReader, TopScan
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
@@ -46,7 +46,7 @@ def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
     for here, there in zip(sides, (pair.b, pair.a), strict=True):
         if _any_of(_some_hashes(here), there, pair):
             return
-    first = [sample(one.rows.take(np.zeros(1, np.int64), list(pair.key)).table) for one in (pair.a, pair.b)]
+    first = [first_key(one, pair.key) for one in (pair.a, pair.b)]
     raise InputError(
         f"no key '{', '.join(pair.key)}' of {pair.a.rows.name} is in {pair.b.rows.name} (the first: {first[0]}; "
         f"{first[1]})",

@@ -169,7 +169,7 @@ def _table(found: Joined, kept: Sequence[KeptColumns], sides: Sequence[TopScan],
     places = [_places(drawn, one) for one in kept]
     keys = [keys_of(one, side.key) for one, side in zip(kept, sides, strict=True)]
     of_a = places[0] >= 0
-    every = pa.concat_arrays([keys[0], keys[1].cast(keys[0].type)])
+    every = pa.concat_arrays(keys)
     at = np.where(of_a, places[0], places[1] + len(keys[0]))
     columns = {
         "key": every.take(pa.array(at)),

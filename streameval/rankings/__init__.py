@@ -90,7 +90,7 @@ def _open(source: Any, plan: Plan) -> Ranking:
     options = RankingOptions.of(plan)
     if "against" not in plan.location:
         return open_ranking(source, options)
-    from streameval.order.item_keys import met_as_whole
+    from streameval.order.item_keys import types_of_both
     from streameval.rows.two_tables import TwoTables
 
     both = (source, plan.location["against"]) if plan.location["against"] is not None else source
@@ -98,5 +98,5 @@ def _open(source: Any, plan: Plan) -> Ranking:
         raise StudyError("this study compares two lists, which were tables in memory",
                          "give both again in Python, with ranking=(b, a)")  # fmt: skip
     first, second = (open_rows(one, options) for one in both)
-    given_as = met_as_whole(plan.draw_by, first.schema, second.schema)
+    given_as = types_of_both(plan.draw_by, first.schema, second.schema)
     return Ranking(TwoTables(first, second, given_as), options)

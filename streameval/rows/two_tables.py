@@ -12,10 +12,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streameval.errors import InputError
 from streameval.parquet.account import Forecast, total
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.typing import Int64Array
+
+
+def _given_as(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+    """Give columns the types that both lists have; an `InputError` names one whose values one list cannot hold."""
+    columns = []
+    for column, wanted in zip(table.columns, schema, strict=True):
+        try:
+            columns.append(column.cast(wanted.type))
+        except pa.ArrowException as error:
+            raise InputError(
+                f"{where}: column '{wanted.name}' is {wanted.type} in one list and {column.type} in the other, with "
+                f"values that go into neither ({error})",
+                "give it one type in both, or name the columns to show with --columns",
+            ) from error
+    return pa.table(columns, schema)
 
 
 @dataclass(frozen=True)
@@ -78,7 +94,7 @@ class TwoTables(Rows):
         sides = (self.first, positions[:cut]), (self.second, positions[cut:] - self.first.n_rows)
         parts = [rows.take(wanted, columns, progress) for rows, wanted in sides if wanted.size]
         schema = pa.schema([self._as_given(one) for one in parts[0].table.schema])
-        table = pa.concat_tables([one.table.cast(schema) for one in parts])
+        table = pa.concat_tables([_given_as(one.table, schema, self.name) for one in parts])
         counts: dict[str, Any] = {one.name: reduce(add, (getattr(part, one.name) for part in parts))
                                   for one in fields(Taken) if one.name != "table"}  # fmt: skip
         return Taken(table, **counts)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.study import REPEAT, Study
 from streameval.types import Plan
+
+if TYPE_CHECKING:
+    from streameval.rankings.ranking import Ranking
 
 
 def planned_study(study: str | os.PathLike[str]) -> Study:
@@ -31,6 +38,15 @@ def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan, inste
                 f"{study.folder}: another command has just planned it differently", "run the same command again"
             )
         study.save_plan(plan, instead)
+
+
+def refuse_unjoinable(ranking: Ranking, columns: Iterable[str]) -> None:
+    """Refuse (`InputError`) a plan by keys of a type by which no labels could be joined, before anybody labels."""
+    from streameval.labelling.key_forms import refuse_unreadable_items
+
+    schema = ranking.rows.schema
+    keys = pa.schema([schema.field(name) for name in columns if name in schema.names])
+    refuse_unreadable_items(keys, ranking.rows.name)
 
 
 def planned_ids(study: Study) -> tuple[str, ...]:

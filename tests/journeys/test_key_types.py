@@ -173,3 +173,61 @@ def test_items_of_two_lists_are_one_where_their_whole_numbers_are(b, a, tmp_path
     ]
     differing = {n for mine, theirs in zip(*tops, strict=True) for n in mine ^ theirs}
     assert sorted(int(n) for n in chosen.column("id").to_pylist()) == sorted(differing)
+
+
+def moments(unit, *ticks, zone=None):
+    return pa.array(ticks, pa.timestamp(unit, zone))
+
+
+UUIDS = [uuid.UUID(int=2**100 + i).bytes for i in range(5)]
+DIFFERENT = {  # keys of B, best first, and of A, best last; and those of the top 2 of one
+    "us and ns": (moments("us", 1, 2, 3, 4), moments("ns", 1_000, 3_000, 1_001, 1_002),
+                  [1_000, 1_001, 1_002, 2_000]),
+    "s and zoned ns": (moments("s", 1, 2, 3, 4), moments("ns", 10**9, 3 * 10**9, 5, 6, zone="Europe/Berlin"),
+                       [5, 6, 10**9, 2 * 10**9]),
+    "floats": (pa.array([1, 2, 3, 4], pa.float32()), pa.array([1, 3, 2**30 + 1, 2**30 + 2], pa.float64()),
+               [1.0, 2.0, 2.0**30 + 1, 2.0**30 + 2]),
+    "uuids and bytes": (pa.array(UUIDS[:4], pa.uuid()), pa.array([UUIDS[0], UUIDS[2], b"x", b"y"]),
+                        [UUIDS[0], UUIDS[1], b"x", b"y"]),
+    "days": (pa.array([1, 2, 3, 4], pa.date32()), pa.array([86_400_000 * i for i in (1, 3, 5, 6)], pa.date64()),
+             [1, 2, 5, 6]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.parametrize("turned", [False, True])
+def test_keys_of_two_types_that_meet_are_shown_to_the_last_digit(name, turned, tmp_path):
+    b, a, expected = DIFFERENT[name]
+    lists = [pa.table({"id": b, "score": [4.0, 3, 2, 1]}), pa.table({"id": a, "score": [1.0, 2, 3, 4]})]
+    if turned:
+        lists.reverse()
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="2", seed=1)
+    chosen = streameval.select(tmp_path / "s", ranking=tuple(lists)).table.column("id")
+    whole = pa.types.is_timestamp(chosen.type) or pa.types.is_date(chosen.type)
+    numbers = chosen.cast(pa.int32() if pa.types.is_date(chosen.type) else pa.int64()) if whole else chosen
+    assert sorted(numbers.to_pylist()) == sorted(expected)
+
+
+def test_keys_that_cannot_meet_are_shown_one_of_each_list(tmp_path):
+    lists = [pa.table({"id": ids, "score": [2.0, 1]}) for ids in (["a", "b"], pa.array(UUIDS[:2], pa.uuid()))]
+    with pytest.raises(InputError, match=r"the first id is a \(string\) in .*, id is 00000010-0000.*arrow\.uuid"):
+        streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+
+
+def test_a_column_that_is_shown_of_two_lists_and_fits_neither_type_is_named(tmp_path):
+    lists = [pa.table({"id": [1, 2, 3], "score": [3.0, 2, 1], "x": [1, 2, 3]}),
+             pa.table({"id": [1, 2, 3], "score": [1.0, 2, 3], "x": ["a", "b", "c"]})]  # fmt: skip
+    lists[1] = lists[1].set_column(0, "id", pa.array([1, 2, 4]))
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+    with pytest.raises(InputError, match=r"column 'x' is int64 in one list and string in the other.*with columns"):
+        streameval.select(tmp_path / "s", ranking=tuple(lists))
+    assert streameval.select(tmp_path / "s", ranking=tuple(lists), columns="id").table.num_rows == 2
+
+
+@pytest.mark.parametrize("how", [{"key": "id"}, {"on": "id"}, {"key": "id", "against_score": "t", "at": "2"},
+                                 {"per": "id", "at": "1"}], ids=lambda how: next(reversed(how)))  # fmt: skip
+def test_a_key_by_which_no_label_can_be_joined_is_refused_when_it_is_planned(how, tmp_path):
+    items = pa.table({"id": pa.array(np.arange(9), pa.float16()), "score": np.arange(9.0), "t": np.arange(9.0)[::-1]})
+    against = {"against": items} if "against_score" in how else {}
+    with pytest.raises(InputError, match=r"column 'id' is halffloat, by which no labels can be joined"):
+        streameval.plan(items, tmp_path / "s", score="score", seed=1, **how, **against)

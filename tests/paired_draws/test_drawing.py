@@ -342,7 +342,12 @@ def refusals():
         "no key": (table, table, {"key": ()}, "no column is named that tells items apart. Hint: "),
         "key is null": (table, null, {}, "key column 'id' is null in 1 of the rows that are in a top. Hint: "),
         "key twice": (twice, twice, {}, f"1 of the rows read have the key of another (first: '{twice['id'][3]}')"),
-        "types differ": (table, text, {}, "key column 'id' is string in the table and int64 in the table"),
+        "types differ": (
+            table,
+            text,
+            {},
+            "the first id is 1731 (string) in the table, id is 1731 (int64) in the table",
+        ),
         "floats are no integers": (table, halves, {}, "key 'id' 29.5 is a float that is no exact whole number"),
         "floats share nothing": (table, apart, {}, "(the first: id is "),
         "nothing shared": (table, other, {}, "no key 'id' of the table is in the table (the first: id is "),

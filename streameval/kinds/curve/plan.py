@@ -21,7 +21,14 @@ from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from streameval.study.list_copy import materialize, with_copy
-from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.study.planning import (
+    fresh_seed,
+    known_seed,
+    planned_ids,
+    planned_study,
+    refuse_unjoinable,
+    save_unless_planned,
+)
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
@@ -100,6 +107,7 @@ def draw(ranking: Any, how: Drawing, options: RankingOptions, progress: Progress
     """Choose ranks and write nothing; errors as in `plan`."""
     opened = open_ranking(ranking, options)
     _refuse_nulls(opened)
+    refuse_unjoinable(opened, (*options.key, *(how.reuse.key if how.reuse is not None else ())))
     if how.reuse is not None:
         made, votes = drawn_by_key(opened, how.method, how.reuse, how.seed, options.memory, progress)
         return Drawn(made, opened, votes)

@@ -14,7 +14,14 @@ from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.study.list_copy import materialize, with_copy
-from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.study.planning import (
+    fresh_seed,
+    known_seed,
+    planned_ids,
+    planned_study,
+    refuse_unjoinable,
+    save_unless_planned,
+)
 from streameval.types import Plan
 
 METHOD = "top_items"  # as plan.json calls the draw
@@ -42,6 +49,7 @@ def planned(
     chosen = fresh_seed() if fixed_seed is None else fixed_seed
     source = materialize(folder, ranking, asked, progress)
     opened = open_ranking(source, asked)
+    refuse_unjoinable(opened, (*names, *asked.key))
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))

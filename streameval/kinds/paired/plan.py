@@ -18,7 +18,7 @@ from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, w
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
 from streameval.labelling.options import ReuseOptions
 from streameval.order.checkpoints import Scans, forget
-from streameval.order.item_keys import met_as_whole
+from streameval.order.item_keys import types_of_both
 from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
@@ -35,7 +35,14 @@ from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
 from streameval.study.list_copy import with_copy
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.study.planning import (
+    fresh_seed,
+    known_seed,
+    planned_ids,
+    planned_study,
+    refuse_unjoinable,
+    save_unless_planned,
+)
 from streameval.types import Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
@@ -63,6 +70,8 @@ def planned(
     before, fixed = planned_ids(folder), known_seed(folder, seed)
     comparing, labels = asked
     pair = pair_for(folder, ranking, comparing, options, progress)
+    for one in (pair.b, pair.a):
+        refuse_unjoinable(one, pair.key)
     reused = ReusedLabels.of(labels, pair, folder, seed)
     scans = Scans(folder.scans, engine_of(comparing.engine))
     try:
@@ -157,7 +166,7 @@ def _rows(pair: Pair) -> Rows:
     """All rows in their stored order; where there are two lists, those of B first."""
     if pair.one_table:
         return pair.b.rows
-    return TwoTables(pair.b.rows, pair.a.rows, met_as_whole(pair.key, pair.b.rows.schema, pair.a.rows.schema))
+    return TwoTables(pair.b.rows, pair.a.rows, types_of_both(pair.key, pair.b.rows.schema, pair.a.rows.schema))
 
 
 def _draw(pair: Pair, draw: PairedDraw, scans: Scans | None, progress: Progress) -> DrawnPair:

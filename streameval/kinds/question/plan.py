@@ -36,7 +36,14 @@ from streameval.sequential import (
 )
 from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
+from streameval.study.planning import (
+    fresh_seed,
+    known_seed,
+    planned_ids,
+    planned_study,
+    refuse_unjoinable,
+    save_unless_planned,
+)
 from streameval.types import Plan
 from streameval.typing import Int8Array
 
@@ -59,6 +66,7 @@ def planned(
     before, fixed = planned_ids(folder), known_seed(folder, seed)
     source = materialize(folder, ranking, options, progress)
     opened = open_ranking(source, options)
+    refuse_unjoinable(opened, options.key)
     chosen = fresh_seed() if fixed is None else fixed
     made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
     save_unless_planned(folder, before, made, _without_list(study, asking))

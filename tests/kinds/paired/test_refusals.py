@@ -137,11 +137,11 @@ def as_type(kind):
 
 JOINS = {
     "key types differ": (
-        as_type(pa.string()), "key column 'id' is int64 in ", "new.parquet and string in ", "Hint: cast one",
+        as_type(pa.string()), "the first id is 10106 (int64) in ", "(string) in ", "Hint: give both one type",
     ),
     "numbers and booleans": (
         lambda table, score: table.set_column(0, "id", pc.greater(table.column("id"), 0)),
-        "key column 'id' is int64 in ", "new.parquet and bool in ", "Hint: cast one",
+        "the first id is 10106 (int64) in ", "(bool) in ", "Hint: give both one type",
     ),
     "no common key": (
         lambda table, score: table.set_column(0, "id", pc.add(table.column("id"), 10**9)),
