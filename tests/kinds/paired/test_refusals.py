@@ -137,7 +137,7 @@ def as_type(kind):
 
 JOINS = {
     "key types differ": (
-        as_type(pa.string()), "the first id is 10106 (int64) in ", "(string) in ", "Hint: give both one type",
+        as_type(pa.string()), "the first id is 10106 (int64) in ", "_string) in ", "Hint: give both one type",
     ),
     "numbers and booleans": (
         lambda table, score: table.set_column(0, "id", pc.greater(table.column("id"), 0)),
