@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.engines import Engine
@@ -18,6 +19,7 @@ from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.notebook import Tabular, facts, head
 from streameval.options import split, takes
+from streameval.order.tie_hashes import key_hashes
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
@@ -47,6 +49,8 @@ class Selection(Tabular):
         source: Where the ranking lies, and its fingerprint.
         batches: Of a plan with batches: the row of the export with which each of them ends.
         key_columns: Columns that tell the items apart.
+        shared_keys: How many of the planned items have the key of another one of them; nothing else of the list is
+            looked at.
         zero_or_one: Columns of the tasks that hold nothing but 0 and 1, and were not asked for: they may be answers.
     """
 
@@ -59,6 +63,7 @@ class Selection(Tabular):
     source: Mapping[str, Any] = field(default_factory=dict)
     batches: tuple[int, ...] = ()
     key_columns: tuple[str, ...] = ()
+    shared_keys: int = 0
     zero_or_one: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -131,13 +136,14 @@ def select(
     handed = kind.handed_out(folder, plan, form is not None and asked.remaining)
     table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
-    selection = Selection(table if kind.rounds else fetched.table, fetched, items.already, source=source)
+    selection = Selection(table if kind.rounds else fetched.table, fetched, items.already, source=source,
+                          key_columns=plan.key_columns, shared_keys=_shared_keys(plan, fetched.table))  # fmt: skip
     if form is None or export is None:
         return selection
     kept = f"; {fetched.table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
     made = make_tasks(folder, plan, table, items.shown(columns, kept), asked)
     doubtful = zero_or_one(made.table) if columns is None else ()
-    selection = replace(selection, left_out=made.left_out, key_columns=plan.key_columns, zero_or_one=doubtful)
+    selection = replace(selection, left_out=made.left_out, zero_or_one=doubtful)
     if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
         return selection
     question = question_of(folder, asked, made.table.column_names)
@@ -145,6 +151,16 @@ def select(
     atomic.write_all({**question_file(folder, question), **folder.extra_task_files(made.extra)})
     atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
     return replace(selection, tasks=made.table.num_rows, files=tuple(exported), batches=made.batches)
+
+
+def _shared_keys(plan: Plan, items: pa.Table) -> int:
+    """Count items that have the key of another; none where no key is named, as in a plan of many rankings."""
+    names = [*dict.fromkeys([*plan.ranking.get("key", ()), *plan.draw_by])]
+    if not names or not {*names} <= {*items.column_names}:
+        return 0
+    keys = items.select(names).drop_null()
+    _, count = np.unique(key_hashes(keys), return_counts=True)
+    return int(count[count > 1].sum())
 
 
 def _for_judge(

@@ -97,6 +97,11 @@ def select(
         lines.append(
             f"`{key}` repeats for {made.fetched.equal_keys:,} tied items: the stored order decides between them."
         )
+    if made.shared_keys:
+        lines.append(
+            f"`{', '.join(made.key_columns)}` does not tell items apart: {made.shared_keys:,} of these share "
+            "theirs with another of them. Nothing else of the list was looked at; labels come back by se_task."
+        )
     if made.fetched.missing_scores:
         lines.append(f"{those_with(made.fetched.missing_scores, 'item')} no score: ranked last.")
     lines += _to_people(study, made, export, for_judge)
@@ -114,6 +119,7 @@ def _facts(made: Selection) -> dict[str, Any]:
         "bytes_read": made.fetched.bytes_read,
         "tied_ranks": made.fetched.tied_ranks,
         "equal_keys": made.fetched.equal_keys,
+        "shared_keys": made.shared_keys,
         "missing_scores": made.fetched.missing_scores,
         "rows_scanned": made.fetched.rows_scanned,
         "left_out": dict(made.left_out),
