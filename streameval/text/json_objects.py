@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-KEEP_ONE = "keep one of the two: programs differ in which they read"
+KEEP_ONE = "keep one of the two: some programs read the first, others the last"
 
 
 class RepeatedKeyError(ValueError):
