@@ -29,7 +29,7 @@ def _given_as(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
             raise InputError(
                 f"{where}: column '{wanted.name}' is {wanted.type} in one list and {column.type} in the other, with "
                 f"values that go into neither ({error})",
-                "give it one type in both, or name the columns to show with --columns",
+                "give it one type in both, or leave it out of what `select --columns` names",
             ) from error
     return pa.table(columns, schema)
 
