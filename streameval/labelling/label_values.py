@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +19,8 @@ _SHOWN = 6  # words in a message
 def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, name: str) -> pa.ChunkedArray:
     """Turn words into 1 and 0, and what was named as positive or negative; numbers and booleans stay what they are.
 
+    A list of one is its element; an empty list and NaN are no answer.
+
     Args:
         place, name: Of the column, for messages.
 
@@ -29,6 +32,11 @@ def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, nam
     """
     if pa.types.is_dictionary(column.type):  # as a file is read
         column = column.cast(column.type.value_type)
+    column = _only_elements(column, place, name)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_float32(column.type) or pa.types.is_float64(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     if not is_text(column.type) and not (meaning.positive or meaning.negative):
         return column
     coded = _texts(column).dictionary_encode()
@@ -44,6 +52,21 @@ def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, nam
     return pa.chunked_array([decided.take(coded.indices)], pa.float64())
 
 
+def _only_elements(column: pa.ChunkedArray, place: str, name: str) -> pa.ChunkedArray:
+    """Give the element of each list of one, null for one without any; what is no column of lists as it is."""
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        return column
+    lists = column.combine_chunks()
+    several = pc.greater(pc.list_value_length(lists), 1)
+    if pc.any(several).as_py():
+        row = several.index(True).as_py()
+        raise InputError(f"{place}, row {row + 1:,}: {name} is a list of {len(lists[row].as_py())} labels",
+                         "give one label per item")  # fmt: skip
+    at = np.full(len(lists), -1)
+    at[pc.list_parent_indices(lists).to_numpy()] = np.arange(len(lists.flatten()))
+    return pa.chunked_array([lists.flatten().take(pa.array(at, mask=at < 0))])
+
+
 def refuse_words_of_no_row(columns: Iterable[pa.ChunkedArray], meaning: LabelMeaning, place: str) -> None:
     """Refuse (InputError) words that were named and do not occur, where others do that nobody named: they are misspelt.
 
@@ -55,7 +78,7 @@ def refuse_words_of_no_row(columns: Iterable[pa.ChunkedArray], meaning: LabelMea
     there: Counter[str] = Counter()
     wanted = _that_have_to_occur(meaning)
     for column in columns if wanted else ():
-        for pair in pc.value_counts(_texts(column).drop_null()).to_pylist():
+        for pair in pc.value_counts(_texts(_only_elements(column, place, "the label")).drop_null()).to_pylist():
             there[pair["values"]] += pair["counts"]
         wanted = [words for words in wanted if not any(_is_one(text, words) for text in there)]
         if not wanted:
