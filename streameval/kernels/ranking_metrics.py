@@ -103,7 +103,8 @@ def add_items(
         state (float64 array, shape (STATE,)): What was carried so far; zero at first.
         cuts (int64 array, ascending).
         tables: See `tied_items.Tables`.
-        out (float64 array, shape (WHOLE + AT_CUTOFF·cutoffs + recalls + persistences + 1, 3)): Zero at first; receives sums.
+        out (float64 array, shape (WHOLE + AT_CUTOFF·cutoffs + recalls + persistences + 1, 3)): Zero at first; receives
+            sums.
     """
     histogram = np.zeros(GRADES, np.int64)
     i, negatives = 0, 0
@@ -247,7 +248,7 @@ def finish(
         negatives: Returned items of grade 0.
         state, cuts, tables, out: See `add_items`.
     """
-    gain, table, recalls, persistences = tables
+    gain, table, recalls, _ = tables
     relevant = counts.sum() - counts[0]
     items, found = int(state[ITEMS]), int(state[FOUND])
     for c in range(int(state[NEXT]), cuts.size):  # cutoffs beyond the end

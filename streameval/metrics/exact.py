@@ -85,8 +85,8 @@ def metrics(counted: Counted) -> pa.Table:
             (roc_auc_at_fpr). Of every other metric,
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
             thresholds on scores (max_f, breakeven), the expectation over all orders of tied items (rbp), or that of
-            the mean over all these orders (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
-            last. Lower and upper differ only where ties leave the order open. Null where a metric is
+            the mean over all these orders (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that
+            takes all items tied with the last. Lower and upper differ only where ties leave the order open. Null where a metric is
             undefined: without positives, without negatives; the estimate of the interpolated area also in a list of
             more than 2^20 items with ties. Coverage is "exact".
     """
@@ -267,11 +267,14 @@ def _dcg(counted: Counted) -> Iterator[Row]:
 
 
 def _rank_biased(counted: Counted) -> Iterator[Row]:
-    """Σ (1 − ρ)·ρ^(r − 1) over positives: what lies beyond the first block of a list adds nothing that a float holds."""
+    """Sum (1 − ρ)·ρ^(r − 1) over positives: what lies beyond the first block adds nothing that a float holds."""
     start, found = counted.places.groups(0)
     first, end, positives = start[:-1], start[1:], np.diff(found)
     for persistence in PERSISTENCES:
-        weights = persistence ** np.stack([end - positives, first, first]), persistence ** np.stack([end, end, first + positives])
+        weights = (
+            persistence ** np.stack([end - positives, first, first]),
+            persistence ** np.stack([end, end, first + positives]),
+        )
         late, mean, early = ((above - below) for above, below in zip(*weights, strict=True))
         share = positives / (end - first)
         values = (late.sum(), early.sum())

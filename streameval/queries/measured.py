@@ -43,7 +43,11 @@ RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 def metric_names(cuts: Sequence[int], optional: Optional) -> list[tuple[str, str]]:
     """Name and argument of every metric, those of the kernel first; the argument is empty where there is none."""
-    of_kernel = [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF), *optional.names]
+    of_kernel = [
+        *((name, "") for name in WHOLE),
+        *((name, str(k)) for k in cuts for name in AT_CUTOFF),
+        *optional.names,
+    ]
     following = [*((name, "") for name in FOLLOWING), *((name, str(k)) for k in cuts for name in FOLLOWING_AT)]
     return [*of_kernel, *following, *optional.following]
 
@@ -268,7 +272,7 @@ class Measure:
 
     @property
     def _recalls(self) -> FloatArray:
-        """Recalls as `add_optional` takes them: trec_eval rounds a part of a positive down where it is up to a tenth."""
+        """Recalls as `add_optional` takes them: trec_eval rounds parts of a positive down that are up to a tenth."""
         rounded = self._rows.options.ties == "trec_eval"
         ratios = (recall.as_integer_ratio() for recall in self._optional.recalls)
         rows = [(t / n, 1.0, 0.9) if rounded else (t, n, n - 1.0) for t, n in ratios]
@@ -283,7 +287,9 @@ class Measure:
     def schema(self) -> pa.Schema:
         """Schema of rankings.parquet."""
         counts = [(name, pa.int64()) for name in ("items", "positives", "misses")]
-        metrics = [(name, pa.float64()) for name in column_names(self._rows.options.cutoffs, self._rows.options.optional)]
+        metrics = [
+            (name, pa.float64()) for name in column_names(self._rows.options.cutoffs, self._rows.options.optional)
+        ]
         taken = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
         if taken:
             raise InputError(f"--per={taken.pop()}: a column of rankings.parquet has that name", "rename the column")

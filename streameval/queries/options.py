@@ -40,8 +40,8 @@ class PerRanking:
     )
     at: tuple[str, ...] = option(
         ("1", "10", "100"),
-        "Cutoffs, separated by commas; and measures that have others: iprec@0.1 (interpolated precision at a recall), 11pt "
-        "(the mean of eleven of them), rbp@0.8 (rank-biased precision).",
+        "Cutoffs, separated by commas; and measures that have others: iprec@0.1 (interpolated precision at a recall), "
+        "11pt (the mean of eleven of them), rbp@0.8 (rank-biased precision).",
         shown="1,10,100",
     )
     gain: Literal["linear", "exponential"] = option(
@@ -135,7 +135,9 @@ class Optional:
             recalls.update(Decimal(cutoff.value) for cutoff in question.cutoffs)
         recalls.update(Decimal(tenth) / 10 for tenth in range(11) if eleven)
         if len(recalls) + len(persistences) > _MOST_OPTIONAL:
-            raise InputError(f"--at names {len(recalls) + len(persistences)} measures", f"give {_MOST_OPTIONAL} at most")
+            raise InputError(
+                f"--at names {len(recalls) + len(persistences)} measures", f"give {_MOST_OPTIONAL} at most"
+            )
         return Optional(tuple(sorted(recalls)), eleven, tuple(sorted(persistences)))
 
     @property
@@ -169,7 +171,9 @@ def _measure(text: str) -> Question:
     known = question.metric == ELEVEN_POINTS or _RANK_BIASED.fullmatch(question.metric) is not None
     at_recalls = question.metric == "precision" and {cutoff.kind for cutoff in question.cutoffs} == {"recall"}
     if question.demand is not None or not (at_recalls or (known and not question.cutoffs)):
-        raise InputError(f"--at is {text!r}, not a whole number from 1", "cutoffs, or iprec@0.1, 11pt, rbp@0.8, separated by commas")
+        raise InputError(
+            f"--at is {text!r}, not a whole number from 1", "cutoffs, or iprec@0.1, 11pt, rbp@0.8, separated by commas"
+        )
     return question
 
 

@@ -21,8 +21,10 @@ def read_other(text: str) -> tuple[str, tuple[Cutoff, ...], int] | None:
     Raises:
         InputError: A recall outside (0, 1], a persistence outside (0, 1).
 
-    >>> read_other("iprec@.10 >= .5"), read_other("rbp@0.95"), read_other("11pt")[0], read_other("precision@10")
-    (('precision', (Cutoff(kind='recall', value=Decimal('0.10')),), 10), ('rbp.95', (), 8), 'eleven_point_precision', None)
+    >>> read_other("iprec@.10 >= .5")
+    ('precision', (Cutoff(kind='recall', value=Decimal('0.10')),), 10)
+    >>> read_other("rbp@0.95"), read_other("11pt"), read_other("precision@10")
+    (('rbp.95', (), 8), ('eleven_point_precision', (), 4), None)
     """
     other = _OTHER.match(text)
     if other is None:
