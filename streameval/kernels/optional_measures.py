@@ -2,8 +2,8 @@
 
 Interpolated precision is the highest at or after the first rank with a recall. Along a group of tied items it is
 highest at the group's end; with its positives first, behind the last of them; and of the mean over all orders, whose
-precision only rises or only falls along a group, at the end or where the recall is reached. So one look at each group with a
-positive is enough: what a recall has is also had by each smaller one, which `finish_optional` makes of it.
+precision only rises or only falls along a group, at the end or where the recall is reached. So one look at each group
+with a positive is enough: what a recall has is also had by each smaller one, which `finish_optional` makes of it.
 
 Rank-biased precision is that of a reader who looks at the first item, and after each at the next with probability ρ:
 Σ (1 − ρ)·ρ^(r − 1) over the ranks r of positives (Moffat and Zobel, 2008).

@@ -1,4 +1,4 @@
-"""Interpolated precision at recalls, the mean of eleven and rank-biased precision: of many rankings, and of one list."""
+"""Interpolated precision at recalls, the mean of eleven, rank-biased precision: of many rankings, and of one list."""
 
 import itertools
 import json
