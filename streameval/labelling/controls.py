@@ -42,7 +42,7 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
                 raise InputError(f"{name}: the control items have no column '{column}'", did_you_mean(column, names))
         kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
         _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
-        value, state = sql.value_of(given(names["label"]), kinds[names["label"]])
+        value, state = _answer(given(names["label"]), kinds[names["label"]])
         shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
         table = connection.sql(
             f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
@@ -52,6 +52,11 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
     if unknown:
         raise InputError(f"{name}: row {unknown[0]:,} has no answer in 'label'", "a control item needs a known one")
     return _typed(table, columns, schema, name)
+
+
+def _answer(label: str, kind: str) -> tuple[str, str]:
+    """SQL of a label and of its state; that of a list of one is its element, as in tables of labels."""
+    return sql.value_of(sql.single(label, kind), kind if sql.is_number(kind) or kind == "BOOLEAN" else "VARCHAR")
 
 
 def _refuse_inexact(

@@ -35,6 +35,14 @@ def test_whole_floats_and_other_columns_are_shown_as_the_list_has_them():
     assert shown.to_pylist() == [{"id": 7, "score": 0.5, "text": "so"}]
 
 
+@pytest.mark.parametrize("label", [[[1], [0]], [["yes"], ["no"]], ['["yes"]', '["no"]'], ["[1]", "0"]])
+def test_a_label_that_is_a_list_of_one_is_its_element(label):
+    source = pa.table({"id": [7, 8], "label": label})
+    assert read_controls(source, ["id"], LIST, ["id"]).column("expected").to_pylist() == [1, 0]
+    with pytest.raises(InputError, match="row 1 has no answer in 'label'"):
+        read_controls(pa.table({"id": [7], "label": [[1, 0]]}), ["id"], LIST, ["id"])
+
+
 def test_select_refuses_control_items_by_the_key_of_the_list(tmp_path):
     items = pa.table({"id": ["1", "2", "3"], "score": [0.3, 0.2, 0.1]})
     streameval.plan(items, tmp_path / "s", score="score", key="id", budget=3, seed=1)
