@@ -134,10 +134,12 @@ class Named:
 
     Attributes:
         again (bool array): Rows of the table whose item the ranking returned, or that name it again.
+        twice (bool array): Those of them that name it again.
         judged (bool array): Rows of the table, and those that the ranking returned whose item it names.
     """
 
     again: BoolArray = field(repr=False)
+    twice: BoolArray = field(repr=False)
     judged: BoolArray = field(repr=False)
 
     @staticmethod
@@ -145,11 +147,13 @@ class Named:
         """Of rows, and the number of each one's ranking; a row that is positive was judged, whoever says so."""
         never = (batch.labels & NEVER) > 0
         again: BoolArray = np.zeros(batch.rows, np.bool_)
+        twice: BoolArray = np.zeros(batch.rows, np.bool_)
         judged = batch.labels > 0
         if batch.items.size and never.any() and batch.items[never].any():
             pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
             repeated = np.ones(int(never.sum()), np.bool_)
             repeated[np.unique(pair[never], return_index=True)[1]] = False
+            twice[never] = repeated
             again[never] = isin(pair[never], pair[~never]) | repeated
             judged[~never] |= isin(pair[~never], pair[never])
-        return Named(again, judged)
+        return Named(again, twice, judged)

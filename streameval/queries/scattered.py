@@ -300,7 +300,9 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
         count = gather(batch.low, batch.high, bits, which, first)
     first = _told_in_order(batch, which, first[:count])
     of_part = Named.of(batch, which)
-    kept, judged, left = ~of_part.again, None, PassedOver(int(np.sum(of_part.again & (batch.labels != NEVER))))
+    kept, judged = ~of_part.again, None
+    # judgements of what was returned are no rows too many: they say that it was judged
+    left = PassedOver(int(np.sum((of_part.twice if rows.judged else of_part.again) & (batch.labels != NEVER))))
     if rows.judged:
         if rows.options.unjudged == "skip":
             kept, which, first, unjudged = _judged_alone(batch, of_part, which, first)

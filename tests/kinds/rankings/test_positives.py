@@ -1,6 +1,7 @@
 """Positives that rankings never returned: tables of relevance judgements, and what cannot be one."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,7 +26,13 @@ def test_what_a_ranking_returned_is_no_miss(tmp_path, ties):
     rows, summary = evaluated(tmp_path, QRELS, key="doc", ties=ties)
     assert [(rows[q]["positives"], rows[q]["misses"]) for q in "xy"] == [(2, 1), (0, 1)]
     assert rows["x"]["average_precision"] == pytest.approx((1 + 2 / 3) / 3)
-    assert summary["positives_left_out"] == 3  # a and c were returned, e is there twice
+    assert summary["positives_left_out"] == 1  # e is there twice; a and c were returned, and so judged
+
+
+def test_positives_that_a_ranking_returned_are_left_out_where_the_table_has_no_judgements(tmp_path):
+    positives = pa.table(QRELS).filter(pc.greater(pa.table(QRELS).column("label"), 0))
+    _, summary = evaluated(tmp_path, positives, key="doc")
+    assert summary["positives_left_out"] == 3
 
 
 def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
@@ -34,7 +41,7 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     arguments = ["exact", str(tmp_path / "runs.parquet"), "--per", "q", "--label", "label", "--score", "score"]
     arguments += ["--positives", str(tmp_path / "qrels.parquet")]
     assert run([*arguments, "--key", "doc"]) == 0
-    assert "3 rows of the table of positives were left out" in " ".join(capsys.readouterr().out.split())
+    assert "1 row of the table of positives was left out" in " ".join(capsys.readouterr().out.split())
     assert run(arguments) == 2
     assert "has a column 'doc' of unknown meaning" in capsys.readouterr().err
     pq.write_table(pa.table(QRELS).drop_columns("doc"), tmp_path / "qrels.parquet")
