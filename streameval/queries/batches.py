@@ -26,7 +26,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
 from streameval.text import number_of
-from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
 NOTHING = np.empty(0, np.uint64)
@@ -309,6 +309,13 @@ def grades(
         _refuse_no_grade(values, place)
         raise HighGradeError(f"{place}: label {values[odd].max()} is above {GRADES - 1}", "give lower grades here")
     return narrow
+
+
+def are_positive(column: pa.ChunkedArray, name: str, place: str, hint: str) -> BoolArray:
+    """Whether labels, grades of any height, are above 0; errors as of `grades`."""
+    values = label_numbers(column, name, place, "not a number or a boolean", PLAIN, hint)
+    _refuse_no_grade(values, place)
+    return np.asarray(values > 0)
 
 
 def _refuse_no_grade(values: AnyArray, place: str) -> None:

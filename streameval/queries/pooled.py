@@ -22,7 +22,7 @@ from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.discounts import discounts
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import in_plain_values, is_plain, stored_type
-from streameval.queries.batches import grades, refuse_nameless
+from streameval.queries.batches import are_positive, refuse_nameless
 from streameval.queries.never_returned import (
     GRADED,
     PLACE,
@@ -133,7 +133,9 @@ def _positives_of(
         positives = read_names(unit, kinds)
         refuse_nameless(positives, unit.place, "every positive names its ranking, and its item where --key is given")
         if label in there:
-            positives = positives.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
+            positives = positives.filter(
+                pa.array(are_positive(unit.read([label]).column(0), label, unit.place, GRADED))
+            )
         rows += positives.num_rows
         positives = pa.table([in_plain_values(one) for one in positives.columns], positives.column_names)
         tables.append(positives.join(drawn, given, join_type="inner"))

@@ -144,6 +144,15 @@ def test_the_journey_with_pooled_positives(home, capsys):
         assert both[key]["lower"] < upper[key]["lower"] < row["lower"]
 
 
+def test_grades_of_any_height_are_positive(home):
+    studied(60)
+    plain, _ = bounds(*POOL)
+    table = pq.read_table("qrels.parquet")
+    high = pa.array([500 * one for one in table.column("label").to_pylist()])
+    pq.write_table(table.set_column(table.column_names.index("label"), "label", high), "high.parquet")
+    assert bounds("--positives", "high.parquet", "--key", "doc")[0] == plain
+
+
 def test_fewer_positives_bound_less_from_above(home):
     studied(60)
     upper, _ = bounds(*POOL)
