@@ -56,10 +56,12 @@ class JoinedLabels:
     Attributes:
         values (uint8 array, shape (n_items,)): By stored position, 0 or 1; mapped from a file.
         unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows with a label whose key is that of no item.
     """
 
     values: UInt8Array
     unnamed: int
+    of_no_item: int
 
 
 def join_labels(
@@ -86,12 +88,15 @@ def join_labels(
     ):
         opened = open_source(connection, source)
         fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
+        joined = 0
         for batch in _joined(connection, fields, keys, n_items, opened.name):
             _place(batch, out, meaning, opened.name)
+            joined += batch.num_rows
+        of_no_item = _rows_of_no_item(connection, joined) if fields.role == "key" else 0
     missing = int(np.sum(out == MISSING))
     if columns.labels_are == "positives":
         out[out == MISSING] = 0
-        return JoinedLabels(out, missing)
+        return JoinedLabels(out, missing, of_no_item)
     if missing:
         first = int(np.argmax(out == MISSING))
         raise InputError(
@@ -99,7 +104,7 @@ def join_labels(
             "an exact evaluation needs the label of every item; --labels-are=positives says that all others are "
             "negative",
         )
-    return JoinedLabels(out, 0)
+    return JoinedLabels(out, 0, of_no_item)
 
 
 def _joined(
@@ -110,6 +115,9 @@ def _joined(
     if columns.role == "key":
         join, unclear = _by_keys(connection, columns, keys, name)
         rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"
+        connection.execute(f"CREATE TEMP VIEW se_valued AS SELECT * FROM se_given WHERE ({value}) IS NOT NULL")
+        of_no_item = f"SELECT 1 FROM se_valued AS se_given ANTI JOIN se_items ON {join}"
+        connection.execute(f"CREATE TEMP VIEW se_of_no_item AS {of_no_item}")
     elif columns.role == "rank" and keys.ranked == "stored":
         rank = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unclear = columns.ambiguous_rank(n_items)
@@ -146,6 +154,15 @@ def _joined(
                 f"({first_of_each(connection, columns.key_kinds, 'se_first', 'in the list')})",
                 "name columns that hold the same identifiers in both",
             )
+
+
+def _rows_of_no_item(connection: Connection, joined: int) -> int:
+    """Count them, of a table joined by key; they are looked for where not every row met one item."""
+    ((valued,),) = connection.execute("SELECT count(*) FROM se_valued").fetchall()
+    if valued == joined:
+        return 0
+    ((count,),) = connection.execute("SELECT count(*) FROM se_of_no_item").fetchall()
+    return int(count)
 
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:

@@ -58,6 +58,7 @@ class Truth:
 
     Attributes:
         unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows of the table of labels that are of no item.
         scans: Of its rows.
         memory: Bytes for counters or words, where its rows are to be ordered.
     """
@@ -66,6 +67,7 @@ class Truth:
     scans: LabelledScans
     memory: float
     unnamed: int = 0
+    of_no_item: int = 0
 
     @property
     def rows(self) -> LabelledRows:
@@ -263,7 +265,7 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
                          "name a grade that occurs")  # fmt: skip
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
-    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed)
+    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed, truth.of_no_item)
     return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
 
 
@@ -282,7 +284,7 @@ def _open(
     external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
 ) -> Truth:
-    ranking, unnamed = open_ranking(source, options), 0
+    ranking, beside = open_ranking(source, options), (0, 0)
     rows = labelled_rows(ranking, labels[0], "column" if external is None else "joined", labels[1])
     if external is not None:
         from streameval.labelling.join_to_list import ItemKeys, join_labels
@@ -290,9 +292,9 @@ def _open(
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         with copied(external[0]) as place:
             found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
-        rows, unnamed = replace(rows, joined_labels=found.values), found.unnamed
+        rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
     threads, room = _readers(rows, options)
-    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, unnamed)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:

@@ -148,6 +148,19 @@ def test_it_is_said_how_many_items_a_table_of_positives_does_not_name(tmp_path, 
     assert run(["evaluate", study, *given]) == 2  # of another list: nothing in it is negative
 
 
+def test_it_is_said_how_many_rows_of_labels_are_of_no_item(tmp_path, capsys):
+    items = listed(TRUTH).drop_columns(["label"])
+    pq.write_table(items, tmp_path / "list.parquet")
+    (tmp_path / "labels.csv").write_text("id,label\nx,1\na,1\nb,1\nc,0\nz,0\nd,1\ne,0\nblank,\n")
+    given = ["--labels", str(tmp_path / "labels.csv"), "--on", "id"]
+    assert run(["exact", str(tmp_path / "list.parquet"), *given, "--out", str(tmp_path / "out")]) == 0
+    assert "2 rows of the table of labels are of no item of the list." in capsys.readouterr().out
+    twice = pa.concat_tables([items, items.slice(0, 2)])
+    table = pa.table({"id": ["a", "b", "c", "d", "e", "x"], "label": [1, 1, 0, 1, 0, 1]})
+    assert streameval.exact(twice, labels=table, on="id").summary["account"]["of_no_item"] == 1
+    assert streameval.exact(items, labels=table.slice(0, 5), on="id").summary["account"]["of_no_item"] == 0
+
+
 def test_a_table_of_positives_says_of_a_plan_that_has_grown_what_it_says_of_the_first(tmp_path):
     items = pa.table({"id": range(1_000)})
     positives = pa.table({"id": range(0, 1_000, 3)})

@@ -32,11 +32,13 @@ class ListLabels:
         column: Their name.
         meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
         unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows of a table of labels that are of no item.
     """
 
     column: str
     meaning: Mapping[str, Any] = field(default_factory=dict)
     unnamed: int = 0
+    of_no_item: int = 0
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -86,7 +88,12 @@ def evaluation_of(
             "smallest_window": smallest_window(windows),
         },
         "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
-        "account": {"planned": curve.n_items, "labelled": curve.n_items, "unnamed": labels.unnamed},
+        "account": {
+            "planned": curve.n_items,
+            "labelled": curve.n_items,
+            "unnamed": labels.unnamed,
+            "of_no_item": labels.of_no_item,
+        },
         "sources": [],
     }
     return Evaluation(identity, NO_LABELS, curve, table, rows, summary)

@@ -40,7 +40,7 @@ def says(found: Evaluation) -> list[Said]:
 
 
 def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
-    """Say which labels are positive, where that is not plain, and how many items are negative for not being named."""
+    """Say which labels are positive, where that is not plain, and what a table of labels leaves unnamed, or names in vain."""
     asked, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
     words = {name: ", ".join(asked[name]) for name in ("positive", "negative") if asked.get(name)}
     lines: list[Said] = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []
@@ -49,6 +49,9 @@ def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
     if unnamed:
         are = "is" if unnamed == 1 else "are"
         lines.append(f"{number_of(unnamed, 'item')} that the table of positives does not name {are} negative.")
+    if count := summary["account"].get("of_no_item", 0):
+        rows = f"{number_of(count, 'row')} of the table of labels"
+        lines.append(f"{rows} {'is' if count == 1 else 'are'} of no item of the list.")
     return lines
 
 
