@@ -65,11 +65,11 @@ class Reporting:
             *agreement_lines(found.summary), *doubt_lines(study, found.summary),
         ]  # fmt: skip
 
-    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+    def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""
         from streameval.reporting.plain_page import number, plain_page
 
-        return plain_page(name, found, self.told(found, number))
+        return plain_page(name, found, self.told(found, number), title)
 
     def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
         """Make study.duckdb."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.key_forms import ambiguous, is_whole, refuse_ambiguous, refuse_unreadable_items
+from streameval.labelling.key_forms import ambiguous, is_number, is_whole, refuse_ambiguous, refuse_unreadable_items
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 
@@ -56,7 +56,7 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
 
 def _answer(label: str, kind: str) -> tuple[str, str]:
     """SQL of a label and of its state; that of a list of one is its element, as in tables of labels."""
-    return sql.value_of(sql.single(label, kind), kind if sql.is_number(kind) or kind == "BOOLEAN" else "VARCHAR")
+    return sql.value_of(sql.single(label, kind), kind if is_number(kind) or kind == "BOOLEAN" else "VARCHAR")
 
 
 def _refuse_inexact(

@@ -86,8 +86,8 @@ def metrics(counted: Counted) -> pa.Table:
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
             thresholds on scores (max_f, breakeven), the expectation over all orders of tied items (rbp), or that of
             the mean over all these orders (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that
-            takes all items tied with the last. Lower and upper differ only where ties leave the order open. Null where a
-            metric is undefined: without positives, without negatives; the estimate of the interpolated area also in a
+            takes all items tied with the last. Lower and upper differ only where ties leave the order open. Null where
+            a metric is undefined: without positives, without negatives; the estimate of the interpolated area also in a
             list of more than 2^20 items with ties. Coverage is "exact".
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]

@@ -9,6 +9,7 @@ from importlib import resources
 from streameval.reporting import tables
 from streameval.reporting.charts import POLICY, page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
+from streameval.reporting.heading import heading
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
     band_meaning,
@@ -23,16 +24,17 @@ from streameval.text import escaped, number_of
 from streameval.types import Plan
 
 
-def render(name: str, plan: Plan | None, evaluation: Evaluation) -> str:
+def render(name: str, plan: Plan | None, evaluation: Evaluation, title: str | None = None) -> str:
     """Draw the report of one study; its plan is None where every item had a label."""
-    return page([ReportedStudy(name, plan, evaluation)])
+    return page([ReportedStudy(name, plan, evaluation)], title)
 
 
-def page(shown: Sequence[ReportedStudy]) -> str:
+def page(shown: Sequence[ReportedStudy], title: str | None = None) -> str:
     """Draw the report of one study, or of several over one another.
 
     Args:
         shown: At least one.
+        title: Of the page; by default it says what is shown.
 
     Returns:
         str: HTML with its scripts inside; a policy in it forbids any request.
@@ -40,20 +42,25 @@ def page(shown: Sequence[ReportedStudy]) -> str:
     drawn = figures(shown)
     small = slice_figures(shown[0]) if len(shown) == 1 else []
     packed = pack_all({study.name: study.evaluation.curve for study in shown})
-    title = f"streameval: {', '.join(study.name for study in shown)}"
-    body = [f"<main><h1>{escaped(_heading(shown))}</h1>", *(_subject(study, len(shown) > 1) for study in shown)]
-    body += [*(_verdict(study, shown) for study in shown), *(_next(study) for study in shown)]
+    body = ["<main>", _heading(shown, title), *(_verdict(study, shown) for study in shown)]
+    body += [_subject(study, len(shown) > 1) for study in shown]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
     body += [_slices(shown[0], small)] if small else []
     body += ["<h2>Metrics</h2>", tables.metrics(shown)]
     body += [_section(drawn["labels"])] if "labels" in drawn else []
+    body += [_next(study) for study in shown]
     body += [_details(study, len(shown) > 1) for study in shown]
     charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
     script = _SCRIPT.format(
         bundle=page_script(), charts=zipped(charts), studies=packed.text, picker=_resource("picker.js")
     )
-    return frame(title, [*body, "</main>"], script, " ".join(study.evaluation.evaluation_id for study in shown))
+    return frame(
+        title or f"streameval: {', '.join(study.name for study in shown)}",
+        [*body, "</main>"],
+        script,
+        " ".join(study.evaluation.evaluation_id for study in shown),
+    )
 
 
 def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
@@ -84,10 +91,10 @@ def _resource(name: str) -> str:
     return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
 
 
-def _heading(shown: Sequence[ReportedStudy]) -> str:
-    if len(shown) > 1:
-        return f"{len(shown)} studies of rankings"
-    return f"Precision of {shown[0].name}"
+def _heading(shown: Sequence[ReportedStudy], title: str | None) -> str:
+    several = len(shown) > 1
+    plain = f"{len(shown)} studies of rankings" if several else f"Precision of {shown[0].name}"
+    return heading(title, plain, {"parameters": {}} if several else shown[0].evaluation.summary)
 
 
 def _subject(study: ReportedStudy, several: bool) -> str:
@@ -113,7 +120,7 @@ def _order(plan: Plan | None) -> str:
 def _next(study: ReportedStudy) -> str:
     """The command that uses what is proven, or brings what is missing."""
     command, does = NOTHING if study.plan is None else next_command(study.plan, study.evaluation, study.name)
-    return f"<p class='soft'>Next: <code>{escaped(command)}</code> {escaped(does)}.</p>" if command else ""
+    return f"<h2>Next</h2><p><code>{escaped(command)}</code> {escaped(does)}.</p>" if command else ""
 
 
 def _verdict(study: ReportedStudy, shown: Sequence[ReportedStudy]) -> str:

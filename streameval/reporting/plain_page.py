@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
 from streameval.reporting.said import Told
 from streameval.reporting.tables import labels, table
@@ -12,10 +13,11 @@ from streameval.study.results import Result
 from streameval.text import escaped, printable
 
 
-def plain_page(name: str, found: Result, told: Told) -> str:
+def plain_page(name: str, found: Result, told: Told, title: str | None = None) -> str:
     """Draw one page, without scripts."""
-    return frame(f"streameval: {name}", [
-        f"<main><h1>Rankings of {escaped(name)}</h1>", f'<p class="verdict">{escaped(told.claim)}</p>',
+    return frame(title or f"streameval: {name}", [
+        "<main>", heading(title, f"Rankings of {name}", found.summary),
+        f'<p class="verdict">{escaped(told.claim)}</p>',
         "<h2>Means</h2>", table(told.table.head, told.table.rows),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in told.remarks),
         "<h2>Labels</h2>", labels(found.summary),

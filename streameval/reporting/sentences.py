@@ -164,7 +164,7 @@ def width_reached(half: Mapping[str, Any]) -> str:
         return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
     return (
         f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
-        f"at rank {half['rank']:,}. What --label-error adds to it stays, however many labels there are."
+        f"at rank {half['rank']:,}. What wrong labels may add to it stays, however many labels there are."
     )
 
 

@@ -26,6 +26,7 @@ def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     examples: Examples = "hidden",
+    title: str | None = None,
     existing: atomic.Existing = "kept",
 ) -> Path:
     """Draw a report from result files, and return its path.
@@ -35,6 +36,8 @@ def report(
         out: File to write; by default the report.html of the only study.
         examples ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
             positives.
+        title: Of the page; by default the study's name, with what people were asked or which labels are positive. The
+            next `evaluate` draws the page with that again.
         existing ({"kept", "replaced"}): What becomes of a file that stands at `out` and differs.
 
     Raises:
@@ -44,21 +47,26 @@ def report(
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
     if out is not None:
-        return _drawn(studies, examples, Path(out), existing)
+        return _drawn(studies, (examples, title), Path(out), existing)
     folder = Path(studies[0])
     evaluated = (folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder) if evaluated else nullcontext():
-        return _drawn(studies, examples, folder / "report.html", "replaced")
+        return _drawn(studies, (examples, title), folder / "report.html", "replaced")
 
 
-def _drawn(studies: Sequence[str | os.PathLike[str]], items: Examples, path: Path, existing: atomic.Existing) -> Path:
+def _drawn(
+    studies: Sequence[str | os.PathLike[str]], how: tuple[Examples, str | None], path: Path, existing: atomic.Existing
+) -> Path:
+    items, title = how
+    if title is not None and not title.strip():
+        raise InputError("the title is empty", "leave it out: the page is called after the study then")
     if len(studies) == 1 and items == "hidden":
         folder = Study(Path(studies[0]))
         kind = kind_of(folder.folder)
         results, plan = kind.read(folder), folder.plan() if folder.exists else None
-        drawn = kind.page(folder.folder.resolve().name, plan, results)
+        drawn = kind.page(folder.folder.resolve().name, plan, results, title)
     else:
-        drawn = page(_shown(studies, items))
+        drawn = page(_shown(studies, items), title)
     atomic.write_out({path: atomic.text(drawn)}, existing)
     return path
 

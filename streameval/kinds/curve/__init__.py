@@ -90,11 +90,11 @@ class OneRanking(Kind):
 
         return facts(study, found), says(study, found)
 
-    def page(self, name: str, plan: Plan | None, found: Evaluation) -> str:
+    def page(self, name: str, plan: Plan | None, found: Evaluation, title: str | None = None) -> str:
         """Draw the curve, the metrics and the account of labels."""
         from streameval.reporting.page import render
 
-        return render(name, plan, found)
+        return render(name, plan, found, title)
 
     def database(self, folder: Study, plan: Plan | None, found: Evaluation) -> Database:
         """Make tables and macros of the curve."""

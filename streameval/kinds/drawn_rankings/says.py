@@ -25,12 +25,12 @@ TIED = "Tied items stand in a fixed, arbitrary order (by a hash of where they ar
 
 
 _COMPLETE = (
-    "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings "
-    "(evaluate --assume complete)."
+    "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings, "
+    "as was stated."
 )
 _INCOMPLETE = (
     "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
-    "stated to have every positive of the drawn rankings (evaluate --assume complete)."
+    "stated to be complete: to have, with the labels, every positive of the drawn rankings."
 )
 
 

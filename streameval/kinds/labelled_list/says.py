@@ -40,7 +40,7 @@ def says(found: Evaluation) -> list[Said]:
 
 
 def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
-    """Say which labels are positive, where that is not plain, and what a table of labels leaves unnamed, or names in vain."""
+    """Say which labels are positive, where that is not plain, and what a table of labels leaves out or has too many."""
     asked, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
     words = {name: ", ".join(asked[name]) for name in ("positive", "negative") if asked.get(name)}
     lines: list[Said] = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []

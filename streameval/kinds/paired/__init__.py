@@ -134,11 +134,11 @@ class PairedRankings(Kind):
 
         return standing(study, f"{name}: {self.subject(plan)}", plan, found)
 
-    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+    def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw one figure with gains and losses at every cutoff, the sentence first."""
         from streameval.kinds.paired.page import page
 
-        return page(name, found)
+        return page(name, found, title)
 
     def history(self) -> type[ComparisonHistory]:
         """Challengers one after another."""

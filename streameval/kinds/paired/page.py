@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streameval.kinds.paired.says import place, promise, sentence, shown_rows, told, verdict
+from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
 from streameval.reporting.tables import STACKED, labels, table
@@ -22,11 +23,12 @@ _KEY = (
 _B, _A = "#2f6db0", "#a2410f"
 
 
-def page(name: str, found: Result) -> str:
+def page(name: str, found: Result, title: str | None = None) -> str:
     """Draw one page, without scripts."""
     said, rows, names = told(found), shown_rows(found), found.summary["names"]
     body = [
-        f"<main><h1>{escaped(name)}: is B better than A?</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
+        "<main>", heading(title, f"{name}: is B better than A?", found.summary),
+        f'<p class="verdict">{escaped(verdict(found))}</p>',
         f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",
         "<h2>Positives that B has more than A</h2>",
         f"<figure>{figure(rows)}</figure><p class='soft'>{escaped(_KEY)}</p>" if rows else "",
@@ -35,7 +37,7 @@ def page(name: str, found: Result) -> str:
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance({**found.summary, "ranking": _rankings(found)}), "</main>",
     ]  # fmt: skip
-    return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)
+    return frame(title or f"streameval: {name}", body, evaluation=found.evaluation_id)
 
 
 def _rankings(found: Result) -> dict[str, Any]:

@@ -188,11 +188,11 @@ class QuestionStudy(Kind):
 
         return standing(study, f"{name}: {self.subject(plan)}", plan, found)
 
-    def page(self, name: str, plan: Plan | None, found: Any) -> str:
+    def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""
         from streameval.kinds.question.page import page
 
-        return page(name, plan, found)
+        return page(name, found, title)
 
 
 KIND = QuestionStudy()

@@ -9,22 +9,23 @@ import pyarrow as pa
 
 from streameval.kinds.question.results import told, verdict
 from streameval.kinds.question.says import forecast_sentence, posed_as, promise
+from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import provenance
 from streameval.reporting.tables import STACKED, labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
-from streameval.types import Plan
 
 _WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of a path
 
 
-def page(name: str, plan: Plan | None, found: Result) -> str:
+def page(name: str, found: Result, title: str | None = None) -> str:
     """Draw one page, without scripts."""
     said, questions = told(found), " ".join(map(posed_as, found.summary["questions"]))
     more = forecast_sentence(found.summary)
     body = [
-        f"<main><h1>{escaped(questions)}</h1>", f'<p class="verdict">{escaped(verdict(found))}</p>',
+        "<main>", heading(title, f"{name}: {questions}", {**found.summary, "asked": ""}),
+        f'<p class="verdict">{escaped(verdict(found))}</p>',
         f"<p>{escaped(' '.join(filter(None, (promise(found), more))))}</p>",
         *paths(found.tables["evidence"]),
         "<h2>Answers</h2>", table(said.table.head, said.table.rows, STACKED, "Answers"),
@@ -32,7 +33,7 @@ def page(name: str, plan: Plan | None, found: Result) -> str:
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ]  # fmt: skip
-    return frame(f"streameval: {name}", body, evaluation=found.evaluation_id)
+    return frame(title or f"streameval: {name}", body, evaluation=found.evaluation_id)
 
 
 def paths(evidence: pa.Table) -> list[str]:

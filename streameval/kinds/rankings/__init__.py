@@ -104,11 +104,11 @@ class LabelledRankings(Kind):
 
         return headline(found.summary)
 
-    def page(self, name: str, plan: Plan | None, found: RankingsEvaluation) -> str:
+    def page(self, name: str, plan: Plan | None, found: RankingsEvaluation, title: str | None = None) -> str:
         """Draw the means, how they are distributed, and who does badly."""
         from streameval.kinds.rankings.page import render
 
-        return render(name, found)
+        return render(name, found, title)
 
     def database(self, folder: Study, plan: Plan | None, found: RankingsEvaluation) -> Database:
         """Make tables of the means and of every ranking."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.questions.printed import measure_of
+from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.said import Columns
@@ -17,13 +18,13 @@ _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 
-def render(name: str, found: RankingsEvaluation) -> str:
+def render(name: str, found: RankingsEvaluation, title: str | None = None) -> str:
     """Draw one page, without scripts."""
     summary, means = found.summary, means_table(found, number)
     body = [
-        f"<h1>Rankings of {escaped(name)}</h1>",
-        f"<p class='soft'>{escaped(headline(summary))}</p>",
+        heading(title, f"Rankings of {name}", summary),
         f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
+        f"<p class='soft'>{escaped(headline(summary))}</p>",
         "<h2>Means</h2>",
         table(means.head, means.rows),
         *_distributions(found),
@@ -33,7 +34,7 @@ def render(name: str, found: RankingsEvaluation) -> str:
         "<h2>Provenance</h2>",
         provenance(summary),
     ]
-    return frame(f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
+    return frame(title or f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
 
 
 def headline(summary: dict[str, Any] | Any) -> str:

@@ -142,7 +142,7 @@ def tail_finding(layout: Layout) -> tuple[str, ...]:
         return ()
     return (
         f"Ranks {layout.last[-1] + 1:,} to {layout.n_items:,} are never labelled (open tail): 0 to {unknown:,} "
-        "positives there, estimated like the last window before them; plan --tail closed labels a last window.",
+        "positives there, estimated like the last window before them; a plan with a closed tail labels a last window.",
     )
 
 

@@ -162,7 +162,7 @@ class Stratified(StratifiedParameters):
         if plan.notes["unknown_tail"]:
             sentences.append(
                 f"The last {plan.notes['unknown_tail']:,} ranks are never labelled (open tail), and estimated "
-                "like the last labels before them; plan --tail closed draws from them too."
+                "like the last labels before them; a plan with a closed tail draws from them too."
             )
         return (*sentences, *warnings(curve.diagnostics["assumptions"]))
 
