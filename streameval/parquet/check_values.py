@@ -14,6 +14,7 @@ from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of, number_type
+from streameval.parquet.undecodable import why_undecodable
 from streameval.typing import AnyArray, Int64Array
 
 _BOOLEAN, _FIXED = 0, 7
@@ -59,7 +60,7 @@ def check_values(
             try:
                 known[begin, end] = _ends(part, number)
             except pa.ArrowIndexError as error:  # a number beyond the dictionary
-                raise InputError(f"{where}: cannot be decoded ({error})", RESTORE) from error
+                raise InputError(f"{where}: cannot be decoded ({why_undecodable(error)})", RESTORE) from error
         check_ends(known[begin, end], one, leaf, where)
 
 
@@ -180,7 +181,7 @@ def _check_digits(values: pa.ChunkedArray, where: str) -> None:
         try:
             values.validate(full=True)
         except pa.ArrowInvalid as error:
-            raise InputError(f"{where}: it holds a value that is not {values.type} ({error})", RESTORE) from error
+            raise InputError(f"{where}: it holds a value that is not {values.type}", RESTORE) from error
 
 
 def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int]]) -> None:

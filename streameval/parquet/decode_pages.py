@@ -25,6 +25,7 @@ from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
 from streameval.parquet.pages import Pages, Run
 from streameval.parquet.runs import COPIES, check_run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.undecodable import why_undecodable
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
@@ -104,7 +105,7 @@ def _decode(runs: list[Run]) -> pa.Table:
         with pq.ParquetFile(pa.BufferReader(body), read_dictionary=list(chunks.leaf.path) if coded else None) as file:
             table = file.read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
-        raise outside_trouble(error) or UnfitError(" ".join(str(error).split())) from error
+        raise outside_trouble(error) or UnfitError(why_undecodable(error)) from error
     if table.num_columns != 1:
         raise UnfitError("its schema makes no column")
     if table.num_rows != sum(run.pages.n_rows for run in runs):

@@ -13,6 +13,7 @@ from streameval.parquet.footers import refuse_changed
 from streameval.parquet.groups import stream_group
 from streameval.parquet.parts import Part
 from streameval.parquet.schema import wide_type
+from streameval.parquet.undecodable import UNDECODABLE, why_undecodable
 
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
 
@@ -66,9 +67,8 @@ def _decoded(part: Part, columns: list[str], rows: int) -> Iterator[pa.Table]:
     except StreamevalError:
         raise
     except (pa.ArrowException, OSError) as error:
-        text = " ".join(str(error).split())[:160]
         raise outside_trouble(error) or InputError(
-            f"{part.place} cannot be decoded ({text})", "it is damaged, or of a kind that Arrow does not read"
+            f"{part.place} cannot be decoded ({why_undecodable(error)})", UNDECODABLE
         ) from error
 
 

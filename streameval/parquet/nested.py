@@ -43,7 +43,7 @@ def assemble(kind: pa.DataType, leaves: list[pa.Array]) -> pa.Array:
         joined = joined if joined.type == kind else joined.cast(kind)
         joined.validate()
     except (pa.ArrowException, IndexError, TypeError, ValueError) as error:
-        raise UnfitError(f"its leaf columns do not make a {kind} ({' '.join(str(error).split())})") from error
+        raise UnfitError(f"its leaf columns do not make a {kind}") from error
     return joined
 
 

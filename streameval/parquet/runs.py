@@ -128,7 +128,7 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     try:
         levels = decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise outside_trouble(error) or UnfitError(f"a page cannot be decompressed ({error})") from error
+        raise outside_trouble(error) or UnfitError("a page cannot be decompressed") from error
     plain = memoryview(levels)
     length = int.from_bytes(plain[:4].tobytes(), "little")
     return rows_in_levels(chunk, plain[4 : 4 + length], header)

@@ -51,4 +51,4 @@ def _plain(run: Run, page: int) -> pa.Buffer | memoryview | bytes:
     try:
         return decompress(codec, run.body.data[begin : begin + size], plain)
     except (pa.ArrowException, OSError) as error:
-        raise UnfitError(str(error)) from error
+        raise UnfitError("a page cannot be decompressed") from error

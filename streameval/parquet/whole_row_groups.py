@@ -11,6 +11,7 @@ from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import stream_group
 from streameval.parquet.schema import wide_type
+from streameval.parquet.undecodable import UNDECODABLE, why_undecodable
 from streameval.typing import Int64Array
 
 _BATCH_ROWS = 1 << 16
@@ -53,8 +54,8 @@ def read_whole(
         raise
     except (pa.ArrowException, OSError, NotImplementedError) as error:
         raise outside_trouble(error) or InputError(
-            f"{footer.file.path}: row group {group}, column {column}: cannot be decoded ({error})",
-            "the file is corrupt there, or uses a type that the reader does not know: leave the column out",
+            f"{footer.file.path}: row group {group}, column {column}: cannot be decoded ({why_undecodable(error)})",
+            f"{UNDECODABLE}: leave the column out",
         ) from error
 
 

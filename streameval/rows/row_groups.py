@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.parquet.footers import Footer, refuse_changed
+from streameval.parquet.undecodable import UNDECODABLE, why_undecodable
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
 from streameval.typing import AnyArray, UInt64Array
@@ -120,9 +121,8 @@ class RowGroup(Unit):
         except StreamevalError:
             raise
         except (pa.ArrowException, OSError, NotImplementedError) as error:
-            text = " ".join(str(error).split())[:160]
             raise outside_trouble(error) or InputError(
-                f"{self.place} cannot be decoded ({text})", "it is damaged, or of a kind that Arrow does not read"
+                f"{self.place} cannot be decoded ({why_undecodable(error)})", UNDECODABLE
             ) from error
 
 
