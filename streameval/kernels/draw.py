@@ -31,6 +31,13 @@ def mix64(value: np.uint64) -> np.uint64:
 mix_each: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]
 
 
+def mix_signed(words: Int64Array) -> Int64Array:
+    """Scramble signed words as `mix64` does words without a sign; a shift to the right fills in the sign."""
+    z = (words ^ (words >> 30)) * _MIX_A.astype(np.int64)
+    z = (z ^ (z >> 27)) * _MIX_B.astype(np.int64)
+    return z ^ (z >> 31)
+
+
 def draws(seed: np.uint64, count: int) -> UInt64Array:
     """The first `count` 64-bit numbers of a seed's stream: number i is mix64(mix64(seed) + (i + 1)·golden)."""
     return mix_each(mix_each(np.array([seed])) + _STEP * np.arange(1, count + 1, dtype=np.uint64))

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
-from streameval.kernels.draw import mix_each
+from streameval.kernels.draw import mix_each, mix_signed
 from streameval.kernels.sorted_sets import unique
-from streameval.kernels.tie_hash import add_words, position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.item_keys import plain_values
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
@@ -114,16 +114,14 @@ def _refuse_many(size: int, memory: float) -> None:
 
 def _drawn(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
     """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
-    salt = int(mix_each(np.array([seed ^ _STREAM]))[0])  # a signed word below 2^63, as in every plan that there is
-    key = np.empty(numbers.size, np.uint64)
-    _hashes(numbers, salt, key)
-    return numbers[np.argsort(key, kind="stable")[:count]]
+    return numbers[np.argsort(_hashes(numbers, seed), kind="stable")[:count]]
 
 
-def _hashes(numbers: UInt64Array, salt: int, out: UInt64Array) -> None:
-    out[:] = salt
-    add_words(out, numbers)
-    add_words(out, np.full(numbers.size, salt))
+def _hashes(numbers: UInt64Array, seed: np.uint64) -> UInt64Array:
+    """Hash each number with the seed; a salt below 2^63 is mixed as a signed word, as in every plan that there is."""
+    salt = mix_each(np.array([seed ^ _STREAM]))
+    salted = mix_each(salt ^ numbers) ^ salt
+    return mix_each(salted) if salt[0] >> np.uint64(63) else mix_signed(salted.view(np.int64)).view(np.uint64)
 
 
 class _Top:

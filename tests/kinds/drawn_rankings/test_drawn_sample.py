@@ -17,6 +17,7 @@ from suite_cases import examples
 import streameval
 from streameval import InputError, RankingOptions
 from streameval.cli import run
+from streameval.kernels import jit
 from streameval.kernels.without_replacement import NO_JUDGE, lower_bound, stakes_for, wealth_of
 from streameval.kinds.drawn_rankings import KIND
 
@@ -192,6 +193,16 @@ def test_every_ranking_is_drawn_equally_often(home):
     expected = draws * 100 / 400
     chi = float(((times - expected) ** 2 / (expected * 0.75)).sum())
     assert 280 < chi < 520  # 399 degrees of freedom, 4 standard deviations
+
+
+@pytest.mark.parametrize(("seed", "drawn"), [(0, ["[4]", "[2]", "[0]"]), (1, ["[5]", "[1]", "[4]"])])
+def test_a_seed_draws_the_same_rankings_with_a_compiler_and_without(seed, drawn, tmp_path):
+    """Salts of either half of 64 bits, whose words are mixed with a sign and without."""
+    table = pa.table({"q": np.arange(6)})
+    for steps in (0, jit.STEPS):
+        with jit.small(steps):
+            plan = streameval.plan(table, tmp_path / f"{steps}", per="q", rankings=3, at=1, seed=seed)
+        assert plan.table.sort_by("stratum")["ranking"].to_pylist() == drawn
 
 
 @pytest.mark.parametrize(
