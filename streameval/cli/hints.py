@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
-
-from cyclopts import App
 
 from streameval.cli.commands import PANELS
 
@@ -56,6 +54,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "scan": _SPARK,
 }  # by verb: options that stood in the guides, and what says the same now
 VERBS = [verb for panel in PANELS.values() for verb in panel]
+FlagsOf = Callable[[str], Collection[str]]  # options of a verb, as they are typed
 _FEW = 4
 _NEAR = 0.75  # of the letters of two options: --labls and --labels, but neither --looks and --log
 _ANY = "|".join(VERBS)
@@ -74,20 +73,15 @@ def options_in(hint: str) -> Iterator[tuple[str, str | None]]:
         yield option[0], next((verb for start, verb in reversed(named) if start < option.start()), None)
 
 
-def flags(app: App, verb: str) -> set[str]:
-    """Options of a verb, as they are typed."""
-    return {name for one in app[verb].assemble_argument_collection() for name in one.names}
-
-
-def unknown(app: App, verb: str, option: str) -> str:
+def unknown(flags_of: FlagsOf, verb: str, option: str) -> str:
     """What is wrong with an option that a verb lacks: what it is now, whose it is, or one that is spelt nearly so."""
-    known = sorted({name for name in flags(app, verb) if name.startswith("--")} | {"--help"})
+    known = sorted({name for name in flags_of(verb) if name.startswith("--")} | {"--help"})
     if now := RETIRED.get(verb, {}).get(option):
         return f"{verb} has no option {option} any more. Hint: it is {now}"
     if option == "-":
         return f"{verb} reads no standard input. Hint: write it to a file, and name that"
     near = get_close_matches(option.strip("-"), [name.strip("-") for name in known], n=1, cutoff=_NEAR)
-    if whose := _whose(app, option):
+    if whose := _whose(flags_of, option):
         hint = f"{option} is an option of {whose}"
     elif near:
         hint = f"did you mean --{near[0]}?"
@@ -96,21 +90,23 @@ def unknown(app: App, verb: str, option: str) -> str:
     return f"{verb} has no option {option}. Hint: {hint}"
 
 
-def of_verb(app: App, verb: str, hint: str) -> str:
+def of_verb(flags_of: FlagsOf, verb: str, hint: str) -> str:
     """Add to a hint whose the options are that the running verb lacks, unless the hint says it."""
     if verb not in VERBS:
         return hint
     bare = dict.fromkeys(option for option, named in options_in(hint) if named is None)
-    names = flags(app, verb) if bare else set()
+    names = flags_of(verb) if bare else set()
     notes = [
-        f"{option} is an option of {whose}" for option in bare if option not in names and (whose := _whose(app, option))
+        f"{option} is an option of {whose}"
+        for option in bare
+        if option not in names and (whose := _whose(flags_of, option))
     ]
     return f"{hint} ({'; '.join(notes)})" if notes else hint
 
 
-def _whose(app: App, option: str) -> str:
+def _whose(flags_of: FlagsOf, option: str) -> str:
     """The verbs that have an option: all where they are few, else the first of the journey and how many more."""
-    verbs = [f"`{verb}`" for verb in VERBS if option in flags(app, verb)]
+    verbs = [f"`{verb}`" for verb in VERBS if option in flags_of(verb)]
     if len(verbs) > _FEW:
         return f"{verbs[0]} and {len(verbs) - 1} other verbs"
     return " and ".join([", ".join(verbs[:-1]), verbs[-1]] if len(verbs) > 1 else verbs)

@@ -6,7 +6,6 @@ import shlex
 from itertools import takewhile
 
 from cyclopts import (
-    App,
     CycloptsError,
     MissingArgumentError,
     RepeatArgumentError,
@@ -15,15 +14,15 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from streameval.cli.hints import VERBS, unknown
+from streameval.cli.hints import VERBS, FlagsOf, unknown
 from streameval.errors import did_you_mean
 
 
-def usage(app: App, arguments: list[str], error: CycloptsError) -> str:
+def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
     """Say what is wrong with a command."""
     verb = arguments[0]
     if isinstance(error, UnknownOptionError) and verb in VERBS:
-        return unknown(app, verb, (error.token.keyword or error.token.value).partition("=")[0])
+        return unknown(flags_of, verb, (error.token.keyword or error.token.value).partition("=")[0])
     if isinstance(error, UnusedCliTokensError):
         extra = " ".join(error.unused_tokens or [])
         return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"

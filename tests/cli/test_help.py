@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from streameval.cli import app, commands, run
-from streameval.cli.hints import RETIRED, VERBS, flags, options_in
+from streameval.cli import app, commands, flags_of, run
+from streameval.cli.hints import RETIRED, VERBS, options_in
 from streameval.cli.methods import METHODS
 from streameval.cli.panels import flowing
 from streameval.study import Study
@@ -94,7 +94,7 @@ def test_every_flag_is_shown_with_some_topic_and_no_help_is_longer_than_two_scre
 
 def test_the_names_of_flags_are_bounded():
     """A name of a flag is a word to learn: it has to go up here before the command line has one more."""
-    names = {name for verb in VERBS for name in flags(app, verb) if name.startswith("--")}
+    names = {name for verb in VERBS for name in flags_of(verb) if name.startswith("--")}
     assert len(names) <= 113, sorted(names)
     assert len(VERBS) <= 25
 
@@ -134,7 +134,7 @@ def test_a_paragraph_of_help_is_one_flowing_text(shown, monkeypatch, verb, name)
 
 
 def test_a_retired_flag_names_what_says_the_same(capsys):
-    known = {verb: flags(app, verb) for verb in VERBS}
+    known = {verb: flags_of(verb) for verb in VERBS}
     for verb, retired in RETIRED.items():
         assert not retired.keys() & known[verb]
         for now in retired.values():

@@ -11,16 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval
-from streameval.cli import app, hints, run
-from streameval.cli.hints import VERBS, flags, of_verb, options_in
+from streameval.cli import flags_of, run
+from streameval.cli.hints import VERBS, of_verb, options_in
 
 ROOT = Path(streameval.__file__).parent
 PAGE = "<!DOCTYPE html>"
-
-
-@functools.cache
-def flags_of(verb):
-    return flags(app, verb)
 
 
 @functools.cache
@@ -110,10 +105,9 @@ def test_other_sentences_say_whose_their_options_are():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_hints_say_whose_options_they_name_where_the_running_verb_has_none(verb, monkeypatch):
-    monkeypatch.setattr(hints, "flags", lambda _, verb: flags_of(verb))  # they are the same for every sentence
+def test_hints_say_whose_options_they_name_where_the_running_verb_has_none(verb):
     for place, text, in_error in naming_options():
-        told = of_verb(app, verb, text) if in_error else ""
+        told = of_verb(flags_of, verb, text) if in_error else ""
         for option, named in options_in(told.removesuffix(")").split(" (--")[0]):
             assert named or option in flags_of(verb) | {"--help"} or f"{option} is an option of `" in told, (
                 place,

@@ -22,8 +22,7 @@ from suite_cases import cases
 
 import streameval
 import streameval.study
-from streameval.cli import app, digits, run
-from streameval.cli.hints import flags
+from streameval.cli import app, digits, flags_of, run
 from streameval.metrics import arrays
 
 GENERATED = {"commands.md", "functions.md"}
@@ -125,7 +124,7 @@ def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "streameval.toml").write_text(code)
     for verb in tomllib.loads(code):
-        study = ["--study", "s"] if "--study" in flags(app, verb) else ["s"]
+        study = ["--study", "s"] if "--study" in flags_of(verb) else ["s"]
         app.parse_args([verb, *study], exit_on_error=False, print_error=False)
 
 
