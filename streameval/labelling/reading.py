@@ -7,7 +7,10 @@ where a rank column has statistics (Parquet) even that costs no scan. Nothing is
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +21,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import BY_FILE, SourceColumns, find
-from streameval.labelling.duckdb_session import Connection, connected, literal, one_line_errors
+from streameval.labelling.duckdb_session import Connection, connected, literal, one_line_errors, tables_of_ours
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
@@ -44,12 +47,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         InputError: A source that cannot be read, lacks a column, or says nothing about this study.
         StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
-    with (
-        temporary_folder("streameval-work") as spill,
-        connected(str(spill), _MEMORY) as connection,
-        one_line_errors(name_of(source)),
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with _database_for(source) as connection, one_line_errors(name_of(source)), ThreadPoolExecutor(1) as pool:
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
         known = items or Items()
@@ -61,6 +59,17 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
     votes = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
     return replace(votes, place=place_of(source))
+
+
+@contextmanager
+def _database_for(source: Any) -> Iterator[Connection]:
+    """Open a database for a source: one with little memory that spills, unless the source is in memory already."""
+    if not isinstance(source, str | os.PathLike):
+        with tables_of_ours() as connection:
+            yield connection
+        return
+    with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
+        yield connection
 
 
 @dataclass(frozen=True)

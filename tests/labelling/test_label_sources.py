@@ -28,7 +28,7 @@ from suite_cases import cases, examples, slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import connected, tables_of_ours
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import open_source
@@ -196,6 +196,15 @@ def test_typed_columns_are_read_by_their_type(kind, plan, tmp_path):
         votes = read_votes(tmp_path / "l.parquet", plan)
         assert votes.table.column("value").to_pylist() == [1.0, 0.0, None]
         assert votes.table.column("state").to_pylist() == ["answer", "answer", "blank"]
+
+
+def test_a_table_in_memory_opens_no_database_of_its_own(plan, monkeypatch):
+    """To open one takes a tenth of a small evaluation."""
+    labels, opened, connect = pa.table({"rank": plan.ranks[:2], "label": [1, 0]}), [], duckdb.connect
+    with tables_of_ours():  # that of the process is there
+        monkeypatch.setattr(duckdb, "connect", lambda *how: opened.append(how) or connect(*how))
+        assert read_votes(labels, plan).table.num_rows == 2
+    assert opened == []
 
 
 def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
