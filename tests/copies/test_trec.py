@@ -1,5 +1,6 @@
 """Runs and judgements of TREC: the measures are those of trec_eval, and of the same rows in a table."""
 
+import itertools
 import json
 
 import numpy as np
@@ -161,16 +162,23 @@ def test_judgements_that_name_no_item_are_refused_and_those_of_other_queries_lea
     assert (list(rows), found.summary["unjudged"], found.summary["unjudged_items"]) == (["2"], 1, 1)
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["{q} 0 {d} 1 {s} tag", "{q} Q0 {d} 1 {s} tag and more", "{q} Q0 {d} 1 {s} tag\t", "{q} Q0 {d} 1 {s}",
-     "  {q} Q0 {d} 1 {s} tag", "\t{q}\tQ0\t{d}\t1\t{s}\ttag", "{q} Q0 {d} 1.0 {s} tag", "{q} Q0 {d} - {s} tag",
-     "{q} Q0 {d} 1 {s} tag\r", "# said of it\n\n{q} Q0 {d} 1 {s} tag\n   ", "\n#\n{q} x {d} ? {s}"],
-)  # fmt: skip
-def test_what_trec_eval_takes_is_taken(tmp_path, line):
-    rows = "".join(line.format(q=q, d=item, s=score) + "\n" for q, item, score in TREC["run"])
-    plain = evaluated(written(tmp_path))[1]
-    assert evaluated(written(tmp_path, rows))[1].metrics.equals(plain.metrics)
+LINES = [
+    "{q} 0 {d} 1 {s} tag", "{q} Q0 {d} 1 {s} tag and more", "{q} Q0 {d} 1 {s} tag\t", "{q} Q0 {d} 1 {s}",
+    "  {q} Q0 {d} 1 {s} tag", "\t{q}\tQ0\t{d}\t1\t{s}\ttag", "{q} Q0 {d} 1.0 {s} tag", "{q} Q0 {d} - {s} tag",
+    "# said of it\n\n{q} Q0 {d} 1 {s} tag\n   ", "\n#\n{q} x {d} ? {s}",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def as_trec_eval_writes(tmp_path_factory):
+    return evaluated(written(tmp_path_factory.mktemp("plain")))[1].metrics
+
+
+@pytest.mark.parametrize("lines", [LINES, LINES[::-1], ["{q} Q0 {d} 1 {s} tag\r"]], ids=["all", "back", "returns"])
+def test_what_trec_eval_takes_is_taken(tmp_path, lines, as_trec_eval_writes):
+    forms = itertools.cycle(lines)
+    rows = "".join(next(forms).format(q=q, d=item, s=score) + "\n" for q, item, score in TREC["run"])
+    assert evaluated(written(tmp_path, rows))[1].metrics.equals(as_trec_eval_writes)
 
 
 def test_high_grades_are_gains_as_trec_eval_has_them(tmp_path):
