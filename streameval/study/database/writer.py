@@ -64,8 +64,7 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                     rows = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
                 stored = storable(connection, rows, known)
                 _add(connection, (name, rows.column_names), stored, caution if name in BOUNDS else "")
-            for statement in macro_statements(tables, caution):
-                connection.execute(statement)
+            connection.execute(";\n".join(macro_statements(tables, caution)))
 
     return write
 
@@ -129,11 +128,12 @@ def _add(
     connection.register("se_given", stored)
     connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
     connection.unregister("se_given")
-    connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}")
+    comments = [f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}"]
     for old, new in zip(in_files, stored.column_names, strict=True):
         bound = caution if old.endswith(("lower", "upper")) else ""
         comment = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
+        comments.append(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
+    connection.execute(";\n".join(comments))
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, bool]) -> pa.Table:
