@@ -27,6 +27,7 @@ from streameval.kinds.question.cost import curve_as_sharp
 from streameval.questions.asking import Asking
 
 K, DELTA = 10**6, 0.05
+_log_binomial = log_binomial.plain()
 _STOPS = (400, 700, 1000, 2000, 4000)
 _LISTED, _PATIENCE = 320_000, 5_000  # items, and labels, of forecasts
 _COUNTED = 10**8  # items: in longer lists the expected number of positives stands for theirs, which it is to 1 in 1,000
@@ -170,12 +171,12 @@ def fixed_sample(threshold: float, precision: float, delta: float, power: float 
         threshold, precision = 1 - threshold, 1 - precision
     n, needed, false, true = 0, 0, 1.0, 1.0  # P(Bin(n, t) >= needed), P(Bin(n, p) >= needed)
     while false > delta or true < power:
-        false += threshold * math.exp(log_binomial(needed - 1.0, float(n), threshold))
-        true += precision * math.exp(log_binomial(needed - 1.0, float(n), precision))
+        false += threshold * math.exp(_log_binomial(needed - 1.0, float(n), threshold))
+        true += precision * math.exp(_log_binomial(needed - 1.0, float(n), precision))
         n += 1
         while false > delta:
-            false -= math.exp(log_binomial(float(needed), float(n), threshold))
-            true -= math.exp(log_binomial(float(needed), float(n), precision))
+            false -= math.exp(_log_binomial(float(needed), float(n), threshold))
+            true -= math.exp(_log_binomial(float(needed), float(n), precision))
             needed += 1
     return n
 

@@ -67,7 +67,7 @@ evaluate growing {LABELS}
 grow growing --labels 400
 select growing
 evaluate growing {LABELS}
-grow growing --half-width 0.17
+grow growing --half-width 0.175
 plan list.parquet --study adaptive --budget 900 --adaptive --seed 1
 select adaptive
 evaluate adaptive {LABELS}
@@ -143,6 +143,11 @@ evaluate adopted-stages
 grow adopted-stages --labels 400
 select adopted-stages
 evaluate adopted-stages {LABELS}
+plan list.parquet --study pair --against again.parquet --score score --key id --at 100,dcg@500 --within 0.05 --seed 1
+select pair
+evaluate pair {LABELS}
+show pair precision_gain@100
+report pair
 monitor 2026-11-21=loguniform 2026-11-22=keyed 'precision@100 >= 0.1' --out history.parquet
 cost --items 2000000000 --alpha 0.05
 cost list.parquet --adaptive

@@ -107,9 +107,15 @@ def long_lists(place):
         everything(ranking, write(ranking, N_LONG, shuffled), shuffled)
     streameval.exact(place / "long-False", label="label")
     streameval.exact(place / "long-True", label="label", score="score", memory=0.3)
-    write(place / "whole", N_LONG, True, "int64")  # scores that are counted one by one
-    streameval.exact(place / "whole", label="label", score="score")
+    for name, score in (("whole", "int64"), ("double", "float64")):  # whole ones are counted one by one
+        write(place / name, N_LONG, True, score)
+        streameval.exact(place / name, label="label", score="score")
+    streameval.plan(place / "double", place / "few-wanted", seed=1, budget=300, options=BY_SCORE)
+    streameval.select(place / "few-wanted")
     table = pq.read_table(place / "long-True")
+    close = pa.array(0.5 + table.column("score").to_numpy() / 2)  # of one exponent: so are those of 32 bits
+    pq.write_table(table.set_column(2, "score", close), place / "close.parquet", row_group_size=N_LONG // 4)
+    streameval.exact(place / "close.parquet", label="label", score="score")
     tied = pa.array(np.round(table.column("score").to_numpy() * 4))  # ties of a million items
     pq.write_table(table.set_column(2, "score", tied), place / "tied.parquet")
     same = table.set_column(2, "score", pa.array(np.ones(N_LONG)))  # a single tie, whose items are told apart by id
@@ -118,6 +124,21 @@ def long_lists(place):
         options = RankingOptions(score="score", memory=0.11, key=key)
         streameval.plan(place / ranking, place / f"{ranking}-narrow", seed=1, budget=3_000, options=options)
         streameval.select(place / f"{ranking}-narrow")
+
+
+def vast_rankings(place):
+    """What rankings of more rows than memory holds ask for, the second of them a single tie; with a judge, too."""
+    n = N_LONG // 2
+    write(place / "rows", n, True)
+    table = pq.read_table(place / "rows")
+    second = np.arange(n) >= n // 2
+    score = pa.array(np.where(second, 1, table.column("score").to_numpy()))
+    table = table.set_column(2, "score", score).append_column("half", pa.array(second.astype(np.int64)))
+    pq.write_table(table.append_column("judge", table.column("label").cast("float64")), place / "halves.parquet")
+    limits = {"per": "half", "score": "score", "memory": 0.05}
+    streameval.exact(place / "halves.parquet", label="label", **limits)
+    streameval.plan(place / "halves.parquet", place / "judged", rankings=2, at=[10], judge="judge", seed=1, **limits)
+    label_study(place / "judged", table.column("label").to_numpy())
 
 
 def main():
@@ -133,6 +154,7 @@ def main():
         if len(sys.argv) == 1:
             ways_of_storing(Path(place, "short"))
             long_lists(Path(place, "long"))
+            vast_rankings(Path(place, "vast"))
     sys.stdout.write("".join(f"{line}\n" for line in sorted(signatures)))
 
 

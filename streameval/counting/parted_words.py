@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from streameval.kernels import words as kernels
-from streameval.kernels.jit import small
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.stores.scratch import PartedSpill, Spill
@@ -91,7 +91,7 @@ class KeyRanges:
         edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
         with small(4 * keys.size):
-            kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
+            kernels.part_words((keys, read_only(labels), bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
 

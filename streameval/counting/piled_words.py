@@ -18,6 +18,7 @@ from streameval.counting.counters import Cells
 from streameval.counting.label_counts import TiedGroups
 from streameval.counting.labelled_rows import own_room
 from streameval.kernels import label_counts as kernels
+from streameval.kernels.jit import read_only
 from streameval.kernels.label_counts import PILE_BITS
 from streameval.kernels.sorted_sets import unique
 from streameval.stores.scratch import ScratchFile
@@ -77,7 +78,7 @@ class Piles:
         Words are put into `out`, uint16, if it is given.
         """
         edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD) if out is None else out
-        if not kernels.part_piles(keys, labels, self.cells.place_of(8 * keys.itemsize), edges, words):
+        if not kernels.part_piles(keys, read_only(labels), self.cells.place_of(8 * keys.itemsize), edges, words):
             raise RuledOutError
         held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
         return PiledRows(held, np.append(edges[held], edges[-1]), words)

@@ -32,7 +32,7 @@ import math
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import kernel, read_only
 from streameval.typing import FloatArray
 
 CAP = 0.75
@@ -118,4 +118,4 @@ def lower_bound(drawn: FloatArray, population: float, delta: float, judge: Predi
         population: How many numbers there are, n or more.
         judge: Predictions in [0, 1], whole multiples of `kernels.predictions.STEP`, so that sums of them are exact.
     """
-    return _bisected(np.ascontiguousarray(drawn, np.float64), judge, float(population), delta)
+    return _bisected(read_only(np.ascontiguousarray(drawn, np.float64)), judge, float(population), delta)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.jit import read_only
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
@@ -203,7 +204,7 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, meaning: LabelMeaning, name: 
         )
     values = batch.column(1).to_numpy(zero_copy_only=False)
     labels = values if meaning.level is None else meaning.is_positive(values).astype(np.float64)
-    wrong = place_labels(at, labels, out)
+    wrong = place_labels(read_only(at), read_only(labels), out)
     if wrong >= 0:
         where = f"the item of stored row {int(at[wrong]):,}"
         if labels[wrong] in (0.0, 1.0):

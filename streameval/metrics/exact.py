@@ -159,7 +159,8 @@ def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
 
     mean, spread = drawn * p / n, 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
     counts = range(max(0, drawn + p - n, math.floor(mean - spread)), min(p, drawn, math.ceil(mean + spread)) + 1)
-    return np.array(counts, np.float64), np.exp([log_hypergeometric(k, drawn, p, n) for k in counts])
+    log_chance = log_hypergeometric.plain()  # only metrics that are added ask for it, of few terms but in vast ties
+    return np.array(counts, np.float64), np.exp([log_chance(k, drawn, p, n) for k in counts])
 
 
 def _average_precision(counted: Counted) -> Iterator[Row]:

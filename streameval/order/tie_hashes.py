@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.jit import small
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.tie_hash import NULL_WORD, SEED, WIDE_WORD, add_strings, add_words
 from streameval.order.item_keys import key_type, stored_type
 from streameval.rows.options import RankingOptions
@@ -29,7 +29,7 @@ def key_hashes(keys: pa.Table, seed: np.uint64 = SEED) -> UInt64Array:
             offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
             data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
             with small(state.size + data.size):
-                add_strings(state, offsets, data, valid)
+                add_strings(state, read_only(offsets), read_only(data), valid)
         elif pa.types.is_decimal(array.type):
             _add_decimals(state, array, valid)
         elif pa.types.is_timestamp(array.type):

@@ -72,10 +72,12 @@ def test_blocks_and_draws_are_the_same_to_the_last_bit(n, c, seed):
 
 
 def test_numbers_of_a_stream_are_those_of_its_definition():
-    state, found = int(mix64(np.uint64(7))), draws(np.uint64(7), 50)
-    for i in range(50):
-        state = (state + 0x9E3779B97F4A7C15) % 2**64
-        assert found[i] == mix64(np.uint64(state))
+    mix = mix64.plain()
+    with np.errstate(over="ignore"):
+        state, found = int(mix(np.uint64(7))), draws(np.uint64(7), 50)
+        for i in range(50):
+            state = (state + 0x9E3779B97F4A7C15) % 2**64
+            assert found[i] == mix(np.uint64(state))
 
 
 def test_pages_are_found_the_same_way(items, monkeypatch):

@@ -47,7 +47,7 @@ def test_the_kernel_agrees_with_its_naive_twin():
     rng = np.random.default_rng(1)
     unseen, found = rng.integers(0, 60, 6), rng.integers(0, 21, 6)
     low = rng.uniform(0.05, 0.9, 6)
-    prediction = np.asfortranarray([low, np.minimum(0.95, low + rng.uniform(0, 0.3, 6))])
+    prediction = np.array([low, np.minimum(0.95, low + rng.uniform(0, 0.3, 6))])
     rates = np.array([0.01, 0.05, 0.3, 2.0])
     found_bounds = upper_bounds(unseen, found, prediction, 20, rates, 0.1)
     total = [-math.log(4)] * 4

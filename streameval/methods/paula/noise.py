@@ -76,7 +76,8 @@ def _runs_above(
     width, rates, delta = mixture
     start = np.maximum(0, seen - _MEMORY * width)
     last_window = sums[1, ends] - sums[1, np.maximum(0, ends - width)]
-    prediction = (sums[:, seen] - sums[:, start] + 0.5) / (seen - start + 1.0)
+    # else numpy has it column by column, but not where there is one
+    prediction = np.ascontiguousarray((sums[:, seen] - sums[:, start] + 0.5) / (seen - start + 1.0))
     with small(_STEPS * unseen.size * rates.size):
         return upper_bounds(unseen, last_window, prediction, width, rates, delta)
 
