@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 HOME = Path(__file__).resolve().parents[1]
 SHARED = HOME.parent / "shared"  # what tests read beside a checkout
 PATIENCE = 1200  # seconds after which tests that do not end count as failed
-KILLED, SURVIVED, AS_BEFORE, BROKEN = "killed by", "SURVIVED", "survived as before", "FAILS WITHOUT IT TOO:"
+KILLED, SURVIVED, BROKEN = "killed by", "SURVIVED", "FAILS WITHOUT IT TOO:"
 # tests may take any time: kernels of a mutant are compiled
 PYTEST = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-p", "no:cpu_budget"]
 
@@ -34,7 +34,6 @@ class Mutation:
         file: Below streameval/.
         old, new: Text that is in the file once, and what takes its place.
         tests: Files or folders to run, the folder of a file where that is gone; where none fails, all of the folders.
-        survived_before: Whether no test failed for it when this list was made.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Mutation:
     old: str
     new: str
     tests: str
-    survived_before: bool = False
 
 
 MUTATIONS = [
@@ -149,7 +147,7 @@ MUTATIONS = [
     Mutation("days-share-too-much", "study/days.py", "(1 - self.settings.confidence) / 2",
              "1 - self.settings.confidence", "tests/verbs/test_monitor.py"),
     Mutation("day-not-intersected", "study/days.py", "both = max(sides[0], level[0]), min(sides[1], level[1])",
-             "both = sides", "tests/verbs/test_monitor.py", survived_before=True),
+             "both = sides", "tests/verbs/test_monitor.py"),
     Mutation("difference-sign", "kinds/paired/cutoff.py", "items.sizes[j, 0, 1] - items.sizes[j, 1, 1]",
              "items.sizes[j, 1, 1] - items.sizes[j, 0, 1]", "tests/kinds/paired/test_paired.py"),
     Mutation("missing-label-is-negative", "queries/bounds.py", "== 1 for missing in (0, 1)",
@@ -178,7 +176,7 @@ MUTATIONS = [
 
 
 def main() -> int:
-    """Run mutations and say what killed each; return 1 if any was not, except where none was before."""
+    """Run mutations and say what killed each; return 1 if any was not."""
     parser = argparse.ArgumentParser(prog="scripts/mutations", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="mutations; all where none is named")
     parser.add_argument("--tests", type=Path, default=HOME, metavar="DIR", help="checkout whose tests are run")
@@ -197,7 +195,7 @@ def main() -> int:
             outcomes[outcome] += 1
             print(f"{one.name:30} {time.monotonic() - began:5.0f} s  {outcome} {test}".rstrip(), flush=True)
     print(", ".join(f"{number} {outcome.lower().removesuffix(' by')}" for outcome, number in outcomes.most_common()))
-    return int(not outcomes.keys() <= {KILLED, AS_BEFORE})
+    return int(outcomes.keys() != {KILLED})
 
 
 def copy_checkout(folder: Path, tests: Path) -> Path:
@@ -240,7 +238,7 @@ def run_mutation(home: Path, mutation: Mutation) -> tuple[str, str]:
             failed = first_failure(home, rooms, variables)
         path.write_text(whole, encoding="utf-8")
     if not failed:
-        return (AS_BEFORE if mutation.survived_before else SURVIVED), ""
+        return SURVIVED, ""
     return (BROKEN if failed.startswith("tests/") and first_failure(home, [failed], {}) else KILLED), failed
 
 

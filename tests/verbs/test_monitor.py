@@ -119,6 +119,15 @@ def test_a_history_has_a_row_for_each_night_and_names_the_fall(days, catalogue):
     assert fell == [(START + timedelta(days=3), True)]
 
 
+def test_a_run_of_one_night_has_the_bounds_of_that_night(catalogue):
+    """Those of its mean alone are further apart."""
+    rows = pq.read_table(catalogue.path("nights-watched") / "watch.parquet").to_pylist()
+    alone = [row for row in rows if row["run_since"] == row["day"]]
+    assert [row["day"] for row in alone] == [START, START + timedelta(days=3)]
+    for row in alone:
+        assert (row["run_lower"], row["run_upper"]) == (row["precision_lower"], row["precision_upper"])
+
+
 def test_nights_of_the_catalogue_find_their_lists(days, tmp_path):
     folder = shutil.copytree(days[0][0], tmp_path / "night")
     assert streameval.select(folder, columns=["conf"]).table.num_rows > 0
