@@ -25,7 +25,7 @@ from streameval.methods.replicates import replicate
 from streameval.study import Study
 from streameval.types import Labels
 
-N = 20_000
+N = 6_000
 RNG = np.random.default_rng(11)
 TRUTH = (RNG.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
 SAID = np.where(RNG.random(N) < 0.9, TRUTH, 1 - TRUTH).astype(float)
@@ -115,7 +115,7 @@ def test_a_judge_may_answer_in_words(files):
 def test_the_journey_with_a_judge(files, capsys):
     assert planned("--judge-accuracy", "0.9") == 0
     out = capsys.readouterr().out
-    assert ", no answer: 405. People should not see its answers." in out
+    assert ", no answer: 114. People should not see its answers." in out
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     assert "llm" not in csv.read_csv("tasks.csv").column_names
     assert run(["evaluate", "s", "--labels", "truth.parquet", "--json"]) == 0

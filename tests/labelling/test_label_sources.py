@@ -263,7 +263,7 @@ CELL = st.one_of(
     st.binary(max_size=4).map(lambda raw: raw.decode("latin-1")),
 )
 LINES = st.lists(st.lists(CELL, min_size=0, max_size=4), max_size=8)
-SEARCH = settings(max_examples=examples(5, 30), suppress_health_check=list(HealthCheck))
+SEARCH = settings(max_examples=examples(3, 30), suppress_health_check=list(HealthCheck))
 
 
 def read_or_refuse(path, plan):

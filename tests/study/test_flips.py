@@ -123,6 +123,6 @@ def source(request, catalogue, tmp_path_factory):
 
 def test_what_flips_or_changes_places_in_a_study_is_refused_or_changes_nothing(source, tmp_path):
     name, study = source[0], Path(shutil.copytree(source[1], tmp_path / "study"))
-    outcomes, failures = attack(study, examples(6, 1_700), random.Random(f"flips {name}"))
+    outcomes, failures = attack(study, examples(4, 1_700), random.Random(f"flips {name}"))
     print(name, dict(outcomes))
     assert failures == []

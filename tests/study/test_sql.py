@@ -129,7 +129,7 @@ def test_metrics_and_macros_agree(session):
         assert asked == {key: row[key] for key in ("lower", "estimate", "upper")}, row
 
 
-@settings(max_examples=examples(3, 16))
+@settings(max_examples=examples(2, 16))
 @given(
     n=st.integers(1, 40),
     seed=st.integers(0, 2**32),
