@@ -34,10 +34,10 @@ def _lists(folder):
     items = {"id": rng.permutation(10 * N)[:N], "text": [f"item {one}" for one in range(N)],
              "country": rng.choice(COUNTRIES, N, p=[0.6, 0.3, 0.1]), "llm": said, "right": right}  # fmt: skip
     table = pa.table({**items, "score": worth})
-    pq.write_table(table, folder / "list.parquet", row_group_size=800)
-    pq.write_table(table.sort_by([("score", "descending")]), folder / "stored.parquet", row_group_size=800)
+    pq.write_table(table, folder / "list.parquet", row_group_size=1_500)
+    pq.write_table(table.sort_by([("score", "descending")]), folder / "stored.parquet", row_group_size=1_500)
     old, new = worth + rng.normal(size=N), worth + 0.3 * rng.normal(size=N)
-    pq.write_table(pa.table({**items, "old": old, "new": new}), folder / "both.parquet", row_group_size=800)
+    pq.write_table(pa.table({**items, "old": old, "new": new}), folder / "both.parquet", row_group_size=1_500)
     query = np.repeat(np.arange(60), 20)
     found = (rng.random(query.size) < 0.3).astype(np.int8)
     score = np.round(rng.random(query.size) + found, 2)

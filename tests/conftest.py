@@ -154,7 +154,7 @@ def written_ranking(tmp_path_factory):
 
 @pytest.fixture
 def ranking(written_ranking, tmp_path):
-    """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
+    """A ranking of 10,000 items in 4 files of 2 row groups, its truth beside it."""
     folder, labels, truth = written_ranking
     shutil.copytree(folder.parent, tmp_path, dirs_exist_ok=True)
     return tmp_path / folder.name, tmp_path / labels.name, truth.copy()
@@ -175,7 +175,7 @@ def write_ranking(tmp_path):
     folder.mkdir()
     for i, rows in enumerate(np.array_split(np.arange(n), 4)):
         table = pa.table({"item": [f"item {r + 1}" for r in rows], "conf": score[rows], "label": truth[rows]})
-        pq.write_table(table, folder / f"part-{i}.parquet", row_group_size=900)
+        pq.write_table(table, folder / f"part-{i}.parquet", row_group_size=1_500)
     labels = tmp_path / "truth.parquet"
     pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), labels)
     return folder, labels, truth

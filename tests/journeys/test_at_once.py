@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attack.forks import Trouble
+from label_tables import taken_in
 
 import streameval
 from streameval.cli import run
@@ -53,7 +54,7 @@ def here_and_there(forks, verb, study, flag, *values):
 
 
 def test_two_that_forget_both_forget(study, tmp_path, forks):
-    streameval.evaluate(study, labels=[tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    taken_in(study, tmp_path / "a.parquet", tmp_path / "b.parquet")
     here_and_there(forks, "labels", study, "--forget", "a.parquet", "b.parquet")
     assert Study(study).labels.sources() == []
 

@@ -110,9 +110,9 @@ def few_labels(ranking, tmp_path):
 
 def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(catalogue, few_labels, tmp_path, capsys):
     study, source = catalogue.path("stored-evaluated"), catalogue.lists / "stored.parquet"
-    exact, cut = rehearsed(capsys, study, source, few_labels, tmp_path, 1_000, "--label", "right")
+    exact, cut = rehearsed(capsys, study, source, few_labels, tmp_path, 2_000, "--label", "right")
     assert exact == bytes_of([source], "right")
-    assert (cut["row_groups"], cut["rows_to_scan"]) == (2, 0)  # 800 and 800
+    assert (cut["row_groups"], cut["rows_to_scan"]) == (2, 0)  # 1,500 and 1,500
 
 
 def test_rehearsals_of_all_verbs_by_score_count_the_rows_that_may_be_above_it(ranking, few_labels, tmp_path, capsys):
@@ -122,7 +122,7 @@ def test_rehearsals_of_all_verbs_by_score_count_the_rows_that_may_be_above_it(ra
     assert run(["evaluate", str(study), "--labels", str(few_labels)]) == 0
     exact, cut = rehearsed(capsys, study, folder, few_labels, tmp_path, 3_000, "--label", "label", *order)
     assert exact == bytes_of(folder.iterdir(), "label", "conf")
-    assert (cut["row_groups"], cut["rows_to_scan"]) == (4, 3_400)  # 900 + 900 + 700 of the first file, and 900
+    assert (cut["row_groups"], cut["rows_to_scan"]) == (3, 4_000)  # 1,500 and 1,000 of the first file, and 1,500
 
 
 def test_rehearsals_find_what_would_go_wrong(planned, catalogue, tmp_path, capsys):

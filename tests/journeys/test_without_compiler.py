@@ -55,6 +55,11 @@ def test_commands_on_a_short_list_load_neither_numba_nor_pandas_nor_scipy(comman
     assert loaded(*command.split()) == []
 
 
+@pytest.mark.parametrize(("verb", "asked"), [("show", "precision@9"), ("sql", "FROM metrics")])
+def test_small_tables_are_read_without_a_compiler(verb, asked, loaded, catalogue):
+    assert loaded(verb, catalogue.path("stored-evaluated"), asked) == []
+
+
 def test_a_plan_of_few_pages_loads_no_compiler(loaded, tmp_path):
     """What checks that a list is in the order of its scores reads a dozen pages, for which Arrow does."""
     score = np.arange(600_000, 0, -1) / 600_000

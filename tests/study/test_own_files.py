@@ -3,15 +3,12 @@
 import json
 import random
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from label_tables import taken_in
-from places import AS_A_COMMAND
 from refusals import refused
 from suite_cases import examples
 
@@ -237,14 +234,6 @@ def test_results_of_another_plan_are_called_so(whole, study, tmp_path, capsys):
     for name in ("plan.json", "plan.parquet"):
         shutil.copy(other / name, study / name)
     assert "its results are of another plan" in refused(capsys, "show", study, "precision@9")
-
-
-@pytest.mark.parametrize("command", [["show", "precision@9"], ["sql", "FROM metrics"]], ids=["show", "sql"])
-def test_small_tables_are_read_without_compiled_code(command, study):
-    command = [command[0], str(study), *command[1:]]
-    code = f"{AS_A_COMMAND}import sys, streameval.cli as cli; print(cli.run({command}), 'numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("\n0 False\n"), done.stderr
 
 
 def test_a_file_that_did_not_change_is_decoded_once_and_one_that_did_again(study, monkeypatch):

@@ -75,9 +75,7 @@ def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
 
 
 def test_cost_says_how_bounds_narrow_with_each_batch(capsys):
-    assert (
-        run(["cost", "--items", "6000", "--alpha", "0.2", "--stages", "3", "--judge-accuracy", "0.9", "--json"]) == 0
-    )
+    assert run(["cost", "--items", "6000", "--alpha", "0.2", "--stages", "3", "--judge-accuracy", "0.9", "--json"]) == 0
     found = next(row for row in json.loads(capsys.readouterr().out)["methods"] if row["method"] == "loguniform")
     assert [one["stage"] for one in found["stages"]] == [1, 2, 3]
     widths, labels = ([one[name] for one in found["stages"]] for name in ("half_width", "labels"))
