@@ -98,7 +98,7 @@ def differences(cells):
             np.array([cells[:, : j + 1, j + 1 :].sum() for j in range(m)]))  # fmt: skip
 
 
-@settings(max_examples=examples(6, 20))
+@settings(max_examples=examples(4, 20))
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 700), key=st.sampled_from(["id", "name"]))
 def test_one_table_and_two_find_what_sorting_finds(seed, n, key):
     table = items(n, seed, key)

@@ -133,7 +133,7 @@ def test_ranks_whose_bounds_are_wider_than_asked_for_are_asked_for_more_until_th
 
 def test_what_a_sample_grows_by_is_the_next_of_one_random_order():
     """Of 20 items at two ranks, each is among the items of a rank as often as any other, before and after."""
-    design, n_items, runs = plan("precision@8,20 within .1", 20), 20, 600
+    design, n_items, runs = plan("precision@8,20 within .1", 20), 20, examples(300, 600)
     counts, state = np.zeros((2, 2, n_items)), {"sizes": [3, 4], "looks": [1, 1]}
     for seed in range(runs):
         rng, drawn = np.random.default_rng(seed), design.start()
