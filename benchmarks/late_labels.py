@@ -107,7 +107,7 @@ def challengers(rng: np.random.Generator, folder: Path, many: int = CHALLENGERS)
         tasks = streameval.select(study).table
         ids, right = tasks.column("id").to_numpy(), tasks.column("right").to_numpy()
         first = rng.random(ids.size) < 0.6
-        for part in (first, ~first):
+        for part in filter(np.any, (first, ~first)):
             labels = pa.table({"id": ids[part], "label": right[part]})
             streameval.evaluate(study, labels=labels, on="id")
             streameval.monitor([study], "gain@50 > 0", out=history, allow="incomplete")
