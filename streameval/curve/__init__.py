@@ -88,8 +88,10 @@ class Curve(notebook.Tabular):
         """The same curve with all knots as breakpoints of its bounds: what its files give back."""
         if self.plug_in is None:
             return self
-        ranks = unique(self.envelope.rank, self.plug_in.curve.rank)
-        return replace(self, envelope=Envelope(ranks, *self.envelope.at(ranks)), estimated=self.plug_in.curve)
+        # the rank before the first known one is a breakpoint: that its yield is null says where estimates begin
+        knots = self.plug_in.curve
+        ranks = unique(self.envelope.rank, knots.rank, [knots.first - 1])
+        return replace(self, envelope=Envelope(ranks, *self.envelope.at(ranks)), estimated=knots)
 
     @property
     def envelope_table(self) -> pa.Table:

@@ -8,12 +8,15 @@ Clipping.  If the increments of A and B at a rank lie in [s, t], so do those of 
 and Yh rise by 0 to 1 a rank, and by the label at a labelled one, so the median of the three does as well: clipped into
 its bounds Yh is still the mean of lists, all of which the bounds allow. Hence every metric A/B with B ≥ 0, taken of Yh
 as the mean of A over the mean of B, lies inside its sharp bounds (`streameval.curve.plug_in`).
+
+The first ranks.  Labels that were drawn elsewhere may begin far below rank 1. Yh is known from the first labelled rank
+on; what the ranks before it have in all is in it there, and where among them their positives lie is unknown.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +38,21 @@ class YieldEstimate:
         weight (float64 array, shape (n_planned,)): How many items of the list each planned rank stands for, in the
             plan's order, 0 without a label: Σ weight·label is Yh at the last rank, before it was clipped. None where
             the curve was read from its files.
+        first: The first rank that has an estimate: a knot, and none lies between 0 and it, unless it is 1.
     """
 
     rank: Int64Array
     found: FloatArray
     weight: FloatArray | None = field(default=None, repr=False)
+    first: int = 1
 
     def at(self, ranks: npt.ArrayLike) -> FloatArray:
-        """Yh at any ranks (real numbers too); NaN beyond the last knot."""
+        """Yh at any ranks (real numbers too); NaN between 0 and the first, and beyond the last knot."""
+        wanted = np.asarray(ranks)
+        return np.where((wanted > 0) & (wanted < self.first), np.nan, self.straight(wanted))
+
+    def straight(self, ranks: npt.ArrayLike) -> FloatArray:
+        """Draw Yh as `at`, straight from 0 to the first rank that is known: for sums over all ranks."""
         wanted = np.asarray(ranks)
         here = np.searchsorted(self.rank, wanted, side="right") - 1
         after = np.minimum(here + 1, self.rank.size - 1)
@@ -53,7 +63,7 @@ class YieldEstimate:
     def at_rank(self, rank: float) -> float:
         """`at` of one rank, to the bit, without the arrays."""
         last = self.rank.size - 1
-        if not rank <= self.rank[last]:
+        if not rank <= self.rank[last] or 0 < rank < self.first:
             return float("nan")
         here = int(self.rank.searchsorted(math.floor(rank), side="right")) - 1
         after = min(here + 1, last)
@@ -62,16 +72,25 @@ class YieldEstimate:
 
     def clipped(self, envelope: Envelope) -> YieldEstimate:
         """The median of Yh and its two bounds, at every rank; knots are those of both."""
-        last = self.rank[-1]
-        knots = unique(self.rank, envelope.rank[envelope.rank <= last])
-        ranks = unique(knots, envelope.kinks[envelope.kinks <= last])
+        knots = unique(self.rank, self._known(envelope.rank))
+        ranks = unique(knots, self._known(envelope.kinks))
         if np.array_equal(self.at(ranks), _median(self, envelope, ranks)):
-            return YieldEstimate(knots, self.at(knots), self.weight)
+            return replace(self, rank=knots, found=self.at(knots))
         low, high = envelope.at(ranks)
         yields = self.at(ranks)
         turns = [_crossings(ranks, one - other) for one, other in ((yields, low), (yields, high), (low, high))]
         ranks = unique(ranks, *turns)
-        return YieldEstimate(ranks, _median(self, envelope, ranks), self.weight)
+        return replace(self, rank=ranks, found=_median(self, envelope, ranks))
+
+    def known_from(self, first: int) -> YieldEstimate:
+        """Return Yh without what it says of the ranks before `first`; of these only their positives in all are kept."""
+        if first == 1:
+            return self
+        knots = unique([0, first], self.rank[self.rank >= first])
+        return replace(self, rank=knots, found=self.at(knots), first=first)
+
+    def _known(self, ranks: Int64Array) -> Int64Array:
+        return ranks[(ranks >= self.first) & (ranks <= self.rank[-1])]
 
     @staticmethod
     def from_table(table: pa.Table) -> YieldEstimate | None:
@@ -79,7 +98,10 @@ class YieldEstimate:
         rows = table.filter(table.column("yield").is_valid()) if "yield" in table.column_names else table.slice(0, 0)
         if not rows.num_rows:
             return None
-        return YieldEstimate(rows.column("rank").to_numpy(), rows.column("yield").to_numpy())
+        knots = rows.column("rank").to_numpy()
+        # row 0 is known by itself; where the next row is not, neither is any rank before the next known one
+        first = 1 if not table.column("yield")[:2].null_count else int(knots[1])
+        return YieldEstimate(knots, rows.column("yield").to_numpy(), first=first)
 
 
 def _median(estimate: YieldEstimate, envelope: Envelope, ranks: Int64Array) -> FloatArray:

@@ -15,7 +15,9 @@ inside its sharp bounds over the lists with B > 0. With F = Yh(N), M misses and 
   those of Yh as well, but may leave their bounds by what half a positive more or less changes: whoever shows them cuts
   them to these.
 
-Without positives (P = 0) what divides by P is NaN.
+Without positives (P = 0) what divides by P is NaN. Where the first ranks have no estimate, neither has a metric of a
+cutoff among them, nor a rank that lies there. Sums over the whole list take Yh straight there, and the best of all
+cutoffs is the best of those that are known.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -96,16 +99,16 @@ class PlugIn:
     def _refined(self) -> tuple[Int64Array, FloatArray]:
         """Knots, and the ranks either side of where Yh passes each of the first 4,096 whole numbers."""
         whole = np.arange(1.0, min(np.floor(self._y[-1]), _EXACT) + 1)
-        passed = self.ranks_of(whole).astype(np.int64)
+        passed = self._passed(whole).astype(np.int64)
         ranks = unique(self.curve.rank, passed, passed - 1)
-        return ranks, self.curve.at(ranks)
+        return ranks, self.curve.straight(ranks)
 
     def precision_sums(self, ranks: npt.ArrayLike) -> FloatArray:
         """∫ ⌈y⌉/R(y) dy over 0..Yh(rank), float64."""
         wanted = np.asarray(ranks, np.int64)
         knots, _ = self._refined
         knots = unique(knots, wanted[wanted <= knots[-1]])
-        y = self.curve.at(knots)
+        y = self.curve.straight(knots)
         a, b, low, high = knots[:-1].astype(np.float64), knots[1:].astype(np.float64), y[:-1], y[1:]
         slope, inverse = (high - low) / (b - a), harmonic_differences(a, b)
         passed = np.clip(np.floor(high), low, high)  # where a single rank has two parts
@@ -113,10 +116,16 @@ class PlugIn:
         several = (np.floor((low + high) / 2) + 1) * slope * inverse
         beyond = slope * ((low - slope * a + (1 - slope) / 2) * inverse + slope * (b - a))
         exact = np.where(b - a == 1, single / b, several)
-        return _sums_at(wanted, knots, np.where(low >= _EXACT, beyond, exact))
+        return self._where_known(wanted, _sums_at(wanted, knots, np.where(low >= _EXACT, beyond, exact)))
 
     def ranks_of(self, found: FloatArray) -> FloatArray:
         """R(y), the first rank with Yh ≥ y, of each y in (0, F]."""
+        return self._where_known(passed := self._passed(found), passed)
+
+    def _where_known(self, ranks: npt.NDArray[Any], values: FloatArray) -> FloatArray:
+        return np.where(ranks < self.curve.first, np.nan, values)
+
+    def _passed(self, found: FloatArray) -> FloatArray:
         at = np.searchsorted(self._y, found)
         steps = np.ceil((found - self._y[at - 1]) / self._p[at - 1])
         return np.clip(self._r[at - 1] + steps, self._r[at - 1] + 1, self._r[at])
@@ -159,6 +168,8 @@ class PlugIn:
         """1/r_1; 0 without positives."""
         if np.isnan(self.found):
             return float("nan")
+        if self.curve.first > 1 and self._y[1] >= min(1.0, self.found):
+            return float("nan")
         knots, y = self._refined
         rise = np.diff(np.minimum(y, 1.0))
         width = np.diff(knots)
@@ -170,7 +181,8 @@ class PlugIn:
         inside = self.curve.rank[self.curve.rank <= ranks.max()]
         knots = unique(inside, ranks[ranks <= self.curve.rank[-1]])
         total = discounts(int(knots[-1]))
-        return _sums_at(ranks, knots, np.diff(self.curve.at(knots)) / np.diff(knots) * np.diff(total[knots]))
+        gained = np.diff(self.curve.straight(knots)) / np.diff(knots) * np.diff(total[knots])
+        return self._where_known(ranks, _sums_at(ranks, knots, gained))
 
     def rank_at_precision(self, precision: Fraction) -> float:
         """Last rank with Yh ≥ precision·rank; 0 where none has."""
@@ -179,7 +191,7 @@ class PlugIn:
         t = float(precision)
         kept = np.flatnonzero(self._y[1:] / self._r[1:] >= t) + 1
         if not kept.size:
-            return 0.0
+            return 0.0 if self.curve.first == 1 else float("nan")
         i = int(kept[-1])
         if i == self._r.size - 1:
             return float(self.n_items)
@@ -200,6 +212,8 @@ class PlugIn:
         if not reached.size:
             return float("inf")
         i = max(1, int(reached[0]))
+        if i == 1 and self.curve.first > 1:
+            return float("nan")
         slope = self._p[i - 1]
         steps = np.ceil((t * p - self._y[i - 1]) / slope) if slope > 0 else 1.0
         rank = float(np.clip(self._r[i - 1] + steps, self._r[i - 1] + 1, self._r[i]))
@@ -219,9 +233,13 @@ class PlugIn:
 
     def interpolated_precision(self, recall: Fraction) -> float:
         """Highest precision at or after the first rank with that recall; 0 where there is none."""
+        if not self.positives > 0:
+            return float("nan")
         rank = self.rank_at_recall(recall)
-        if np.isnan(rank) or np.isinf(rank):
-            return rank if np.isnan(rank) else 0.0
+        if np.isinf(rank):
+            return 0.0
+        if np.isnan(rank):  # it is reached among the first ranks, which are unknown
+            rank = float(self.curve.first)
         return max(self._precision(rank), float(self._best_from[self._r[1:].searchsorted(rank)]))
 
     def max_f(self, beta: float) -> tuple[float, float]:

@@ -87,7 +87,8 @@ def _recall_at_rate(curve: Curve, rate: FloatArray) -> FloatArray:
     here = np.searchsorted(x, rate, side="right") - 1  # where the line is upright, its upper end
     after = np.minimum(here + 1, x.size - 1)
     width = np.maximum(x[after] - x[here], np.finfo(float).tiny)
-    return np.asarray(y[here] + (y[after] - y[here]) * np.minimum((rate - x[here]) / width, 1.0))
+    straight = np.asarray(y[here] + (y[after] - y[here]) * np.minimum((rate - x[here]) / width, 1.0))
+    return np.where((here == 0) & (curve.plug_in.curve.first > 1), np.nan, straight)
 
 
 def by_yield(curve: Curve) -> ChartRows:

@@ -41,7 +41,7 @@ function triple(lower, estimate, upper) {
 
 // the estimated yield, straight between knots; NaN where there is none
 function yieldAt(s, k) {
-  if (!s.found) return NaN;
+  if (!s.found || k < s.first) return NaN;
   const i = before(s.rank, k), j = Math.min(i + 1, s.last);
   return k === s.rank[i] ? s.found[i] ?? NaN : s.found[i] + (s.found[j] - s.found[i]) * ((k - s.rank[i]) / (s.rank[j] - s.rank[i]));
 }
@@ -50,8 +50,9 @@ function yieldAt(s, k) {
 function estimatedDepth(s, t) {
   if (!s.found || s.found.length <= s.last) return NaN;
   let i = s.last;
-  while (i > 0 && !(s.found[i] / s.rank[i] >= t)) i--;
-  if (i === 0 || i === s.last) return i === 0 ? 0 : s.n;
+  while (s.rank[i] >= s.first && !(s.found[i] / s.rank[i] >= t)) i--;
+  if (s.rank[i] < s.first) return s.first > 1 ? NaN : 0;
+  if (i === s.last) return s.n;
   let low = s.rank[i], high = s.rank[i + 1] - 1;
   while (low < high) { const k = Math.ceil((low + high) / 2); if (yieldAt(s, k) / k >= t) low = k; else high = k - 1; }
   return low;
@@ -63,7 +64,7 @@ function estimatedReach(s, t) {
   if (s.found[s.last] / s.total < t) return Infinity;
   let low = 1, high = s.n;
   while (low < high) { const k = Math.floor((low + high) / 2); if (yieldAt(s, k) / s.total >= t) high = k; else low = k + 1; }
-  return low;
+  return low <= s.first && s.first > 1 ? NaN : low;
 }
 
 function atRank(s, k, beta) {

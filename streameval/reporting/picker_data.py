@@ -74,14 +74,18 @@ def pack(curve: Curve, most: int) -> dict[str, Any]:
 
 
 def _estimates(curve: Curve, ranks: Int64Array) -> dict[str, Any]:
-    """Estimated yield at the first of some ranks, as far as it is known, and misses; nothing without estimates."""
+    """Estimated yield at the first of some ranks, as far as it is known, from which rank it is, and misses.
+
+    Nothing without estimates.
+    """
     if curve.plug_in is None:
         return {}
-    yields = curve.plug_in.curve.at(ranks)
+    yields = curve.plug_in.curve.straight(ranks)
     known = yields[~np.isnan(yields)].tolist()
     short = np.array((f"%.{_DIGITS}g " * len(known) % tuple(known)).split(), np.float64)
     missed = curve.plug_in.misses
-    return {"yield": _runs(short, "values"), "missed": None if np.isnan(missed) else missed}
+    first = curve.plug_in.curve.first
+    return {"yield": _runs(short, "values"), "first": first, "missed": None if np.isnan(missed) else missed}
 
 
 def thin(envelope: Envelope, most: int) -> Envelope:

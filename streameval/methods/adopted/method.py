@@ -140,8 +140,13 @@ class Adopted(Method):
     def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
         """See `Method.estimate`; by Beale's ratio where probabilities are given, of equal odds where none are known.
 
-        Of items far below the last label, where a uniform sample would have had one, labels say nothing.
+        Of cutoffs before the first label, and of items far below the last one, where a uniform sample would have had
+        one, labels say nothing.
         """
+        estimate = self._pooled(plan, labels)
+        return estimate and estimate.known_from(int(labels.rank[labels.known].min()))
+
+    def _pooled(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
         known, ranks = labels.known, (labels.rank, labels.label)
         if self.design.refused:
             return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, np.ones(known.size))

@@ -102,10 +102,10 @@ _BESIDE = """(
           UNION ALL SELECT NULL, se_own, NULL FROM {estimate}) AS se_sides) AS se_found"""
 
 # where the line of the estimated yield, from one row to the next, meets that of a share t: as a whole rank, and by
-# looking at it and those beside it, as rounding may miss it by one
+# looking at it and those beside it, as rounding may miss it by one; unknown where it would be before the first estimate
 _ON_LINE = _BETWEEN.format(k="({k})")
 _LAST_HELD = f"""(
-    SELECT CASE WHEN se_p IS NULL THEN NULL WHEN se_a IS NULL THEN 0 WHEN se_a = se_n THEN se_n
+    SELECT CASE WHEN se_p IS NULL THEN NULL WHEN se_a IS NULL THEN se_none WHEN se_a = se_n THEN se_n
                 WHEN se_c + 1 < se_b AND {_ON_LINE.format(k="se_c + 1")} / (se_c + 1) >= se_t THEN se_c + 1
                 WHEN {_ON_LINE.format(k="se_c")} / se_c >= se_t THEN se_c
                 ELSE greatest(se_a, se_c - 1) END::DOUBLE AS se_own
@@ -113,6 +113,7 @@ _LAST_HELD = f"""(
                         floor((se_ya - (se_yb - se_ya) / (se_b - se_a) * se_a)
                               / (se_t - (se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
           FROM (SELECT se_t, se_n, se_p, max(se_a) FILTER (WHERE se_held) AS se_a,
+                       CASE WHEN NOT bool_or(se_a = 0 AND se_yb IS NULL) THEN 0 END AS se_none,
                        arg_max(se_b, se_a) FILTER (WHERE se_held) AS se_b,
                        arg_max(se_ya, se_a) FILTER (WHERE se_held) AS se_ya,
                        arg_max(se_yb, se_a) FILTER (WHERE se_held) AS se_yb
@@ -120,13 +121,14 @@ _LAST_HELD = f"""(
                       FROM {{asked}} CROSS JOIN {_YIELDS} CROSS JOIN {{list}}) AS se_points
                 GROUP BY se_t, se_n, se_p) AS se_last) AS se_turn) AS se_depth"""
 _FIRST_HELD = f"""(
-    SELECT CASE WHEN se_p > 0 THEN CASE WHEN se_b IS NULL THEN 'inf'::DOUBLE
+    SELECT CASE WHEN se_p > 0 AND se_before IS NOT TRUE THEN CASE WHEN se_b IS NULL THEN 'inf'::DOUBLE
                 WHEN se_c - 1 > se_a AND {_ON_LINE.format(k="se_c - 1")} / se_p >= se_t THEN se_c - 1
                 WHEN {_ON_LINE.format(k="se_c")} / se_p >= se_t THEN se_c
                 ELSE least(se_b, se_c + 1) END END::DOUBLE AS se_own
     FROM (SELECT *, greatest(se_a + 1, least(se_b, CASE WHEN se_yb > se_ya THEN
                         se_a + ceil((se_t * se_p - se_ya) / ((se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
           FROM (SELECT se_t, se_p, min(se_b) FILTER (WHERE se_held) AS se_b,
+                       bool_or(se_ya IS NULL) FILTER (WHERE se_held) AS se_before,
                        arg_min(se_a, se_b) FILTER (WHERE se_held) AS se_a,
                        arg_min(se_ya, se_b) FILTER (WHERE se_held) AS se_ya,
                        arg_min(se_yb, se_b) FILTER (WHERE se_held) AS se_yb
