@@ -90,7 +90,7 @@ class YieldEstimate:
         return replace(self, rank=knots, found=self.at(knots), first=first)
 
     def _known(self, ranks: Int64Array) -> Int64Array:
-        return ranks[(ranks >= self.first) & (ranks <= self.rank[-1])]
+        return np.asarray(ranks[(ranks >= self.first) & (ranks <= self.rank[-1])])
 
     @staticmethod
     def from_table(table: pa.Table) -> YieldEstimate | None:

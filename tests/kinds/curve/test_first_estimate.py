@@ -1,4 +1,4 @@
-"""Labels that were drawn elsewhere say nothing of a cutoff before the first of them: its estimate is unknown anywhere."""
+"""Labels drawn elsewhere say nothing of a cutoff before the first of them: its estimate is unknown everywhere."""
 
 import base64
 import gzip
