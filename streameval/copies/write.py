@@ -118,7 +118,7 @@ def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
     before = sum(pq.read_metadata(one).num_rows for one in sorted(copy.glob("part-*.parquet")) if one.name < part)
     groups = pq.read_metadata(copy / part)
     before += sum(groups.row_group(i).num_rows for i in range(int(group)))
-    return f"{name}: row {before + int(row.replace(',', '')) + 1:,}"
+    return f"{name}: row {before + int(row.replace(',', '')):,}"
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:

@@ -282,7 +282,7 @@ def label_numbers(
     column = label_values(column, meaning, place, name)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{place}, row {row:,}: {number_of(column.null_count, 'label')} missing",
+        raise InputError(f"{place}, row {row + 1:,}: {number_of(column.null_count, 'label')} missing",
                          hint or "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -305,6 +305,6 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeanin
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1",
+        raise InputError(f"{unit.place}, row {row + 1:,}: label {values[row]} is not 0 or 1",
                          "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
     return narrow

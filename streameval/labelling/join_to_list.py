@@ -101,7 +101,7 @@ def join_labels(
     if missing:
         first = int(np.argmax(out == MISSING))
         raise InputError(
-            f"{name_of(source)}: {missing:,} of {n_items:,} items have no label (first: stored row {first:,})",
+            f"{name_of(source)}: {missing:,} of {n_items:,} items have no label (first: stored row {first + 1:,})",
             "an exact evaluation needs the label of every item; --labels-are=positives says that all others are "
             "negative",
         )
@@ -206,7 +206,7 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, meaning: LabelMeaning, name: 
     labels = values if meaning.level is None else meaning.is_positive(values).astype(np.float64)
     wrong = place_labels(read_only(at), read_only(labels), out)
     if wrong >= 0:
-        where = f"the item of stored row {int(at[wrong]):,}"
+        where = f"the item of stored row {int(at[wrong]) + 1:,}"
         if labels[wrong] in (0.0, 1.0):
             raise InputError(f"{name}: {where} has two labels that differ", "give one label per item")
         raise InputError(f"{name}: {where} has label {values[wrong]:g}, not 0 or 1",

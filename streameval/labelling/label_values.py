@@ -45,7 +45,7 @@ def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, nam
         strange = pa.array([at for at, value in enumerate(values) if value is None], coded.indices.type)
         row = pc.is_in(coded.indices, value_set=strange).index(True).as_py()
         raise InputError(
-            f"{place}, row {row:,}: {name} is '{coded[row].as_py()[:40]}', neither 0/1, yes/no nor a number",
+            f"{place}, row {row + 1:,}: {name} is '{coded[row].as_py()[:40]}', neither 0/1, yes/no nor a number",
             "--positive WORD says which words are positive",
         )
     decided = pa.array(values, pa.float64(), from_pandas=True)

@@ -90,7 +90,7 @@ def locate(
 
 def missing_scores(scan: Scan, count: int) -> InputError:
     """Make the error of items without a score."""
-    places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
+    places = "; ".join(f"{unit.place}, row {row + 1:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan=last",

@@ -208,7 +208,7 @@ def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int
                 (text.as_py() or b"").decode()
             except UnicodeDecodeError:
                 raise InputError(
-                    f"{place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    f"{place}, row {row + 1:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
     raise InputError(f"{next(places)[0]}, column '{name}': cannot be used ({broken})") from broken

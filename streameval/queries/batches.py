@@ -323,7 +323,7 @@ def _refuse_no_grade(values: AnyArray, place: str) -> None:
         odd = ~((values >= 0) & (values <= _HIGHEST) & (np.floor(values) == values))
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{place}, row {row:,}: label {values[row]} is not a whole number from 0 to {_HIGHEST:,}",
+        raise InputError(f"{place}, row {row + 1:,}: label {values[row]} is not a whole number from 0 to {_HIGHEST:,}",
                          f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
 
 

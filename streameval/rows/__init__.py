@@ -188,7 +188,7 @@ class RowRun(Unit):
     @property
     def place(self) -> str:
         """The place, for messages."""
-        return f"{self.of.name} from row {self.first_position:,} on"
+        return f"{self.of.name} from row {self.first_position + 1:,} on"
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows."""

@@ -305,7 +305,7 @@ def test_spark_evaluates_exactly_as_the_local_engine_does(answers, case):
     code, said, error = here
     if case == "exact, label missing":
         assert (code, said) == (2, "")
-        assert "row group 4, row 0: 1 label missing" in error
+        assert "row group 4, row 1: 1 label missing" in error
     else:
         assert (code, error) == (0, "")
         assert spark_cases.LABELLED[case.removeprefix("exact, ")][1] in json.loads(said)["how"]

@@ -207,13 +207,13 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([0, 1, 2], "row 2: label 2 is not 0 or 1"),
-        ([0, -1, 1], "row 1: label -1 is not 0 or 1"),
-        ([0, None, 1], "row 1: 1 label missing"),
-        ([0.0, 0.5, 1.0], r"row 1: label 0\.5 is not 0 or 1"),
-        ([0.0, float("nan"), 1.0], "row 1: label nan is not 0 or 1"),
-        (["a", "b", "c"], "row 0: y is 'a', neither 0/1, yes/no nor a number"),
-        ([0, 256, 1], "row 1: label 256 is not 0 or 1"),
+        ([0, 1, 2], "row 3: label 2 is not 0 or 1"),
+        ([0, -1, 1], "row 2: label -1 is not 0 or 1"),
+        ([0, None, 1], "row 2: 1 label missing"),
+        ([0.0, 0.5, 1.0], r"row 2: label 0\.5 is not 0 or 1"),
+        ([0.0, float("nan"), 1.0], "row 2: label nan is not 0 or 1"),
+        (["a", "b", "c"], "row 1: y is 'a', neither 0/1, yes/no nor a number"),
+        ([0, 256, 1], "row 2: label 256 is not 0 or 1"),
     ],
 )
 def test_labels_that_are_none_are_named(column, message):
@@ -293,10 +293,10 @@ def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
 @pytest.mark.parametrize(
     ("table", "on", "message"),
     [
-        ({"rank": [1, 2], "y": [1, 0]}, None, "1 of 3 items have no label .first: stored row 2"),
-        ({"rank": [1, 2, 3, 3], "y": [1, 0, 1, 0]}, None, "stored row 2 has two labels that differ"),
+        ({"rank": [1, 2], "y": [1, 0]}, None, "1 of 3 items have no label .first: stored row 3"),
+        ({"rank": [1, 2, 3, 3], "y": [1, 0, 1, 0]}, None, "stored row 3 has two labels that differ"),
         ({"rank": [1, 2, 4], "y": [1, 0, 1]}, None, r"rank 4 is outside 1\.\.3"),
-        ({"rank": [1, 2, 3], "y": [1, 0, 3]}, None, "stored row 2 has label 3, not 0 or 1"),
+        ({"rank": [1, 2, 3], "y": [1, 0, 3]}, None, "stored row 3 has label 3, not 0 or 1"),
         ({"rank": [1, 2, 3], "y": ["1", "0", "maybe"]}, None, "label 'maybe' is not 0 or 1"),
         (
             {"id": [1, 2, 3], "y": [1, 0, 1]},
