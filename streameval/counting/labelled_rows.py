@@ -172,6 +172,8 @@ class LabelledRows:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
                  and unit.first_position + unit.rows > first]  # fmt: skip
+        if not parts:
+            return RowRange(first, np.empty(0, np.uint8), None if self.order is None else np.empty(0, np.uint64))
         whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
         return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,7 +92,7 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
         return (
             f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
         )
-    again = ",".join([*(one for one in have if one != "score"), key])
+    again = shlex.quote(",".join([*(one for one in have if one != "score"), key]))
     return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
 
 

@@ -235,6 +235,8 @@ class MappedRows(Rows):
         """Read rows page by page; see `Rows.take`."""
         for name in columns:
             check_column(self.schema, name, self.name)
+        if not positions.size:
+            return Taken(pa.table({name: pa.array([], wide_type(self.schema.field(name).type)) for name in columns}))
         file, rows = self._places(positions)
         tables, parts = dict[int, pa.Table](), list[Taken]()
         for of, first, mine in self._among_alike(file):

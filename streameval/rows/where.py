@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.text import first_line
 
 _TEXT = re.compile(r"(?:\b[a-z]+\s*)?'(?:[^']|'')*'", re.IGNORECASE)  # with the type that may stand before it
 _DATE = re.compile(r"((?:and|between|like|not|or)\s*)?('[0-9]{4}-[0-9]{2}-[0-9]{2}')", re.IGNORECASE)
@@ -41,7 +42,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
             )
         kept = _evaluated(keys, condition)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f'{where}: --where "{condition}" cannot be understood ({_first_line(error)})') from error
+        raise InputError(f'{where}: --where "{condition}" cannot be understood ({first_line(error)})') from error
     if kept.dtype != pl.Boolean or len(kept) != keys.num_rows:
         raise InputError(f'{where}: --where "{condition}" is no condition', "compare a partition key with a value")
     if not kept.any():
@@ -80,7 +81,3 @@ def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:
     """Make a table of partition keys, given for each file as (name, value) pairs."""
     names = [name for name, _ in rows[0]] if rows else []
     return pa.table({name: pa.array([dict(row).get(name) for row in rows], pa.large_string()) for name in names})
-
-
-def _first_line(error: BaseException) -> str:
-    return " ".join(str(error).splitlines()[0].split())[:120] if str(error) else type(error).__name__

@@ -175,16 +175,16 @@ class PrecisionPoints(QuestionDesign):
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
         return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
-    def _sizes(self, known: KnownItems, rng: np.random.Generator) -> list[int]:
-        """Labels that each rank takes, for what is known of its precision."""
-        curves = fitted(known, self.n_items, rng).at(np.array([one.rank for one in self.points]))
+    def _sizes(self, known: KnownItems) -> list[int]:
+        """Labels that each rank takes, for what is known of its precision: of a study with any seed, as is forecast."""
+        curves = fitted(known, self.n_items, np.random.default_rng(0)).at(np.array([one.rank for one in self.points]))
         return [first_size(likely, unknown(known, one.rank), self._claim, one.half)
                 for one, likely in zip(self.points, curves.T, strict=True)]  # fmt: skip
 
     def _sampled(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
         """Draw the first samples."""
         known = self._known(drawn, labels)
-        sizes = self._sizes(known, rng)
+        sizes = self._sizes(known)
         state = {"sizes": sizes, "looks": [1] * len(sizes)}
         return replace(self._drawn_to(sizes, drawn, known, rng), state=state)
 
@@ -245,7 +245,7 @@ class PrecisionPoints(QuestionDesign):
         """What is left of the samples, and what they are likely to grow by."""
         left, known = drawn.ahead.num_rows + int((labels == -1).sum()), self._known(drawn, labels)
         if "sizes" not in drawn.state:
-            left += self._union(self._sizes(known, np.random.default_rng(0)))
+            left += self._union(self._sizes(known))
             return LabelForecast(left, left)
         now = [one.label.size for one in samples]
         wanted = [(one.label.size,) * 2 if line.outcome == "pass" else one.wanted(known)

@@ -139,6 +139,8 @@ def size_at(share: float, items: int, doubt: float, half: Half) -> int:
     """Size of a first look that is about large enough where the labels show that share of positives."""
     if not items:
         return 0
+    if float(half(np.array(share))) <= 0:
+        return items
     endless = sample_size(share, float(half(np.array(share))), GROWING[0] * doubt)
     return math.ceil(endless / (1 + (endless - 1) / items))
 
@@ -155,6 +157,7 @@ def sample_size(precision: float, half: float, claim: float) -> int:
 
     Args:
         precision: Share of positives that the labels show.
+        half: Above 0, and so small only that 2³⁰ labels are enough.
         claim: Probability with which the bounds may be wrong.
     """
     high = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -178,7 +179,7 @@ def shown_columns(
     tells = [name for name, why in left_out.items() if why != ANSWER]
     if tells and not names:
         raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items{kept}",
-                         f"--columns={tells[0]} shows it all the same")  # fmt: skip
+                         f"--columns={shlex.quote(tells[0])} shows it all the same")  # fmt: skip
     return names, left_out
 
 

@@ -39,6 +39,16 @@ def short(name: str, most: int = 48) -> str:
     return (name if len(name) <= most else f"{name[: most - 1]}…") or "(empty)"
 
 
+def first_line(error: BaseException, most: int = 200) -> str:
+    r"""The first line of an error that is not empty, shortened in the middle: the reason stands last.
+
+    >>> first_line(ValueError("it is  torn\nat line 3")), first_line(OSError("\n"))
+    ('it is torn', 'OSError')
+    """
+    line = next((" ".join(line.split()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return line if len(line) <= most else f"{line[: most // 2]} … {line[-most // 2 :]}"
+
+
 def number_of(count: int, noun: str) -> str:
     """Say how many there are of a noun that takes an s.
 

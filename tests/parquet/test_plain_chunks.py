@@ -375,3 +375,9 @@ def test_a_dictionary_that_is_not_plain_is_left_to_others(tmp_path):
     assert unit.bits("label") is None
     with pytest.raises(StreamevalError):
         unit.read(["label"])
+
+
+def test_no_rows_of_a_list_are_a_range_without_labels(tmp_path):
+    rows = list_of(tmp_path / "a.parquet", np.arange(N, 0, -1.0))
+    nothing = rows.rows(N, N)
+    assert (nothing.before, nothing.labels.tolist(), nothing.keys.tolist()) == (N, [], [])

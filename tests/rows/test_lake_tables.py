@@ -325,6 +325,8 @@ def test_rows_that_a_deletion_vector_names_have_no_rank(tmp_path, gone):
     left = pa.concat_tables([items(0, 50, "2026-11-20"), items(50, 100, "a b%/=é").take(np.delete(range(100), gone))])
     ranks = np.arange(1, after.n_items + 1)
     assert after.fetch(ranks, ["id", "day"]).table.column("id").to_pylist() == best(left, ranks=ranks)
+    nothing = after.rows.take(np.empty(0, np.int64), ["id", "day"]).table
+    assert nothing.schema.equals(after.rows.take(np.arange(after.n_items), ["id", "day"]).table.schema)
     exact = streameval.exact(f"{table.name}@2", label="good", score="conf")
     assert exact.summary["positives"] == sum(left.column("good").to_pylist())
     with pytest.raises(InputError, match="its table deleted rows"):

@@ -195,8 +195,8 @@ def test_more_labels_give_bounds_within_those_before():
 
 def test_an_item_that_is_not_asked_for_yet_counts_as_one_without_a_label():
     design = plan("precision@1e3,1e5 within .1", 10**5, known=enough_known(10**5, falling))
-    part = design.next(design.start(), np.empty(0, np.int8), 60, 2)
-    whole = design.next(part, labelled(part, falling), None, 2)
+    part = design.next(design.start(), np.empty(0, np.int8), 60, 3)
+    whole = design.next(part, labelled(part, falling), None, 3)
     labels = np.where(whole.table["round"].to_numpy() == 1, labelled(whole, falling), -1).astype(np.int8)
     assert design.answer(part, labelled(part, falling)).lines == design.answer(whole, labels).lines
     assert design.answer(part, labelled(part, falling)).more.median == whole.table.num_rows - 60
@@ -249,3 +249,12 @@ def test_it_takes_widths_of_precision_at_ranks():
         ("recall@10 within .1", False),
     ):
         assert PrecisionPoints.takes(Question.of(text)) is taken
+
+
+def test_what_is_forecast_after_the_pilot_is_what_is_asked_for_whatever_the_seed():
+    design = plan("precision@5000 within 0.05", 20_000)
+    for seed in (1, 2):
+        pilot = design.next(design.start(), np.empty(0, np.int8), None, seed)
+        labels = labelled(pilot, falling)
+        more = design.answer(pilot, labels).more.median
+        assert design.next(pilot, labels, None, seed).table.num_rows == pilot.table.num_rows + more

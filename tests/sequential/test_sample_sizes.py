@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from streameval.sequential.sample_sizes import GROWING, SampleSizes, first_size
+from streameval.sequential.sample_sizes import GROWING, SampleSizes, first_size, size_at
 
 N = 8
 
@@ -84,3 +84,8 @@ def test_the_size_that_is_enough_is_that_of_the_plan_until_half_of_its_labels_ar
     assert looks.enough(few, 1, half) == (400, 400)
     assert looks.enough(rare, 1, half) == (3_200, 6_400)
     assert looks.enough(np.zeros(400, np.int8), 1, half) == (None, None)  # none of a million would do
+
+
+def test_bounds_that_may_not_differ_take_every_item():
+    """It was 2**30 labels of endlessly many items, and so less than all of a long list."""
+    assert size_at(0.0, 10**9, 0.05, lambda share: share / 10) == 10**9

@@ -260,3 +260,14 @@ def test_tasks_of_a_comparison_keep_a_key_in_stored_order_unless_a_ranking_is_th
         assert run(["select", study, "--export", f"{study}.csv"]) == 0
         assert (tmp_path / f"{study}.csv").read_text(encoding="utf-8-sig").splitlines()[0] == head
     assert "id (it follows the order of the ranking)" in capsys.readouterr().out
+
+
+def test_a_column_with_a_space_is_quoted_in_the_command_that_shows_it(tmp_path, capsys):
+    items = pa.table({"doc id": [f"d{i}" for i in range(9)], "text": [f"t{i % 2}" for i in range(9)]})
+    pq.write_table(items, tmp_path / "list.parquet")
+    study = str(tmp_path / "study")
+    assert run(["plan", str(tmp_path / "list.parquet"), "--study", study]) == 0
+    assert run(["select", study, "--columns", "text"]) == 0
+    pq.write_table(pa.table({"doc id": ["d1"], "label": [1]}), tmp_path / "labels.parquet")
+    told = refused(capsys, "evaluate", study, "--labels", tmp_path / "labels.parquet", "--on", "doc id")
+    assert "`streameval select STUDY --columns 'text,doc id'` has it" in told

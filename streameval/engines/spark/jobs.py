@@ -16,6 +16,7 @@ import pyarrow as pa
 from streameval.engines.spark.silence import quiet
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.remote.worker import JobRequest, reported_error
+from streameval.text import first_line
 
 _PATIENCE = 10.0  # seconds that a session has to give up a job that nobody waits for any more
 _LONGEST = 1000  # letters of an error
@@ -141,11 +142,6 @@ def trouble(error: Exception) -> StreamevalError:
             "install streameval in the Python that they run (PYSPARK_PYTHON)",
         )
     return OutsideError(
-        f"Spark gave up ({first_line(error)})", "its own log says more; the same command goes on where it stopped"
+        f"Spark gave up ({first_line(error, _LONGEST)})",
+        "its own log says more; the same command goes on where it stopped",
     )
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error that is not empty, shortened in the middle: the reason stands last."""
-    line = next((" ".join(line.split()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"

@@ -9,9 +9,10 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from streameval.engines.spark.jobs import first_line, trouble
+from streameval.engines.spark.jobs import trouble
 from streameval.engines.spark.silence import quiet, started_quietly
 from streameval.errors import InputError, OutsideError, need
+from streameval.text import first_line
 
 _PORT = 15002
 _PATIENCE = 10.0  # seconds until a server has to accept a connection

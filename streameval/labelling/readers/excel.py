@@ -12,6 +12,7 @@ from streameval.errors import InputError, need
 from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.readers import Opened, file_digest
 from streameval.labelling.readers.memory import register
+from streameval.text import first_line
 
 READS = "Excel workbooks"
 
@@ -34,9 +35,8 @@ def read(connection: Connection, source: Any) -> Opened:
     try:
         table = pa.table(fastexcel.read_excel(path).load_sheet(0, schema_sample_rows=None).to_arrow())
     except fastexcel.FastExcelError as error:
-        said = str(error).splitlines()[0][:200]
         raise InputError(
-            f"{path}: its first sheet cannot be read ({said})", "save it again, or as CSV UTF-8"
+            f"{path}: its first sheet cannot be read ({first_line(error)})", "save it again, or as CSV UTF-8"
         ) from error
     opened = register(connection, table, path)
     return Opened(path, file_digest(path), opened.columns)

@@ -12,6 +12,7 @@ import duckdb
 
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import Connection, literal, quote
+from streameval.text import first_line
 
 FOLDER = "streameval-register"
 """Name of the temporary folders (`streameval.stores.temporary`) of databases that are attached."""
@@ -62,8 +63,7 @@ def attach(connection: Connection, path: Path, name: str, macros: Sequence[str])
         for statement in macros:
             connection.execute(statement)
     except duckdb.Error as error:
-        message = str(error).splitlines()[0]
-        raise outside_trouble(error) or InputError(f"{name} cannot be registered: {message}") from error
+        raise outside_trouble(error) or InputError(f"{name} cannot be registered: {first_line(error)}") from error
 
 
 def _there(connection: Connection, name: str, file: str) -> str | None:
