@@ -44,12 +44,10 @@ def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]
         if before := [id for id in one["earlier"] if id not in told]:
             lines.append(f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
                          f"`{_forget(study, before[-1:])}`.")  # fmt: skip
-        lines += [
-            f"{one['source']} was read before with {read_with(before['columns'], one['columns'])}, and those votes "
-            f"stay: if that was a mistake, `{_forget(study, [before['id']])}`."
-            for before in one["otherwise"]
-            if before["id"] not in told
-        ]
+        if former := [each for each in one["otherwise"] if each["id"] not in told]:
+            how = " and with ".join(read_with(each["columns"], one["columns"]) for each in former)
+            lines.append(f"{one['source']} was read before with {how}, and those votes stay: "
+                         f"if that was a mistake, `{_forget(study, [each['id'] for each in former])}`.")  # fmt: skip
     return lines
 
 

@@ -12,16 +12,42 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHOWN = 20  # words
+_TROUBLE = ("undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 _CELLS = {  # of rows that are put aside, as DuckDB names it
     "MISSING COLUMNS: ": " has too few columns (was the file cut off?)",
     "TOO MANY COLUMNS: ": " has too many columns (is a cell with a comma in quotes?)",
 }
 
 
+def trouble(issues: pa.Table, account: Mapping[str, int]) -> list[str]:
+    """Count what is in issues.parquet; an item that cannot be read once, however often its file was read."""
+    unreadable, missing = _items(issues, "unreadable"), _items(issues, "missing")
+    lost = len(unreadable & missing)
+    notes = [f"{account['missing']:,} missing{f' ({lost:,} of them unreadable)' if lost else ''}"]
+    counts = dict(account) | {"unreadable": unreadable_items(issues, account["unreadable"]) - lost}
+    return (notes if account["missing"] else []) + [f"{counts[kind]:,} {kind}" for kind in _TROUBLE if counts.get(kind)]
+
+
+def unreadable_items(issues: pa.Table, rows: int) -> int:
+    """Items of so many rows that cannot be read; rows of which the item is unknown, or that are not listed, are one each."""
+    return rows - _rows_of(issues, "unreadable").drop_null().length() + len(_items(issues, "unreadable"))
+
+
+def _items(issues: pa.Table, kind: str) -> set[int]:
+    return set(_rows_of(issues, kind).drop_null().to_pylist())
+
+
+def _rows_of(issues: pa.Table, kind: str) -> pa.ChunkedArray:
+    """Ranks of the rows of a kind, null where no rank is known."""
+    import pyarrow.compute as pc
+
+    return issues.filter(pc.equal(issues.column("kind"), kind)).column("rank")
+
+
 def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
     """Say what could not be read, which words were taken as negative, what was not planned, and what was rejected."""
     sources, account = summary["sources"], summary["account"]
-    unreadable = _unreadable(issues, account["unreadable"])
+    unreadable = _unreadable(issues, unreadable_items(issues, account["unreadable"]))
     return [
         *unreadable,
         *_words(sources),

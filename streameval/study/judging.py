@@ -14,7 +14,7 @@ from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
-from streameval.labelling.given_twice import given_twice, nameless
+from streameval.labelling.given_twice import Twice, given_twice, nameless
 from streameval.labelling.options import Judging
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
@@ -72,7 +72,7 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
 
     Returns:
         dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names,
-            told apart) and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each
+            told apart) and `answers`; of two readings of one file `id` is that of the first. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each
             other and name nobody; null where there are none.
     """
     if len(stored) < 2:
@@ -83,7 +83,7 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
     unnamed = nameless(rows, [one.given for one in twice])
     return {
         "given_twice": [
-            {"id": files[one.given].identity, "source": names[one.given],
+            {"id": _first_reading(one, files).identity, "source": names[one.given],
              "others": [names[other] for other in one.others], "answers": one.answers}
             for one in twice
         ],
@@ -91,6 +91,14 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
                                  "ids": [files[one].identity for one in unnamed.given],
                                  "items": unnamed.items, "answers": unnamed.lost},
     }  # fmt: skip
+
+
+def _first_reading(twice: Twice, files: Mapping[int, Given]) -> Given:
+    """Which of the files is not to count: the former reading, where one file was read again with other words."""
+    own = files[twice.given]
+    former = [files[one] for one in twice.others if one < twice.given
+              and files[one].facts["content"] == own.facts["content"]]  # fmt: skip
+    return former[0] if former else own
 
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:

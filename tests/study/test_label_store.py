@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -326,6 +327,20 @@ def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
     assert "t.csv was read before with no --positive, and those votes stay" in capsys.readouterr().out
     told = told_of(study, judged(study, other))
     assert "o.csv was read before with --positive good, and those votes stay" in told
+
+
+@pytest.mark.parametrize("words", [("yes,maybe", "yes"), ("yes", "yes,maybe"), (None, "yes", "yes,maybe"), ("yes", None)])
+def test_what_is_said_of_a_file_that_was_read_again_leaves_its_last_reading(tmp_path, words):
+    study = small_study(tmp_path)
+    rows = [f"{rank},{('yes', 'no', 'maybe')[rank % 3]}" for rank in range(1, N_ITEMS + 1)]
+    table = write(tmp_path / "t.csv", *rows, head="rank,label")
+    for word in words:
+        taken = taken_in(study, table, **({"positive": word} if word else {}))
+    said = " ".join(given_again(study, {**taken.doubts, "sources": taken.given}, taken.new))
+    hints = re.findall(r"--forget ([0-9a-f ]+)`", said)
+    assert len(hints) == len(words) - 1
+    forget(study, *" ".join(hints).split())
+    assert [one.identity for one in Study(study).labels.sources()] == [taken.given[0]["id"]]
 
 
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):

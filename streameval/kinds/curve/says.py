@@ -29,14 +29,13 @@ from streameval.types import Plan
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
 _SHOWN = 20  # slices
-_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
 
 def says(study: Path, found: Evaluation) -> list[Said]:
     """Say the verdict, what became of the labels, and the main figures."""
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(found)]
     account = found.summary["account"]
-    notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
+    notes = trouble(found.issues, account)
     return [
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
