@@ -23,14 +23,14 @@ def trouble(issues: pa.Table, account: Mapping[str, int]) -> list[str]:
     """Count what is in issues.parquet; an item that cannot be read once, however often its file was read."""
     unreadable, missing = _items(issues, "unreadable"), _items(issues, "missing")
     lost = len(unreadable & missing)
-    notes = [f"{account['missing']:,} missing{f' ({lost:,} of them unreadable)' if lost else ''}"]
+    notes = [f"{account['missing']:,} missing{f', {lost:,} of them unreadable' if lost else ''}"]
     counts = dict(account) | {"unreadable": unreadable_items(issues, account["unreadable"]) - lost}
     return (notes if account["missing"] else []) + [f"{counts[kind]:,} {kind}" for kind in _TROUBLE if counts.get(kind)]
 
 
 def unreadable_items(issues: pa.Table, rows: int) -> int:
-    """Items of so many rows that cannot be read; rows of which the item is unknown, or that are not listed, are one each."""
-    return rows - _rows_of(issues, "unreadable").drop_null().length() + len(_items(issues, "unreadable"))
+    """Items of so many rows that cannot be read; rows whose item is unknown, or that are not listed, are one each."""
+    return rows - len(_rows_of(issues, "unreadable").drop_null()) + len(_items(issues, "unreadable"))
 
 
 def _items(issues: pa.Table, kind: str) -> set[int]:

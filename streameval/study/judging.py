@@ -72,8 +72,8 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
 
     Returns:
         dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names,
-            told apart) and `answers`; of two readings of one file `id` is that of the first. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each
-            other and name nobody; null where there are none.
+            told apart) and `answers`; of two readings of one file `id` is that of the first. `nameless`: `sources`,
+            `ids`, `items`, `answers` of files that contradict each other and name nobody; null where there are none.
     """
     if len(stored) < 2:
         return {"given_twice": [], "nameless": None}

@@ -329,7 +329,10 @@ def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
     assert "o.csv was read before with --positive good, and those votes stay" in told
 
 
-@pytest.mark.parametrize("words", [("yes,maybe", "yes"), ("yes", "yes,maybe"), (None, "yes", "yes,maybe"), ("yes", None)])
+READINGS = [("yes,maybe", "yes"), ("yes", "yes,maybe"), (None, "yes", "yes,maybe"), ("yes", None)]
+
+
+@pytest.mark.parametrize("words", READINGS)
 def test_what_is_said_of_a_file_that_was_read_again_leaves_its_last_reading(tmp_path, words):
     study = small_study(tmp_path)
     rows = [f"{rank},{('yes', 'no', 'maybe')[rank % 3]}" for rank in range(1, N_ITEMS + 1)]
@@ -341,6 +344,17 @@ def test_what_is_said_of_a_file_that_was_read_again_leaves_its_last_reading(tmp_
     assert len(hints) == len(words) - 1
     forget(study, *" ".join(hints).split())
     assert [one.identity for one in Study(study).labels.sources()] == [taken.given[0]["id"]]
+
+
+def test_an_item_that_cannot_be_read_is_one_however_often_its_file_was_read(tmp_path):
+    study = small_study(tmp_path)
+    rows = [f"{rank},{'yes' if rank > 5 else 'maybe'},x" for rank in range(1, N_ITEMS + 1)]
+    table = write(tmp_path / "t.csv", *rows, head="rank,label,annotator")
+    judged(study, table)
+    told = told_of(study, judged(study, table, annotator="annotator"))
+    assert "Labels: 5 missing, 5 of them unreadable (all listed in issues.parquet)." in told
+    assert "Unreadable: 'maybe' at rank 1, " in told
+    assert ", and 4 more; --positive and --negative say what words mean." in told
 
 
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):

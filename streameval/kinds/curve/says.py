@@ -7,7 +7,7 @@ from typing import Any
 
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.given_again import agreement_lines, given_again
-from streameval.reporting.label_lines import label_lines
+from streameval.reporting.label_lines import label_lines, trouble
 from streameval.reporting.said import Columns, Picture, Said
 from streameval.reporting.sentences import (
     band_meaning,
