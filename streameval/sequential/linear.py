@@ -169,7 +169,7 @@ class Linear(QuestionDesign):
             return drawn
         staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
         stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
-        size = size or self._size(drawn, rates, [standings[at] for at in open_])
+        size = size or self._size(drawn, labels, rates, [standings[at] for at in open_])
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         if self.blocks.judged:
             items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
@@ -237,12 +237,17 @@ class Linear(QuestionDesign):
         rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
         return Rates.of(left, rates, tally)
 
-    def _size(self, drawn: DrawnItems, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
-        """Half of the rest, as blocks tell by themselves: short rounds at first, in which stakes are learned."""
+    def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
+        """Half of the rest, as blocks tell by themselves: short rounds at first, in which stakes are learned.
+
+        No more than are said to decide nine times in ten.
+        """
         if not drawn.table.num_rows:
             return FIRST
         median = forecast(_until(rates, open_), int(rates.left.sum())).median
-        return LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
+        size = LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
+        enough = self._forecast(drawn, labels, rates, open_).nine_in_ten
+        return size if enough is None else min(size, max(1, enough))
 
     def _forecast(
         self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]

@@ -314,6 +314,19 @@ def test_a_condition_is_decided_by_few_labels(asked, outcome):
     assert min(row["labels"] for row in reached) == line.labels
 
 
+def test_a_round_has_no_more_labels_than_are_said_to_decide_nine_times_in_ten():
+    truth, sizes = falling(20_000), []
+    for seed in range(8):
+        design = plan("recall@2000 >= 0.2", 20_000)
+        drawn = design.next(design.start(), np.empty(0, np.int8), None, seed)
+        while (answer := design.answer(drawn, labelled(drawn, truth))).outcome == "open" and drawn.table.num_rows < 400:
+            more = design.next(drawn, labelled(drawn, truth), None, seed)
+            sizes.append((more.table.num_rows - drawn.table.num_rows, answer.more.nine_in_ten or math.inf))
+            drawn = more
+    assert all(0 < size <= said for size, said in sizes)
+    assert min(size for size, _ in sizes) < 50
+
+
 def test_all_of_a_short_list_is_asked_and_then_the_answer_is_exact():
     rng = np.random.default_rng(2)
     for _ in range(30):
