@@ -53,6 +53,7 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "scan": _SPARK,
 }  # by verb: options that stood in the guides, and what says the same now
+MEANT = {"evaluate": {"--relevant": "--vote 'mean>=2' says from which grade on an item is positive"}}
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 FlagsOf = Callable[[str], Collection[str]]  # options of a verb, as they are typed
 _FEW = 4
@@ -87,6 +88,8 @@ def unknown(flags_of: FlagsOf, verb: str, option: str) -> str:
         hint = f"did you mean --{near[0]}?"
     else:
         hint = f"`streameval {verb} --help` lists those that there are"
+    if meant := MEANT.get(verb, {}).get(option):
+        hint = f"{meant}; {hint}"
     return f"{verb} has no option {option}. Hint: {hint}"
 
 

@@ -177,6 +177,15 @@ def two_scores(tmp_path, monkeypatch):
         ("plan list.parquet --study s --positive x", "--positive is an option of `select` and 6 other verbs"),
         ("show {study} base_rate", "we call it precision@100%"),
         ("show {study} auc", "we call it roc_auc"),
+        ("show {study} gm_map", "gm_map of many rankings is what `streameval exact --per COL` gives"),
+        (
+            "show {study} ndcg@10",
+            "did you mean 'dcg'?; ndcg of many rankings is what `streameval exact --per COL` gives",
+        ),
+        (
+            "evaluate {study} --relevant >=2",
+            "--vote 'mean>=2' says from which grade on an item is positive; --relevant is ",
+        ),
         (
             "check {study} precision@10 .9",
             'quote a condition, "precision@10000 >= 0.9": without quotes the shell writes',

@@ -39,6 +39,7 @@ _OF_THE_LIST = ("positives", "average_precision", "pr_area", "roc_auc", "max_f0.
 _AT_ANY = (*METRICS, "yield", "f0.5", "f2", "rank", "score")
 _AT_RANKS = (*_AT_ANY, "average_precision", "dcg")  # these two at the cutoffs of metrics.parquet
 _AT_SCORES = (*METRICS, "yield", "rank")
+_OF_MANY = ("map", "gm_map", "mrr", "ndcg", "bpref", "success")
 _AT_RATES = ("roc_auc", "roc_area")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
@@ -162,4 +163,7 @@ def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     meant = SHORT.get(question.metric, question.metric)
     ours = OURS.get(question.metric)
     hint = did_you_mean(meant, names) if ours is None else f"we call it {ours}"
+    if question.metric in _OF_MANY:
+        near = f"{hint}; " if meant != question.metric or "?" in hint else ""  # not the list of all that there are
+        hint = f"{near}{question.metric} of many rankings is what `streameval exact --per COL` gives"
     return InputError(f"there is no metric '{question.metric}'{where}", hint)
