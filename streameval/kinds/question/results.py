@@ -242,9 +242,20 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
 
 
 def _afterwards(found: Result) -> str:
-    """Say how many labels came after those that decided."""
-    more = _n_afterwards(found)
-    return f", {more:,} of them after it was decided" if more else ""
+    """Say how many labels came after those that decided, or are of items that a width at a rank is not about."""
+    if more := _n_afterwards(found):
+        return f", {more:,} of them after it was decided"
+    below = _n_below(found)
+    return f", {below:,} of them below the cutoff: they told how many it takes" if below else ""
+
+
+def _n_below(found: Result) -> int:
+    """Count labels of the pilot that lie below the one rank at which a precision is asked for to a width."""
+    first, *others = found.tables["answers"].to_pylist()
+    question = Question.of(first["question"])
+    if others or not question.cutoffs or is_condition(first) or is_cut(question):
+        return 0
+    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
 
 
 def _n_afterwards(found: Result) -> int:

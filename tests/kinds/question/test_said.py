@@ -237,6 +237,14 @@ def test_show_says_how_many_labels_came_after_those_that_decided(begun, capsys):
     assert f"{came} labels in 1 round, {came - needed} of them after it was decided." in told(capsys, "show", "q")
 
 
+def test_show_says_which_labels_of_a_width_are_not_of_its_items(begun, capsys):
+    found = KIND.read(Study(begun("width decided")))
+    came, of_the_top = found.summary["account"]["labelled"], found.tables["answers"].column("labels")[0].as_py()
+    assert came > of_the_top
+    said = f"{came} labels in 2 rounds, {came - of_the_top} of them below the cutoff: they told how many it takes."
+    assert said in told(capsys, "show", "q")
+
+
 def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
     found = KIND.read(Study(begun("easy decided")))
     (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
