@@ -163,7 +163,8 @@ def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     meant = SHORT.get(question.metric, question.metric)
     ours = OURS.get(question.metric)
     hint = did_you_mean(meant, names) if ours is None else f"we call it {ours}"
+    what = f"there is no metric '{question.metric}'{where}"
     if question.metric in _OF_MANY:
         near = f"{hint}; " if meant != question.metric or "?" in hint else ""  # not the list of all that there are
-        hint = f"{near}{question.metric} of many rankings is what `streameval exact --per COL` gives"
-    return InputError(f"there is no metric '{question.metric}'{where}", hint)
+        return InputError(what, f"{near}{question.metric} of many rankings is what `streameval exact --per COL` gives")
+    return InputError(what, hint)
