@@ -12,6 +12,7 @@ from label_tables import account_of
 
 import streameval
 from streameval.errors import InputError
+from streameval.labelling.issues import SCHEMA
 from streameval.reporting.label_lines import label_lines
 from streameval.study import Study
 
@@ -139,7 +140,7 @@ def test_an_export_is_read_for_what_people_said_and_rejected_work_is_no_vote(too
     assert found == {"labelled": 3, "positive": 2, "votes": 3, "unreadable": 0, "unknown": 0,
                      "rejected": int(tool in REJECTED)}  # fmt: skip
     tallied = Study(study).labels.sources()[0].table
-    said = "\n".join(label_lines(pa.table({"kind": pa.array([], pa.string())}), {"account": account, "sources": []}))
+    said = "\n".join(label_lines(SCHEMA.empty_table(), {"account": account, "sources": []}))
     assert said == ("1 row of work that was rejected or discarded: no vote." if tool in REJECTED else "")
     people = {row["annotator"] for row in tallied.to_pylist() if row["state"] == "answer"}
     assert len(people) == 1

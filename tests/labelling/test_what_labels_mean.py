@@ -174,7 +174,7 @@ def test_a_table_of_positives_says_of_a_plan_that_has_grown_what_it_says_of_the_
         if grows:
             streameval.grow(tmp_path / "s", labels=40)
     assert planned[0] < planned[1]
-    said = label_lines(pa.table({"kind": pa.array([], pa.string())}), found.summary)
+    said = label_lines(found.issues, found.summary)
     table = Study(tmp_path / "s").labels.sources()[0].table
     negative = sum(row["value"] == 0 for row in table.to_pylist())
     assert said[0] == f"labels in memory lists positives alone: {negative} items that it does not name are negative."
