@@ -60,8 +60,8 @@ def sort_words(word: Int64Array, order: Int64Array) -> None:
 
 @borrowing_kernel
 def _add_grouped(
-    order: Int64Array, equal: Int64Array, histogram: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
-    tables: Tables, out: FloatArray,
+    order: Int64Array, equal: Int64Array, histogram: Int64Array, size: int, relevant: int, state: FloatArray,
+    cuts: Int64Array, tables: Tables, out: FloatArray,
 ) -> None:  # fmt: skip
     """Go along a ranking of `size` items, some of whose positives are tied; see `add_few`."""
     a = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_UNKNOWN = "its pages do not hold what they say"
+_UNKNOWN = "its pages are damaged, or not what their headers say"
 _WORDS = (
     (r"not (yet )?(implemented|supported)|unsupported|unknown encoding|no conversion", "the reader has no such type or "
      "encoding"),

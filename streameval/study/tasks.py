@@ -118,7 +118,9 @@ def make_tasks(
 
 def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
     """Row of an export with which each batch ends; none where there are no batches."""
-    if plan.parameters.get("stages", 1) == 1 or "look" in plan.table.column_names:  # looks add their labels later
+    # looks add their labels later, and an adopted sample has none of its own before the first
+    columns = plan.table.column_names
+    if plan.parameters.get("stages", 1) == 1 or "look" in columns or "batch" not in columns:
         return ()
     at = np.searchsorted(plan.ranks, shown.column("rank").to_numpy())
     last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])

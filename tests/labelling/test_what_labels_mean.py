@@ -36,6 +36,9 @@ MEANT = [
     ([0.9, 0.8, 0.2, 0.7, 0.1], {"relevant": ">= 0.5"}),
     (["3", "2", "1", "2", "0"], {"relevant": ">=2"}),
     ([2, 2, 1, 2, 1], {"positive": "2", "negative": "1.0"}),
+    ([[word] for word in WORDS], {"positive": "fraud"}),
+    ([[one] for one in TRUTH], {}),
+    (pa.array(GRADES).cast(pa.decimal128(25, 2)), {"relevant": ">=2"}),
     ([False, False, True, False, True], {"positive": "false", "negative": "true"}),
     (pa.array(WORDS).dictionary_encode(), {"positive": "fraud"}),
 ]
@@ -178,6 +181,22 @@ def test_a_table_of_positives_says_of_a_plan_that_has_grown_what_it_says_of_the_
     table = Study(tmp_path / "s").labels.sources()[0].table
     negative = sum(row["value"] == 0 for row in table.to_pylist())
     assert said[0] == f"labels in memory lists positives alone: {negative} items that it does not name are negative."
+
+
+@pytest.mark.parametrize("how", [{"relevant": ">=1"}, {"positive": "1", "negative": "0"}, {}])
+def test_nan_is_no_answer(how):
+    """It counted as negative where a threshold was named."""
+    with pytest.raises(InputError, match="row 3: 1 label missing"):
+        streameval.exact(listed([1.0, 1.0, float("nan"), 1.0, 0.0]), label="label", **how)
+
+
+@pytest.mark.parametrize(("labels", "said"), [
+    ([[1], [0], [1, 0], [0], [1]], "row 3: label is a list of 2 labels"),
+    ([[1], [0], [], [0], [1]], "row 3: 1 label missing"),
+])  # fmt: skip
+def test_a_list_of_several_labels_or_none_is_refused(labels, said):
+    with pytest.raises(InputError, match=said):
+        streameval.exact(listed(labels), label="label")
 
 
 def test_what_labels_are_is_refused_without_a_table():

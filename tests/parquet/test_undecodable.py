@@ -54,7 +54,7 @@ def test_damaged_pages_are_told_in_words_of_the_format(tmp_path, codec):
     (OSError("Unexpected end of stream"), "a page ends too early"),
     (pa.ArrowIndexError("Index 300 out of bounds"), "a value is no entry of its dictionary"),
     (pa.ArrowNotImplementedError("Not yet implemented: BYTE_STREAM_SPLIT"), "the reader has no such type or encoding"),
-    (KeyError(1), "its pages do not hold what they say"),
+    (KeyError(1), "its pages are damaged, or not what their headers say"),
 ])  # fmt: skip
 def test_what_a_library_raises_is_one_of_the_words(raised, words):
     assert why_undecodable(raised) == words

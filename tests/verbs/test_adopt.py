@@ -164,6 +164,13 @@ def test_a_draw_without_bounds_is_called_unknown(name):
         Adopted(drawn=name)
 
 
+def test_a_sample_with_stages_is_handed_out_before_it_grows(listed, tmp_path):
+    folder, truth = listed
+    labels = table(truth, uniform(3, 400)).drop_columns(["item"])
+    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform", sample_size=400, stages=3)
+    assert run(["select", str(tmp_path / "s"), "--export", str(tmp_path / "tasks.csv")]) == 0
+
+
 def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsys):
     folder, truth = listed
     study = tmp_path / "study"

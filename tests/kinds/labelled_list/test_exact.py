@@ -211,7 +211,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
         ([0, -1, 1], "row 2: label -1 is not 0 or 1"),
         ([0, None, 1], "row 2: 1 label missing"),
         ([0.0, 0.5, 1.0], r"row 2: label 0\.5 is not 0 or 1"),
-        ([0.0, float("nan"), 1.0], "row 2: label nan is not 0 or 1"),
+        ([0.0, float("nan"), 1.0], "row 2: 1 label missing"),
         (["a", "b", "c"], "row 1: y is 'a', neither 0/1, yes/no nor a number"),
         ([0, 256, 1], "row 2: label 256 is not 0 or 1"),
     ],

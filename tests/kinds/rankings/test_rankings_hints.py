@@ -50,9 +50,8 @@ def test_refusals_of_exact_say_what_helps(given, said, hint, capsys):
     assert hint in told.split("Hint: ")[1]
 
 
-@pytest.mark.parametrize(("label", "said"), [("list", "labels as numbers"), ("half", "1 label missing")])
-def test_labels_that_cannot_be_used(label, said, capsys):
-    assert said in refused(capsys, "exact", "runs.parquet", "--label", label, "--per", "query")
+def test_labels_that_cannot_be_used(capsys):
+    assert "1 label missing" in refused(capsys, "exact", "runs.parquet", "--label", "half", "--per", "query")
 
 
 @pytest.mark.parametrize(
