@@ -110,15 +110,16 @@ class QuestionStudy(Kind):
         from streameval.kinds.question.before import beside_before
         from streameval.kinds.question.evaluate import measured
         from streameval.kinds.question.says import answers_told
-        from streameval.kinds.question.tree import known_now
+        from streameval.kinds.question.tree import known_now, whose_known
         from streameval.study.first_rule import rule_of, tally_by
 
         known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
-        tables, claim, more = measured(plan, known, tallied)
+        whose = whose_known(folder, plan)
+        tables, claim, more = measured(plan, known, whose, tallied)
         more |= {"together": joint_confidence(folder, plan), **beside_before(folder, plan, rule, (tables, more))}
         if (first := more["first_rule"]) not in (None, rule):
             then = tally_by(folder, plan, first)
-            answers = None if then is None else measured(plan, known, then)[0]["answers"].to_pylist()
+            answers = None if then is None else measured(plan, known, whose, then)[0]["answers"].to_pylist()
             more["by_first_rule"] = answers and answers_told(answers, plan.parameters["zone"])
         return tables, claim, more
 

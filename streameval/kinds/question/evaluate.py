@@ -20,7 +20,7 @@ from streameval.questions import CUT, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import Answer, DrawnItems, KnownItems, Line, QuestionDesign
 from streameval.text import number_of
-from streameval.types import Claim, Coverage, Plan
+from streameval.types import TRUTH, Claim, Coverage, Plan
 from streameval.typing import Int8Array
 
 _ANSWERS = pa.schema(
@@ -39,11 +39,14 @@ _ANSWERS = pa.schema(
 )
 
 
-def measured(plan: Plan, known: KnownItems, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+def measured(
+    plan: Plan, known: KnownItems, whose: tuple[str, str], tallied: Tallied
+) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Say what the labels prove: their tables, what they claim, and what the summary says besides.
 
     Args:
         known: What the question was planned with, with the labels that these items have now.
+        whose: Whose answers these labels are: `about` and `why` of a `Claim`.
     """
     design, drawn = posed(plan, known)
     budget = plan.parameters["budget"]
@@ -51,7 +54,8 @@ def measured(plan: Plan, known: KnownItems, tallied: Tallied) -> tuple[dict[str,
     told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
     answer = design.answer(drawn, told)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
-    claim = Claim(coverage_of(answer.lines, confidence), confidence, ASSUMES_THE_DRAW, labels.about, labels.why)
+    about, why = whose if labels.about == TRUTH else (labels.about, labels.why)
+    claim = Claim(coverage_of(answer.lines, confidence), confidence, ASSUMES_THE_DRAW, about, why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items, claim.coverage), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
     more = {**summary_of(plan, known, answer), **missing_cost(design, drawn, told, answer)}

@@ -21,7 +21,7 @@ from streameval.labelling.tally import Tallied
 from streameval.sequential import KnownItems
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
-from streameval.types import Plan
+from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array, Int64Array
 
 _FOLDER = re.compile(r"question-([1-9]\d*)")
@@ -104,6 +104,20 @@ def known_now(folder: Study, plan: Plan) -> KnownItems:
     there = isin(known.rank, found.rank)
     label[there] = found.label[np.searchsorted(found.rank, known.rank[there])]
     return known if np.array_equal(label, known.label) else replace(known, label=label, planned=known.label)
+
+
+def whose_known(folder: Study, plan: Plan) -> tuple[str, str]:
+    """Say whose answers the labels of known items are, as `about` and `why` of a `Claim`.
+
+    Those of the first study of the tree that gave some of them and is not about the truth.
+    """
+    known, root = known_of(plan).rank, root_of(folder)
+    for place, other in tree_of(root) if known.size and root.folder != folder.folder else ():
+        if place != folder.folder and Study(place).labels.folder.exists() and isin(known, other.ranks).any():
+            labels = counted(Study(place), other).labels
+            if labels.about != TRUTH:
+                return labels.about, labels.why
+    return TRUTH, ""
 
 
 def state_of(known: KnownItems) -> str:

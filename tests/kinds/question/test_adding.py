@@ -110,6 +110,19 @@ def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, capsys
     assert f"50 labels ({turned['positives']} positive) and 50 items known before ({50 - positives} positive)" in shown
 
 
+def test_known_labels_that_people_dispute_tell_nothing_of_the_truth(begun, truth, capsys):
+    """Before, a question that rests on them was about the truth where nobody disputes its own."""
+    folder = f"{begun('gate within', 'c')}/question-1"
+    assert Study(folder).summary()["claim"]["about"] == "the truth"
+    otherwise("c", truth, "latest")
+    answer_of(folder)
+    claim = Study(folder).summary()["claim"]
+    assert claim["about"] == "what the annotators would say"
+    assert "50 of 50" in claim["why"]
+    capsys.readouterr()
+    assert run(["check", folder, "--about", "truth"]) == 5
+
+
 def test_what_is_known_and_torn_since_counts_as_what_is_worst_for_each_side(begun, truth):
     folder = f"{begun('gate within', 'c')}/question-1"
     before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "majority")
