@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining
+from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining, results_again
 from streameval.text import number_of
 from streameval.types import Claim, Plan
 
@@ -66,8 +65,7 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
     labels = f"{number_of(planned, 'label')} planned" if planned else "nothing to label"
     facts, head = {"n_items": plan.n_items, "planned": planned}, f"{subject}{comma}{labels}"
     if why:
-        again = shlex.join(["streameval", "evaluate", study])
-        return Standing(study, "outdated", f"{head}.", why, (), again, "makes the results again", facts)
+        return Standing(study, "outdated", f"{head}.", why, (), *results_again(folder, plan), facts)
     stage = "planned" if folder.selected(plan) is None else "selected"
     head = f"{head}{_labelled(labelled, planned)}."
     return Standing(study, stage, head, "", (), *first_command(folder, plan), {**facts, "labelled": labelled})

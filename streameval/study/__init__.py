@@ -310,4 +310,5 @@ class Study:
             what = "the plan has grown since the results were written" if grown else "its results are of another plan"
             raise StudyError(f"{self.folder}: {what}", EVALUATE)
         if self.labels.folder.exists() and summary.get("votes") != self.labels.state():
-            raise StudyError(f"{self.folder}: its labels have changed since the results were written", EVALUATE)
+            hint = EVALUATE if self.labelled else "no label counts any more: run evaluate with --labels FILE"
+            raise StudyError(f"{self.folder}: its labels have changed since the results were written", hint)

@@ -40,6 +40,13 @@ def first_command(study: Study, plan: Plan) -> NextCommand:
     return command(tasks, "select", folder, *["--remaining"] * bool(labelled), "--export", "tasks.csv")
 
 
+def results_again(study: Study, plan: Plan) -> NextCommand:
+    """Where labels are others than those of the results: what makes them anew; what brings labels where none counts."""
+    if plan.table.num_rows and not study.labelled:
+        return first_command(study, plan)
+    return command("makes the results again", "evaluate", str(study.folder))
+
+
 def remaining(study: str) -> NextCommand:
     """Where labels are missing: the command that asks for them."""
     does = "writes the tasks that have no label yet"

@@ -157,8 +157,6 @@ def test_votes_of_another_study_are_refused(study, tmp_path, catalogue, capsys, 
     brought(study, other, name, before)
     if verb[0] == "grow":
         assert refused(capsys, verb[0], study, *verb[1:])
-    elif verb[0] == "show":
-        assert "labels have changed" in refused(capsys, verb[0], study, *verb[1:])
     else:
         assert f"votes/{name}: these answers were given to another plan" in refused(capsys, verb[0], study, *verb[1:])
 

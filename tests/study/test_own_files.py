@@ -144,7 +144,7 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
     ):
         error = refused(capsys, *command)
         assert "labels have changed" in error
-        assert "evaluate again" in error
+        assert "no label counts any more: run evaluate with --labels FILE" in error
     assert run(["evaluate", str(study), "--labels", str(whole / "good.parquet")]) == 0
     assert run(["show", str(study), "precision@5"]) == 0
     shutil.rmtree(other / "votes")  # results that are handed on without their votes stand alone

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import streameval
 from streameval.cli import run
@@ -78,7 +79,10 @@ def test_a_study_with_all_labels_leads_to_a_cut(pairs, capsys):
 
 def test_results_of_other_labels_are_outdated_and_made_again(pairs, capsys):
     pairs("curve-evaluated")
-    Study("pairs").labels.forget(Study("pairs").labels.sources()[0].identity)
+    (source,) = Study("pairs").labels.sources()
+    head = source.table.select(["rank", "value"]).slice(0, 5).rename_columns(["rank", "label"])
+    streameval.evaluate("pairs", labels=head)
+    Study("pairs").labels.forget(source.identity)
     lines, said = stands(capsys)
     assert (said["stage"], said["next"]) == ("outdated", "streameval evaluate pairs")
     assert "its labels have changed since the results were written" in lines[1]
@@ -292,3 +296,15 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
     Study("drawn").labels.forget(Study("drawn").labels.sources()[0].identity)
     with pytest.raises(StudyError, match="labels have changed"):
         streameval.check("drawn", "precision@10 >= 0.1")
+
+
+def test_where_no_label_counts_any_more_nothing_sends_to_evaluate_without_one(catalogue, tmp_path, capsys):
+    """That led round: evaluate asked for labels, and all else for evaluate."""
+    study = str(catalogue.copy("curve-evaluated", tmp_path / "s"))
+    (source,) = streameval.Study(study).labels.sources()
+    takes_in = f"streameval evaluate {study} --labels FILE"
+    assert run(["labels", study, "--forget", source.identity]) == 0
+    assert f"Next: {takes_in}\n" in capsys.readouterr().out
+    assert run(["show", study]) == 0
+    assert takes_in in capsys.readouterr().out
+    assert "no label counts any more: run evaluate with --labels FILE" in refused(capsys, "cut", study, 5)

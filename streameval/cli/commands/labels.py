@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +33,10 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
     from streameval.verbs.labels import labels as verb
 
     if forget:
-        dropped = drop(study, *forget)
+        from streameval.study import Study
+        from streameval.study.next_command import results_again
+
+        dropped, folder = drop(study, *forget), Study(study)
         for source, rows in dropped.items():
             output.event("forget", source=source, rows=rows)
         output.say(
@@ -42,7 +44,7 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
             [
                 *(f"No longer counted: {number_of(rows, 'row')} of {source}." if rows
                   else f"{source} is forgotten already." for source, rows in dropped.items()),
-                f"Next: streameval evaluate {shlex.quote(str(study))}",
+                f"Next: {results_again(folder, folder.plan()).command}",
             ],
         )  # fmt: skip
         return
