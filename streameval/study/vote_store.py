@@ -180,10 +180,13 @@ class LabelStore:
 
         Raises:
             InputError: There is no such source, or files of several folders have this name; then none is forgotten.
+            OutsideError: Answers of the page while the page is served: who serves it would go on with them.
         """
         forgotten, stored = self._forgotten(), self._stored()
         before = dict(forgotten)
         rows = {name: self._forget(name, stored, forgotten) for name in dict.fromkeys(names)}
+        if forgotten.get(IDENTITY) != before.get(IDENTITY):
+            self.journal().close()
         if forgotten != before:
             atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
         return rows

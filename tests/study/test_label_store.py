@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.reporting.given_again import given_again
 from streameval.stores import atomic
 from streameval.study import Study
+from streameval.study.answer_journal import PageAnswer
 from streameval.verbs.labels import forget
 
 
@@ -394,3 +396,15 @@ def test_a_name_that_several_folders_have_is_not_forgotten_by_it(tmp_path, capsy
     anna = str(tmp_path / "anna" / "t.csv")
     assert Study(study).labels.forget(anna) == {anna: 1}
     assert Study(study).labels.forget("t.csv") == {"t.csv": 1}
+
+
+def test_answers_of_the_page_are_not_forgotten_while_it_is_served(catalogue, tmp_path, capsys):
+    """The server went on with them: nobody was asked again, and its pages counted them."""
+    study = catalogue.copy("curve-half-labelled", tmp_path / "s")
+    plan = Study(study).plan()
+    answer = PageAnswer("1", plan.plan_id, 1, int(plan.ranks[0]), "1", "ann", datetime(2026, 11, 28, tzinfo=UTC))
+    with closing(Study(study).labels.journal()) as journal:
+        journal.add([answer])
+        said = refused(capsys, "labels", study, "--forget", "page", status=3)
+        assert "page.jsonl: another command adds answers to it" in said
+    assert run(["labels", str(study), "--forget", "page"]) == 0
