@@ -18,7 +18,7 @@ import pytest
 from suite_cases import LONG
 
 SECONDS = 1.0  # of one test, and of one fixture that several tests share
-REFERENCE = 0.6  # CPU seconds in which a process loads `LOADED`, on the machine for which SECONDS is meant
+REFERENCE = 0.5  # CPU seconds in which a process loads `LOADED`, on the machine for which SECONDS is meant
 LOADED = "import duckdb, numba, pyarrow.compute, pyarrow.parquet"
 DEAR = {  # pattern of a test or fixture that may take more: the seconds it may take, and why
     "tests/house/test_examples.py::test_pages_show_*": (3.0, "a page is one session: later examples use earlier ones"),

@@ -36,6 +36,7 @@ from streameval.typing import FloatArray, Int64Array
 
 V = TypeVar("V")
 _NAN = float("nan")
+_LEAST = -746.0  # no float is above 0 and has a smaller natural logarithm
 
 
 @dataclass(frozen=True)
@@ -268,10 +269,11 @@ def _dcg(counted: Counted) -> Iterator[Row]:
 
 
 def _rank_biased(counted: Counted) -> Iterator[Row]:
-    """Sum (1 − ρ)·ρ^(r − 1) over positives: what lies beyond the first block adds nothing that a float holds."""
+    """Σ (1 − ρ)·ρ^(r − 1) over positives: beyond some rank of the first block it adds nothing that a float holds."""
     start, found = counted.places.groups(0)
-    first, end, positives = start[:-1], start[1:], np.diff(found)
     for persistence in PERSISTENCES:
+        deep = int(np.searchsorted(start[:-1], _LEAST / math.log(persistence)))
+        first, end, positives = start[:deep], start[1 : deep + 1], np.diff(found[: deep + 1])
         weights = (
             persistence ** np.stack([end - positives, first, first]),
             persistence ** np.stack([end, end, first + positives]),
