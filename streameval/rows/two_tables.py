@@ -59,12 +59,16 @@ class TwoTables(Rows):
 
     @cached_property
     def schema(self) -> pa.Schema:  # type: ignore[override]
-        """Columns that both have, of the type that they have in the first, or of `given_as`."""
+        """Columns that both have, of the type that they have in the first, as text, or of `given_as`."""
         there = self.second.schema.names
         return pa.schema([self._as_given(one) for one in self.first.schema if one.name in there])
 
     def _as_given(self, column: pa.Field) -> pa.Field:
-        return column.with_type(self.given_as.get(column.name, column.type))
+        """As text where one of them has text: a number has one spelling, and 007 is another text than 7."""
+        schemas = [rows.schema for rows in (self.first, self.second) if column.name in rows.schema.names]
+        kinds = [schema.field(column.name).type for schema in schemas]
+        text = next((kind for kind in kinds if pa.types.is_string(kind) or pa.types.is_large_string(kind)), column.type)
+        return column.with_type(self.given_as.get(column.name, text))
 
     @property
     def name(self) -> str:

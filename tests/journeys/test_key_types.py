@@ -214,12 +214,27 @@ def test_keys_that_cannot_meet_are_shown_one_of_each_list(tmp_path):
         streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_text_that_one_of_two_lists_has_is_shown_as_it_is(tmp_path, turned):
+    """007 is not 7, though it could be read as a number."""
+    lists = [pa.table({"id": [1, 2, 3], "score": [3.0, 2, 1], "x": [5, 6, 7]}),
+             pa.table({"id": [1, 2, 4], "score": [1.0, 2, 3], "x": ["005", "6", "007"]})]  # fmt: skip
+    if turned:
+        lists.reverse()
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+    shown = streameval.select(tmp_path / "s", ranking=tuple(lists)).table
+    assert sorted(zip(shown.column("id").to_pylist(), shown.column("x").to_pylist(), strict=True)) == [
+        (1, "5"),
+        (4, "007"),
+    ]
+
+
 def test_a_column_that_is_shown_of_two_lists_and_fits_neither_type_is_named(tmp_path):
     lists = [pa.table({"id": [1, 2, 3], "score": [3.0, 2, 1], "x": [1, 2, 3]}),
-             pa.table({"id": [1, 2, 3], "score": [1.0, 2, 3], "x": ["a", "b", "c"]})]  # fmt: skip
+             pa.table({"id": [1, 2, 3], "score": [1.0, 2, 3], "x": pa.array([1, 2, 3], pa.date32())})]  # fmt: skip
     lists[1] = lists[1].set_column(0, "id", pa.array([1, 2, 4]))
     streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
-    with pytest.raises(InputError, match=r"column 'x' is int64 in one list and string in the other.*leave it out"):
+    with pytest.raises(InputError, match=r"column 'x' is int64 in one list and date32.* in the other.*leave it out"):
         streameval.select(tmp_path / "s", ranking=tuple(lists))
     assert streameval.select(tmp_path / "s", ranking=tuple(lists), columns="id").table.num_rows == 2
 

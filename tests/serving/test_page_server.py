@@ -256,6 +256,7 @@ def test_answers_of_files_and_pages_count_together(study, opened, tmp_path):
     pages.work(*map(said, given))
     assert streameval.evaluate(study).summary["account"]["labelled"] == len(half) + len(given)
     assert streameval.labels(study).account["labelled"] == len(half) + len(given)
+    pages.session.close()  # while the page is served its answers are not forgotten
     assert forget(study, "page")["page"] == len(given)
     assert streameval.labels(study).account["labelled"] == len(half)
 
