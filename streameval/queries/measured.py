@@ -20,7 +20,7 @@ from streameval.kernels.tied_items import EXPECTED, Tables
 from streameval.kernels.untied import measure_untied
 from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch
-from streameval.queries.options import Optional
+from streameval.queries.options import OptionalMeasures
 from streameval.queries.sums import Sums
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array, UInt64Array
@@ -41,7 +41,7 @@ LOWEST = 20
 RankedRange = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
-def metric_names(cuts: Sequence[int], optional: Optional) -> list[tuple[str, str]]:
+def metric_names(cuts: Sequence[int], optional: OptionalMeasures) -> list[tuple[str, str]]:
     """Name and argument of every metric, those of the kernel first; the argument is empty where there is none."""
     of_kernel = [
         *((name, "") for name in WHOLE),
@@ -63,7 +63,7 @@ def geometric(mean: float) -> float:
     return float(LEAST_AP ** (1.0 - mean))
 
 
-def column_names(cuts: Sequence[int], optional: Optional) -> list[str]:
+def column_names(cuts: Sequence[int], optional: OptionalMeasures) -> list[str]:
     """Columns of the metrics in rankings.parquet: worst, expected and best of each."""
     names = []
     for name, k in metric_names(cuts, optional):
@@ -383,7 +383,7 @@ class Measure:
         return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
 
     def _optional_following(self, facts: Int64Array, values: FloatArray, judged: FloatArray | None) -> FloatArray:
-        """What follows from optional measures, shape (rankings, measures, 3); see `Optional.following`.
+        """What follows from optional measures, shape (rankings, measures, 3); see `OptionalMeasures.following`.
 
         The residual of rank-biased precision is what it would gain if all that nobody judged, or returned, were
         positive: all weights are 1 together.

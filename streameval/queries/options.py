@@ -88,9 +88,9 @@ class PerRanking:
         return () if self.at and not ranks else cutoffs_of(ranks)
 
     @property
-    def optional(self) -> Optional:
+    def optional(self) -> OptionalMeasures:
         """Measures that `at` names beside cutoffs."""
-        return Optional.of(text for text in self.at if _is_measure(text))
+        return OptionalMeasures.of(text for text in self.at if _is_measure(text))
 
     @property
     def words(self) -> LabelMeaning:
@@ -110,7 +110,7 @@ class PerRanking:
 
 
 @dataclass(frozen=True)
-class Optional:
+class OptionalMeasures:
     """Measures that only some evaluations have, without repeats, ascending.
 
     Attributes:
@@ -124,7 +124,7 @@ class Optional:
     persistences: tuple[Decimal, ...] = ()
 
     @staticmethod
-    def of(asked: Iterable[str]) -> Optional:
+    def of(asked: Iterable[str]) -> OptionalMeasures:
         """Read them; an `InputError` where one is no such measure, or there are too many."""
         recalls, persistences = set[Decimal](), set[Decimal]()
         eleven = False
@@ -138,7 +138,7 @@ class Optional:
             raise InputError(
                 f"--at names {len(recalls) + len(persistences)} measures", f"give {_MOST_OPTIONAL} at most"
             )
-        return Optional(tuple(sorted(recalls)), eleven, tuple(sorted(persistences)))
+        return OptionalMeasures(tuple(sorted(recalls)), eleven, tuple(sorted(persistences)))
 
     @property
     def asked(self) -> list[str]:

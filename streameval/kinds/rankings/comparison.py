@@ -18,7 +18,7 @@ from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.measured import metric_names
-from streameval.queries.options import Optional
+from streameval.queries.options import OptionalMeasures
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
@@ -122,8 +122,8 @@ class _RankingsSide:
         return list(self.results.summary["parameters"]["at"])
 
     @property
-    def optional(self) -> Optional:
-        return Optional.of(self.results.summary["parameters"].get("measures", ()))
+    def optional(self) -> OptionalMeasures:
+        return OptionalMeasures.of(self.results.summary["parameters"].get("measures", ()))
 
     @property
     def size(self) -> int:
