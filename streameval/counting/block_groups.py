@@ -29,6 +29,12 @@ class BlockGroups(Protocol):
     def of_positive(self, j: int) -> int:
         """Which group holds the j-th positive, 1-based; -1 for none before the first."""
 
+    def of_negative(self, j: int) -> int:
+        """Which group holds the j-th negative, 1-based; -1 for none before the first."""
+
+    def twice_roc_area(self, group: int) -> int:
+        """Twice the area under the ROC curve of all groups before one, in pairs of a positive and a negative."""
+
     def before(self, groups: Int64Array) -> Ends:
         """Items, and positives, before some groups; `size` stands for the end of all."""
 
@@ -68,6 +74,16 @@ class TiedRows:
         """See `BlockGroups`."""
         return int(np.searchsorted(self.founds, j)) - 1
 
+    def of_negative(self, j: int) -> int:
+        """See `BlockGroups`."""
+        return int(np.searchsorted(self.starts - self.founds, j)) - 1
+
+    def twice_roc_area(self, group: int) -> int:
+        """See `BlockGroups`."""
+        founds = self.founds[: group + 1]
+        wrong = self.starts[: group + 1] - founds
+        return int(np.sum(np.diff(wrong) * (founds[:-1] + founds[1:])))
+
     def before(self, groups: Int64Array) -> Ends:
         """See `BlockGroups`."""
         return self.starts[groups], self.founds[groups]
@@ -103,7 +119,7 @@ class UntiedRows:
         """Places of the positives among the first items, from 1."""
         begin, shift = divmod(self.first, 8)
         bits = np.unpackbits(self.labels.view(np.uint8)[begin:], count=shift + items, bitorder="little")
-        return np.flatnonzero(bits[shift:]) + 1
+        return np.flatnonzero(bits[shift:].view(np.bool_)) + 1  # five times as fast as of numbers
 
     def of_item(self, item: int) -> int:
         """See `BlockGroups`."""
@@ -116,6 +132,22 @@ class UntiedRows:
         word = int(np.searchsorted(self._counts, j)) - 1
         bits = np.flatnonzero(np.unpackbits(self.labels[word : word + 1].view(np.uint8), bitorder="little"))
         return int(WORD * word + bits[j - self._counts[word] - 1]) - self.first
+
+    def of_negative(self, j: int) -> int:
+        """See `BlockGroups`."""
+        if j <= 0:
+            return -1
+        edges = np.arange(0, self.size, WORD)
+        items, positives = self.before(edges)
+        first = int(edges[np.searchsorted(items - positives, j) - 1])
+        items, positives = self.between(first, min(first + WORD, self.size))
+        return first + int(np.searchsorted(items - positives, j)) - 1
+
+    def twice_roc_area(self, group: int) -> int:
+        """See `BlockGroups`."""
+        places = self.positives(group)
+        found = places.size
+        return 2 * found * (group - found) - (2 * int(places.sum()) - found * (found + 1))
 
     def before(self, groups: Int64Array) -> Ends:
         """See `BlockGroups`."""

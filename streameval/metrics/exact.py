@@ -263,30 +263,40 @@ def _where_f1_is_best(values: dict[str, FloatArray], corner: dict[str, FloatArra
 
 def _dcg(counted: Counted) -> Iterator[Row]:
     start, found = counted.places.groups(0)
+    held = np.flatnonzero(found[1:] > found[:-1])
+    groups = start[held], start[held + 1], found[held + 1] - found[held]
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
-        ends = counted.by_order(partial(_dcg_at, start, found, k))
+        ends = counted.by_order(partial(_dcg_at, *groups, k))
         yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, start, found, k))
 
 
 def _rank_biased(counted: Counted) -> Iterator[Row]:
     """Σ (1 − ρ)·ρ^(r − 1) over positives: beyond some rank of the first block it adds nothing that a float holds."""
-    start, found = counted.places.groups(0)
     for persistence in PERSISTENCES:
-        deep = int(np.searchsorted(start[:-1], _LEAST / math.log(persistence)))
-        first, end, positives = start[:deep], start[1 : deep + 1], np.diff(found[: deep + 1])
-        weights = (
-            persistence ** np.stack([end - positives, first, first]),
-            persistence ** np.stack([end, end, first + positives]),
-        )
-        late, mean, early = ((above - below) for above, below in zip(*weights, strict=True))
-        share = positives / (end - first)
+        powers = persistence ** np.arange(math.ceil(_LEAST / math.log(persistence)) + 1)
+        first, end, positives = _first_groups(counted.places, powers.size)
+
+        def power(rank: Int64Array, powers: FloatArray = powers) -> FloatArray:
+            return powers[np.minimum(rank, powers.size - 1)]
+
+        late = power(end - positives) - power(end)
+        mean = (power(first) - power(end)) * (positives / (end - first))
+        early = power(first) - power(first + positives)
         values = (late.sum(), early.sum())
-        yield _row(f"rbp.{f'{persistence:g}'.removeprefix('0.')}", "", values, partial(float, (share * mean).sum()))
+        yield _row(f"rbp.{f'{persistence:g}'.removeprefix('0.')}", "", values, partial(float, mean.sum()))
 
 
-def _dcg_at(start: Int64Array, found: Int64Array, k: int, order: str) -> float:
-    deep = min(int(np.searchsorted(start, k)), start.size - 1)
-    positives, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
+def _first_groups(places: Places, ranks: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Items before and at the end of each group of the first block that begins within some ranks; its positives."""
+    start, found = places.groups(0, 0, min(ranks, places.block(0).size))  # a group has an item at least
+    deep = int(np.searchsorted(start[:-1], ranks))
+    return start[:deep], start[1 : deep + 1], np.diff(found[: deep + 1])
+
+
+def _dcg_at(first: Int64Array, end: Int64Array, positives: Int64Array, k: int, order: str) -> float:
+    """DCG@k of groups with positives: items before and at the end of each, and its positives."""
+    deep = int(np.searchsorted(first, k))
+    first, end, positives = first[:deep], end[:deep], positives[:deep]
     last = np.minimum(end, k)
     total = discounts(k)
     gained = total[last if order == "late" else np.minimum(positives + first, last)]

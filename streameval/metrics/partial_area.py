@@ -29,14 +29,14 @@ def partial_roc_area(places: Places, positives: int, rate: Fraction) -> float:
         return float("nan")
     wanted = rate * negatives
     block = int(np.searchsorted(before, math.ceil(wanted), side="left")) - 1
-    twice = totals.twice_roc_area(block)
-    start, found = places.groups(block)
+    groups, earlier = places.block(block), int(totals.start_yield[block])
+    group = groups.of_negative(math.ceil(wanted) - int(before[block]))
+    (start, after), (found, until) = (one.tolist() for one in places.groups(block, group, group + 1))
     wrong = start - found
-    group = int(np.searchsorted(wrong, math.ceil(wanted), side="left")) - 1
-    twice += int(np.sum(np.diff(wrong[: group + 1]) * (found[:group] + found[1 : group + 1])))
-    inside = wanted - int(wrong[group])
-    higher = Fraction(int(found[group + 1] - found[group]), int(wrong[group + 1] - wrong[group])) * inside
-    area = twice + inside * (2 * int(found[group]) + higher)
+    twice = totals.twice_roc_area(block) + groups.twice_roc_area(group) + 2 * earlier * (wrong - int(before[block]))
+    inside = wanted - wrong
+    higher = Fraction(until - found, after - until - wrong) * inside
+    area = twice + inside * (2 * found + higher)
     return float(area / (2 * positives * negatives))
 
 
