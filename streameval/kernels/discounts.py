@@ -18,4 +18,4 @@ def discount(table: FloatArray, rank: int) -> float:
 
 def discounts(count: int) -> FloatArray:
     """1/log2(rank + 1) for ranks 1..count; by the system's logarithm, as `discount` has it."""
-    return np.array([1.0 / math.log2(i + 2.0) for i in range(count)])
+    return 1.0 / np.fromiter(map(math.log2, range(2, count + 2)), np.float64, count)
