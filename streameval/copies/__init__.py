@@ -76,9 +76,11 @@ class Unread(ABC):
         """
         from streameval.order.scores import order_of
         from streameval.parquet.footers import check_column
+        from streameval.parquet.struct_fields import with_fields
 
         schema, score = self.schema, self.options.score
         twice = [name for name, count in Counter(schema.names).items() if count > 1]
+        schema = with_fields(schema)
         if twice:
             raise InputError(f"{self.name}: two columns are named '{twice[0]}'", "give each a name of its own")
         for name in (*((score,) if score is not None else ()), *self.options.key):

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
@@ -185,10 +185,10 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: 
     The label is a "column" of the list (an `InputError` where it is not there, or no row has a word that was named),
     or is still to be "joined" from elsewhere.
     """
-    if place == "column" and label not in ranking.columns():
+    if place == "column" and label not in ranking.rows.all_names():
         raise InputError(
             f"the ranking has no column '{label}'",
-            f"{did_you_mean(label, ranking.columns())}; name it with --label COL",
+            f"{ranking.rows.hint_for(label)}; name it with --label COL",
         )
     order = ranking.order
     units = ranking.rows.units(label if place == "column" else None) if order is None else order.units

@@ -19,6 +19,7 @@ from streameval.kernels.order_keys import (
     float64_keys,
     int64_keys,
 )
+from streameval.parquet.struct_fields import hint_for
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -219,6 +220,9 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, 
         if other != kind:
             raise InputError(f"{other_path}: score column '{score}' is {other}, but {kind} in {path}",
                              "use one type in all files: widths of floats may differ, kinds may not")  # fmt: skip
+    if pa.types.is_struct(kind):
+        raise InputError(f"{path}: score column '{score}' has several values for each item",
+                         hint_for(score, pa.schema([(score, kind)]), ()))  # fmt: skip
     raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date",
                      f"make it a number where it comes from: CAST({score} AS DOUBLE PRECISION) in a query")  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.order.by_score import by_score
 from streameval.order.item_keys import as_keys, check_key, family, is_number, key_type, sample, types_of_both
 from streameval.rankings.ranking import Ranking
@@ -138,11 +138,11 @@ def plain_type(ranking: Ranking, column: str) -> pa.DataType:
 
 def _refuse_absent(rankings: Sequence[Ranking], name: str) -> None:
     """Refuse a column that a ranking lacks; both need it."""
-    without = [one for one in rankings if name not in one.columns()]
+    without = [one for one in rankings if name not in one.rows.all_names()]
     if without:
         where = " and ".join(one.rows.name for one in without)
         both = "both lists need it; " if len(without) < len(rankings) else ""
-        raise InputError(f"{where}: there is no column '{name}'", both + did_you_mean(name, without[0].columns()))
+        raise InputError(f"{where}: there is no column '{name}'", both + without[0].rows.hint_for(name))
 
 
 def _check_types(ranking: Ranking, key: tuple[str, ...], judge: str | None) -> None:

@@ -212,7 +212,7 @@ class OpenFile:
 
         Args:
             groups: sequence of int, strictly increasing.
-            columns: Top-level fields.
+            columns: Top-level fields, or fields of structs.
             raw: The file's footer where it was read before.
         """
         raw = self.footer(footer) if raw is None else raw
@@ -220,7 +220,8 @@ class OpenFile:
             return self._chunks(footer, raw, groups, columns)
 
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
-        of_column = {column.name: column.leaves for column in read_columns(self.path, schema_bytes(raw))}
+        known = read_columns(self.path, schema_bytes(raw))
+        of_column = {name: known[name].leaves for name in columns}
         leaves = {leaf.index: leaf for name in columns for leaf in of_column[name]}
         wanted = np.array(sorted(leaves), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)

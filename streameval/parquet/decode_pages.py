@@ -25,6 +25,7 @@ from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
 from streameval.parquet.pages import Pages, Run
 from streameval.parquet.runs import COPIES, check_run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.undecodable import why_undecodable
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.typing import Int64Array
@@ -63,12 +64,12 @@ def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, Togeth
         if values is not None:
             taken.append(values)
             continue
-        table, at, begin = _decode(runs), [], 0
-        _check_values(runs, table.column(0))
+        column, at, begin = unwrapped(_decode(runs).column(0), batch[0].chunks.leaf.depth), list[Int64Array](), 0
+        _check_values(runs, column)
         for pages in batch:
             at.append(pages.positions + begin)
             begin += pages.n_rows
-        taken += _take(table.column(0), np.concatenate(at))
+        taken += _take(column, np.concatenate(at))
     return taken, n_bytes
 
 

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import PHYSICAL
 from streameval.kernels.jit import small
@@ -24,6 +24,7 @@ from streameval.parquet.files import DataFile
 from streameval.parquet.layout import arrow_schema, find_fields, read_columns, span
 from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
 from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
+from streameval.parquet.struct_fields import hint_for
 from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
 from streameval.stores import store_of
 from streameval.stores.store import LAST
@@ -123,7 +124,7 @@ def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
     described = span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
     read_columns(path, described)
     leaves = leaves_of_schema(described)
-    found = read_row_groups(tails, described, leaves, leaves.find(score))
+    found = read_row_groups(tails, described, leaves, leaves.single.get(score))
     schemas: list[pa.Schema] = []
     for i, keys in enumerate(found.keys):
         same = i and keys is found.keys[i - 1]
@@ -165,7 +166,7 @@ class _ScoreFacts:
 def _scores(
     tails: FooterBytes, found: RowGroups, leaves: SchemaLeaves, schemas: Sequence[pa.Schema], score: str | None
 ) -> _ScoreFacts:
-    leaf, nothing = leaves.find(score), np.zeros(len(schemas), np.int64)
+    leaf, nothing = leaves.single.get(score), np.zeros(len(schemas), np.int64)
     if score is None:
         return _ScoreFacts([None] * len(schemas), np.zeros((0, 2), np.int64), nothing)
     facts, ends = found.of_leaf, np.concatenate([[0], found.ends])
@@ -233,7 +234,7 @@ def refuse_changed(footer: Footer) -> None:
 def check_column(schema: pa.Schema, name: str, where: str) -> None:
     """Refuse a column that is not there."""
     if name not in schema.names:
-        raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, schema.names))
+        raise InputError(f"{where}: there is no column '{name}'", hint_for(name, schema, schema.names))
 
 
 def fingerprint(footers: Sequence[Footer]) -> str:

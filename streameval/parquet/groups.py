@@ -25,6 +25,7 @@ from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import read_columns, schema_bytes
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
+from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
@@ -76,7 +77,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         _check_size(one.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
     with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as image:
-        table = image.read(use_threads=False)
+        table = _without_structs(image.read(use_threads=False), checked)
     _check_values(checked, table, 0)
     table = _as_stored(table, footer)
     for name in large:
@@ -96,7 +97,7 @@ def advise_groups(footer: Footer, groups: Sequence[int], columns: Sequence[str])
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
     """Hold rows of a row group, from `first` on, against what is stated of them."""
-    for name, column in groupby(checked, lambda one: one.chunk.leaf.path[0]):
+    for name, column in groupby(checked, lambda one: one.chunk.leaf.column):
         for number, one in enumerate(column):
             check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.place, number)
 
@@ -147,7 +148,7 @@ def _stored(
 ) -> Iterator[pa.Table]:  # fmt: skip
     first = 0
     for batch in image.iter_batches(rows, use_threads=False):
-        table = pa.Table.from_batches([batch])
+        table = _without_structs(pa.Table.from_batches([batch]), checked)
         _check_values(checked, table, first)
         yield from _sliced(table, large, checked[0].chunk.footer)
         first += batch.num_rows
@@ -183,11 +184,20 @@ class _Renewed:
 
 def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace], columns: Sequence[str], raw: bytes) -> bytes:
     first = checked[0].chunk
-    own = {column.name: column for column in read_columns(first.footer.file.path, schema_bytes(raw))}
+    own = read_columns(first.footer.file.path, schema_bytes(raw))
     chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
     uncompressed = sum(one.uncompressed for one in checked)
     group = row_group(chunks, uncompressed, first.n_rows)
     return ending(schema_for([own[name] for name in columns]), first.n_rows, [group])
+
+
+def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table:
+    """Take fields that were read by themselves out of their structs."""
+    for leaf in (one.chunk.leaf for one in checked):
+        if leaf.depth:
+            at = table.schema.get_field_index(leaf.column)
+            table = table.set_column(at, leaf.column, unwrapped(table.column(at), leaf.depth))
+    return table
 
 
 def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
@@ -203,7 +213,7 @@ def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
 def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
     """Text columns whose dictionaries, written out for every row, could take more than is allowed."""
     return [
-        one.chunk.leaf.path[0]
+        one.chunk.leaf.column
         for one in checked
         if one.chunk.leaf.physical == BYTE_ARRAY and len(one.chunk.leaf.path) == 1 and one.entries * rows > limit
     ]

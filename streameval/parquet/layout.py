@@ -7,6 +7,7 @@ see is a footer of our own that has neither statistics nor indexes (`writing`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -16,15 +17,16 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
-from streameval.parquet.schema import Column, columns_of
+from streameval.parquet.schema import Column, columns_of, with_struct_fields
+from streameval.parquet.struct_fields import with_fields
 from streameval.parquet.writing import MAGIC, ending
 from streameval.typing import Int64Array
 
 CORRUPT = "the file is corrupt there, or its writer is at fault; write it again"
 
 
-def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
-    """Read the columns of a footer's schema.
+def read_columns(path: str, schema: bytes) -> Mapping[str, Column]:
+    """Read the columns of a footer's schema, by name; fields of structs are among them.
 
     Args:
         schema: Its elements, as the footer holds them.
@@ -47,7 +49,7 @@ def read_columns(path: str, schema: bytes) -> tuple[Column, ...]:
         if column.name in seen:
             raise InputError(f"{path}: two columns are named '{column.name}'", "rename one where the file is written")
         seen.add(column.name)
-    return columns
+    return with_struct_fields(columns)
 
 
 def schema_bytes(raw: bytes) -> bytes:
@@ -82,6 +84,8 @@ def arrow_schema(path: str, schema: bytes, keys: bytes) -> pa.Schema:
     Args:
         schema, keys: Schema elements and key-value pairs, as a footer holds them. Of the latter what pandas says of its
             frame is kept.
+
+    Fields of structs follow the columns (`with_fields`).
     """
     try:
         return _arrow_schema(schema, keys)
@@ -97,4 +101,5 @@ def _arrow_schema(schema: bytes, keys: bytes) -> pa.Schema:
         pa.BufferReader(plain), thrift_string_size_limit=len(plain), thrift_container_size_limit=len(plain)
     ) as file:
         frame = (file.metadata.metadata or {}).get(b"pandas")
-        return file.metadata.schema.to_arrow_schema().with_metadata({b"pandas": frame} if frame else None)
+        own = file.metadata.schema.to_arrow_schema().with_metadata({b"pandas": frame} if frame else None)
+        return with_fields(own)

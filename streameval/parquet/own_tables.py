@@ -24,6 +24,7 @@ from streameval.parquet.checks import SoundChunk, check_bytes
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
 from streameval.parquet.layout import key_values, schema_bytes
+from streameval.parquet.struct_fields import own_columns
 from streameval.parquet.writing import column_chunk, ending, row_group
 from streameval.stores.own_files import UNUSABLE, read_bytes, unusable
 from streameval.stores.ranges import Range
@@ -108,7 +109,7 @@ def _kept(path: str, content: bytes) -> pa.Table:
 def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
     """Check all chunks, by row group."""
     file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
-    columns = file.chunks(footer, groups, footer.schema.names)
+    columns = file.chunks(footer, groups, own_columns(footer.schema))
     chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
     checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
     claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)

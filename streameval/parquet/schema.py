@@ -6,7 +6,7 @@ left out. Arrow then decodes it without its siblings, whose pages begin at other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import length_hint
@@ -36,6 +36,7 @@ class Leaf:
     Attributes:
         index: Its position among all leaves of the file.
         path: Names from the top-level field to it.
+        column: Name under which it is read: that of the top-level field, or its own, parts joined by dots.
         chain: Schema elements of a file that holds nothing else, the root included, ready for a footer.
         max_rep, max_def: Highest repetition and definition level: 0 repetitions means one value per row.
         physical: Parquet's number of its physical type.
@@ -43,6 +44,7 @@ class Leaf:
 
     index: int
     path: tuple[str, ...]
+    column: str
     chain: bytes
     max_rep: int
     max_def: int
@@ -53,18 +55,28 @@ class Leaf:
         """Its path as a column chunk names it."""
         return thrift.write_list(thrift.BINARY, [name.encode() for name in self.path])
 
+    @property
+    def depth(self) -> int:
+        """How many structs there are above it, where it is read as a field of them; else 0."""
+        return 0 if self.column == self.path[0] else len(self.path) - 1
+
 
 @dataclass(frozen=True)
 class Column:
-    """A top-level field.
+    """A top-level field, or a field of a struct by itself.
 
     Attributes:
-        elements: Its schema elements, as `thrift.read_list` gives them.
+        elements: Its schema elements, as `thrift.read_list` gives them; the first has its name.
     """
 
     name: str
     leaves: tuple[Leaf, ...]
     elements: tuple[Fields, ...]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one leaf, which is not within a list."""
+        return len(self.leaves[0].path) == 1 + self.leaves[0].depth
 
 
 @lru_cache(maxsize=64)
@@ -93,32 +105,44 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
     return tuple(found)
 
 
+def with_struct_fields(columns: Sequence[Column]) -> dict[str, Column]:
+    """Columns by name, and fields of structs as columns of their own (`streameval.parquet.struct_fields`)."""
+    found = {column.name: column for column in columns}
+    for leaf in (leaf for column in columns for leaf in column.leaves if len(leaf.path) > 1 and not leaf.max_rep):
+        name = ".".join(leaf.path)
+        if name not in found:
+            (_, (_, first, *rest)), _ = thrift.read_list(leaf.chain, 0)
+            elements = ({**first, _NAME: (thrift.BINARY, name.encode())}, *rest)
+            found[name] = Column(name, (replace(leaf, column=name),), elements)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class SchemaLeaves:
     """All leaf columns of a schema.
 
     Attributes:
         names: Dotted paths.
+        single: Leaves that are a column, or a field of structs, by its name.
         index: int64 array, shape (leaves,): 0, 1, ….
         levels (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level.
     """
 
     names: tuple[str, ...]
+    single: Mapping[str | None, int]
     index: Int64Array
     levels: Int64Array
-
-    def find(self, name: str | None) -> int | None:
-        """The first leaf of some name; None where there is none."""
-        return self.names.index(name) if name in self.names else None
 
 
 @lru_cache(maxsize=64)
 def leaves_of_schema(schema: bytes) -> SchemaLeaves:
     """All leaf columns; see `columns_of`."""
-    leaves = [leaf for column in columns_of(schema) for leaf in column.leaves]
+    columns = columns_of(schema)
+    leaves = [leaf for column in columns for leaf in column.leaves]
     levels = [(leaf.physical, leaf.max_rep, leaf.max_def) for leaf in leaves]
     return SchemaLeaves(
         tuple(".".join(leaf.path) for leaf in leaves),
+        {name: of.leaves[0].index for name, of in with_struct_fields(columns).items() if of.is_single},
         np.arange(len(leaves), dtype=np.int64),
         np.array(levels, dtype=np.int64).reshape(-1, 3),
     )
@@ -163,6 +187,7 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     return Leaf(
         index=0,
         path=tuple(name.decode() for name in names),
+        column=names[0].decode(),
         chain=thrift.write_list(thrift.STRUCT, elements),
         max_rep=kinds.count(_REPEATED),
         max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers, own_room
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.kernels.jit import read_only, small
 from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
@@ -127,11 +127,11 @@ class ManyRows:
     def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
         """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
         _refuse_unused(ranking.options)
-        columns = ranking.columns()
+        there = ranking.rows.all_names()
         asked = (*options.per, label, *([options.key] if options.key else []))
         for name in asked:
-            if name not in columns:
-                raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, columns))
+            if name not in there:
+                raise InputError(f"the ranking has no column '{name}'", ranking.rows.hint_for(name))
         for name in (*options.per, *([options.key] if options.key else [])):
             for place, kind in ranking.rows.types(name):
                 check_key(kind, name, place)

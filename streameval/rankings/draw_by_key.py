@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import check_key, missing, refuse_inexact, shown
 from streameval.order.tie_hashes import key_hashes
@@ -67,10 +67,10 @@ def draw_by_key(
         InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
             items.
     """
-    columns, where = ranking.columns(), ranking.rows.name
+    there, where = ranking.rows.all_names(), ranking.rows.name
     for name in key:
-        if name not in columns:
-            raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
+        if name not in there:
+            raise InputError(f"{where}: there is no column '{name}'", ranking.rows.hint_for(name))
     run = max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
     ranks, drawn = [], []
     for first, keys in _runs(ranking, key, run):

@@ -29,7 +29,7 @@ class ItemReader:
         self.rows, self.order = ranking.rows, ranking.order
         self.columns = list(dict.fromkeys(self.rows.columns()))
         self.schema = self._take(np.zeros(1, np.int64)).table.schema
-        if self.order is not None:  # its type may differ between files
+        if self.order is not None and self.order.score in self.columns:  # its type may differ between files
             at = self.columns.index(self.order.score)
             self.schema = self.schema.set(at, self.schema.field(at).with_type(self.order.kind))
         self._limit = limit_bytes / 8

@@ -81,11 +81,11 @@ class Rows(ABC):
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """Names and types of the stored columns."""
+        """Names and types of the stored columns, and of fields of structs (`with_fields`)."""
 
     @abstractmethod
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
-        """Read columns, each named once, of the rows at strictly increasing positions, counted from 0.
+        """Read columns (of `all_names`), each named once, of the rows at strictly increasing positions, counted from 0.
 
         Raises `InputError`, with file and place, for a column that is missing, or a file that is damaged or changed.
         """
@@ -111,7 +111,19 @@ class Rows(ABC):
 
     def columns(self) -> list[str]:
         """Names of all columns, partition keys included."""
-        return list(self.schema.names)
+        from streameval.parquet.struct_fields import own_columns
+
+        return own_columns(self.schema)
+
+    def all_names(self) -> list[str]:
+        """Names that can be asked for: those of all columns, and of fields of structs."""
+        return list(dict.fromkeys([*self.columns(), *self.schema.names]))
+
+    def hint_for(self, name: str) -> str:
+        """Hint at why there is no such name, or at the closest of those that there are."""
+        from streameval.parquet.struct_fields import hint_for
+
+        return hint_for(name, self.schema, self.all_names())
 
     def index_columns(self) -> list[str]:
         """Columns that were the index of a frame when pandas wrote them: row numbers, where nothing else was."""

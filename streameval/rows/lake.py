@@ -17,6 +17,7 @@ import pyarrow as pa
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
+from streameval.parquet.struct_fields import own_columns, with_fields
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.mapped import MappedRows, StoredNames, TableFile
@@ -74,10 +75,10 @@ class LakeRows(ParquetRows):
             digest.update(file.deleted.tobytes())  # nothing, of most
         return digest.hexdigest()[:16]
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:  # type: ignore[override]
         """That of the table."""
-        return self.snapshot.schema
+        return with_fields(self.snapshot.schema)
 
     def facts(self) -> dict[str, Any]:
         """What the rows are, JSON-ready."""
@@ -85,11 +86,11 @@ class LakeRows(ParquetRows):
 
     def columns(self) -> list[str]:
         """Columns of the table."""
-        return list(self.snapshot.schema.names)
+        return own_columns(self.schema)
 
     def declared_types(self, column: str) -> list[tuple[str, pa.DataType]]:
         """As the table has it."""
-        return [(self.name, self.snapshot.schema.field(column).type)]
+        return [(self.name, self.schema.field(column).type)]
 
     @cached_property
     def footers(self) -> tuple[Footer, ...]:
@@ -128,7 +129,7 @@ class LakeRows(ParquetRows):
         """Whether files hold all columns under their names, but for keys that are text, and no row was deleted."""
         schemas = list({id(footer.schema): footer.schema for footer in self.footers}.values())
         asked = {self.options.score, *self.options.key}
-        for name in self.schema.names:
+        for name in self.columns():
             if name in dict(self.files[0].keys):
                 if name in asked or not _is_text(self.schema.field(name).type):
                     return False

@@ -21,6 +21,7 @@ from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import Footer, check_column
 from streameval.parquet.schema import wide_type
+from streameval.parquet.struct_fields import columns_with, picked
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
@@ -72,35 +73,54 @@ class StoredNames:
         return {name: stored for name, stored in found.items() if stored in file.names}
 
 
+def are_renamed(stored: pa.DataType, kind: pa.DataType) -> bool:
+    """Whether fields of structs seem to have other names in a file: a cast by names would make nulls of all of them."""
+    if not (pa.types.is_struct(stored) and pa.types.is_struct(kind)):
+        return False
+    there, wanted = ({one.name: one.type for one in of} for of in (stored, kind))
+    lost, lacking = there.keys() - wanted.keys(), wanted.keys() - there.keys()
+    return bool(lost and lacking) or any(
+        are_renamed(there[name], wanted[name]) for name in there.keys() & wanted.keys()
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class FileColumns:
     """How the columns of a table lie in one of its files.
 
     Attributes:
         place: The file, for messages.
-        kinds: Types of the columns, in the table.
+        schema: Of the table, with wide types.
         stored: Names in the file of those that it has.
         keys: Values of those that are partition keys; what is in neither is null.
     """
 
     place: str
-    kinds: Mapping[str, pa.DataType]
+    schema: pa.Schema
     stored: Mapping[str, str]
     keys: Mapping[str, Any]
 
     def names(self, columns: Sequence[str]) -> list[str]:
-        """Names in the file of some columns of the table, as far as it has them."""
-        return [self.stored[name] for name in columns if name in self.stored]
+        """Names in the file of some columns of the table, or of those that hold fields, as far as it has them."""
+        return [self.stored[name] for name in columns_with(self.schema, columns) if name in self.stored]
 
     def table(self, stored: pa.Table, columns: Sequence[str], n_rows: int) -> pa.Table:
         """Make columns of the table from those of the file."""
-        return pa.table({name: self._column(stored, name, n_rows) for name in columns})
+        whole = {name: self._column(stored, name, n_rows) for name in columns_with(self.schema, columns)}
+        return picked(pa.table(whole), self.schema, columns)
 
     def _column(self, stored: pa.Table, name: str, n_rows: int) -> pa.ChunkedArray:
-        kind = self.kinds[name]
+        kind = self.schema.field(name).type
         try:
             if name in self.stored:
-                return stored.column(self.stored[name]).cast(kind)
+                values = stored.column(self.stored[name])
+                if are_renamed(values.type, kind):
+                    raise InputError(
+                        f"{self.place}: fields of '{name}' have other names than in its table ({values.type})",
+                        "renamed fields of structs are not read: leave the column out with --columns, or rewrite the "
+                        "table's files",
+                    )
+                return values.cast(kind)
             return pa.chunked_array([pa.array([self.keys.get(name)]).cast(kind).take(pa.array(np.zeros(n_rows, int)))])
         except pa.ArrowException as error:
             raise InputError(
@@ -195,9 +215,9 @@ class MappedRows(Rows):
     @cached_property
     def _columns(self) -> list[FileColumns]:
         """Of each file."""
-        kinds = {one.name: wide_type(one.type) for one in self.table_schema}
+        schema, own = pa.schema([one.with_type(wide_type(one.type)) for one in self.table_schema]), self.columns()
         return [
-            FileColumns(footer.file.path, kinds, self.names.stored([*kinds], footer.schema), file.keys)
+            FileColumns(footer.file.path, schema, self.names.stored(own, footer.schema), file.keys)
             for file, footer in zip(self.files, self.footers, strict=True)
         ]
 

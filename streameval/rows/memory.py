@@ -9,11 +9,13 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.errors import InputError, NoRowsError
+from streameval.parquet.struct_fields import picked, with_fields
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
@@ -45,25 +47,28 @@ class TableRows(Rows):
                     digest.update(batch.serialize())
         return digest.hexdigest()[:16]
 
-    @property
-    def schema(self) -> pa.Schema:
+    @cached_property
+    def schema(self) -> pa.Schema:  # type: ignore[override]
         """Of the table."""
-        return self.table.schema
+        return with_fields(self.table.schema)
 
     def nulls(self, column: str) -> Mapping[str, int]:
         """Arrow counts them."""
-        return {"a table in memory": self.table.column(column).null_count}
+        return {"a table in memory": self._picked([column]).column(0).null_count}
 
     def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
         """Slice columns: nothing is copied."""
-        return self.table.select(list(columns)).slice(first, count)
+        return self._picked(columns).slice(first, count)
+
+    def _picked(self, columns: Sequence[str]) -> pa.Table:
+        return picked(self.table, self.schema, columns)
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Take rows."""
         for name in columns:
-            if name not in self.table.column_names:
-                raise InputError(f"there is no column '{name}'", did_you_mean(name, self.table.column_names))
-        return Taken(self.table.select(list(columns)).take(pa.array(positions)), rows_read=positions.size)
+            if name not in self.schema.names:
+                raise InputError(f"there is no column '{name}'", self.hint_for(name))
+        return Taken(self._picked(columns).take(pa.array(positions)), rows_read=positions.size)
 
 
 def as_table(source: Any) -> pa.Table | None:

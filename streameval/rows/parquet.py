@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.errors import InputError, NoRowsError
 from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.parts import Part
 from streameval.parquet.statistics import ChunkBounds
+from streameval.parquet.struct_fields import own_columns
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
@@ -104,7 +105,7 @@ class ParquetRows(Rows):
 
     def columns(self) -> list[str]:
         """Columns in the files, then partition keys that are not among them."""
-        names = list(self.footers[0].schema.names)
+        names = own_columns(self.footers[0].schema)
         return names + [key for key, _ in self.files[0].keys if key not in names]
 
     def types(self, column: str) -> list[tuple[str, pa.DataType]]:
@@ -144,10 +145,10 @@ class ParquetRows(Rows):
         """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks
 
-        stored = self.columns()
+        there = self.all_names()
         for name in columns:
-            if name not in stored:
-                raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, stored))
+            if name not in there:
+                raise InputError(f"{self.name}: there is no column '{name}'", self.hint_for(name))
         parts = self.parts(positions)
         decoded_runs = self._read(parts, tuple(columns), progress)
         table = _joined([decoded.table for decoded in decoded_runs])

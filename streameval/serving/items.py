@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.engines import Engine
-from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.errors import InputError, StudyError
 from streameval.judges.classes import judge_of
 from streameval.kinds import kind_of
 from streameval.options import listed
@@ -151,10 +151,9 @@ def wanted_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | N
 
     A score that comes anyway is not among them. Raises `InputError` where a column is not there.
     """
-    all_columns = opened.columns()
-    names = list(listed(columns)) if columns is not None else all_columns
-    if strangers := sorted(set(names) - set(all_columns)):
-        raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], all_columns))
+    names = list(listed(columns)) if columns is not None else opened.columns()
+    if strangers := sorted(set(names) - set(opened.rows.all_names())):
+        raise InputError(f"the ranking has no column '{strangers[0]}'", opened.rows.hint_for(strangers[0]))
     score = "score" if plan.ranking.get("score") == "score" else None
     return [name for name in dict.fromkeys([*names, *plan.key_columns]) if name != score]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -58,8 +58,8 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
             or changed.
     """
     where = ranking.rows.name
-    if column not in ranking.columns():
-        raise InputError(f"{where}: there is no column '{column}'", did_you_mean(column, ranking.columns()))
+    if column not in ranking.rows.all_names():
+        raise InputError(f"{where}: there is no column '{column}'", ranking.rows.hint_for(column))
     _check_type(*ranking.rows.types(column)[0], column)
     units = ranking.rows.units(column)
     total, done = sum(unit.rows for unit in units), 0

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.judges.classes import with_judge
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import isin, unique
@@ -125,8 +125,8 @@ def shared_out(items: Int64Array, most: int) -> Int64Array:
 
 
 def _refuse_unknown_column(ranking: Ranking, judge: Judge) -> None:
-    if judge.column not in ranking.columns():
-        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
+    if judge.column not in ranking.rows.all_names():
+        raise InputError(f"the ranking has no column '{judge.column}'", ranking.rows.hint_for(judge.column))
 
 
 def _as_stored(

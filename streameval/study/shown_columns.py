@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from streameval.labelling.match_items import OURS
 from streameval.labelling.names import ANSWERS, says
+from streameval.parquet.struct_fields import with_fields
 from streameval.types import Plan
 from streameval.typing import AnyArray, FloatArray, Int64Array
 
@@ -30,8 +31,9 @@ _BY_CHANCE = 1e-5
 
 ANSWER, INDEX, ORDER = "answer", "index", "order"
 LeftOut = dict[str, str]
-"""Columns that are not shown, each with why: `ANSWER` (a score, a judge or an answer, by its name or the plan), `INDEX`
-(no key, and pandas wrote it because it was the index of a frame), `ORDER` (it follows the order of the ranking)."""
+"""Columns that are not shown, each with why: `ANSWER` (a score, a judge or an answer, by its name or the plan, or a
+struct with one), `INDEX` (no key, and pandas wrote it because it was the index of a frame), `ORDER` (it follows the
+order of the ranking)."""
 
 
 def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collection[str]) -> tuple[list[str], LeftOut]:
@@ -52,7 +54,8 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
     for name in items:
         if name in named:
             continue
-        if name in telling or says(name, ANSWERS):
+        names = with_fields(pa.schema([table.schema.field(name)])).names  # of a struct, those of its fields
+        if any(one in telling or says(one, ANSWERS) for one in names):
             left_out[name] = ANSWER
         elif name in index and name not in plan.key_columns:
             left_out[name] = INDEX

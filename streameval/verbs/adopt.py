@@ -102,7 +102,7 @@ def adopt(
     _refuse_unsaid(method, how)
     folder = planned_study(study)
     opened = open_ranking(materialize(folder, ranking, asked), asked)
-    listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, asked.memory))
+    listed = ListKeys(opened.n_items, opened.rows.all_names(), lambda names: keys_in_order(opened, names, asked.memory))
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
         strata = _strata(method, how, rows, opened, asked.memory)
@@ -240,7 +240,7 @@ def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor
     if given is None and _is_number(how.probability):
         same = float(how.probability)
         least = Floor(np.array([n_items]), np.array([same]), np.array([n_items * 1.0]), np.array([n_items * same]))
-    elif given is None and how.probability in ranking.columns():
+    elif given is None and how.probability in ranking.rows.all_names():
         least = _least_listed(ranking, str(how.probability), memory)
     elif given is None:
         raise InputError(

@@ -289,7 +289,7 @@ def _open(
     if external is not None:
         from streameval.labelling.join_to_list import ItemKeys, join_labels
 
-        keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
+        keys = ItemKeys(ranking.rows.all_names(), rows.columns, "stored" if rows.order is None else "scored")
         with copied(external[0]) as place:
             found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)

@@ -96,8 +96,8 @@ def simulate(
 
 def _answers(ranking: Ranking, judge: Judge) -> tuple[Judge, UInt8Array]:
     """Class of every item, best rank first."""
-    if judge.column not in ranking.columns():
-        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
+    if judge.column not in ranking.rows.all_names():
+        raise InputError(f"the ranking has no column '{judge.column}'", ranking.rows.hint_for(judge.column))
     ranks = np.arange(1, ranking.n_items + 1, dtype=np.int64)
     return judge, judge.codes(ranking.fetch(ranks, [judge.column]).table.column(-1), "the list")
 
@@ -108,8 +108,8 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions, meaning: L
     Raises:
         InputError: A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
     """
-    if label not in ranking.columns():
-        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+    if label not in ranking.rows.all_names():
+        raise InputError(f"the ranking has no column '{label}'", ranking.rows.hint_for(label))
     needed = ranking.n_items * _BYTES_PER_ITEM / 1e9
     if needed > options.memory:
         raise InputError(

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.progress import Progress
 from streameval.queries.draw import draw_rankings, plan_table
 from streameval.queries.options import RankingsDraw
@@ -51,8 +51,8 @@ def planned(
     opened = open_ranking(source, asked)
     refuse_unjoinable(opened, (*names, *asked.key))
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
-        if name not in opened.columns():
-            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
+        if name not in opened.rows.all_names():
+            raise InputError(f"the ranking has no column '{name}'", opened.rows.hint_for(name))
         if name in names and name in ("items", "labelled"):
             raise InputError(f"--per is {name}: a column of rankings.parquet has that name", "rename the column")
     drawn = draw_rankings(opened, names, (how.drawn_of, ranks[-1], chosen), progress)
