@@ -42,6 +42,8 @@ def check_values(
         InputError: Another number of nulls, a value beyond the minimum or the maximum, or a decimal with more digits
             than its type has.
     """
+    if _hold_at_once(values, first, stated, leaf):
+        return
     _check_digits(values, where)
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
     held = set[tuple[int, int, bytes | None, bytes | None, int]]()  # an index and a header often say the same
@@ -62,6 +64,27 @@ def check_values(
             except pa.ArrowIndexError as error:  # a number beyond the dictionary
                 raise InputError(f"{where}: cannot be decoded ({why_undecodable(error)})", RESTORE) from error
         check_ends(known[begin, end], one, leaf, where)
+
+
+def _hold_at_once(
+    values: pa.ChunkedArray, first: int, stated: Sequence[Stated | StatedOfPages], leaf: Leaf
+) -> bool:  # fmt: skip
+    """Whether plain numbers keep to all that is stated of them, page by page; False where not quickly known."""
+    numbers = _numbers(values, leaf)
+    if numbers is None or not len(values):
+        return False
+    begin, n_rows = np.array([first]), len(values)
+    for one in stated:
+        if isinstance(one, StatedOfPages):
+            begin, n_rows = one.first, int(one.rows.sum())
+            break
+    if begin[0] != first or n_rows != len(values) or np.any(begin[1:] <= begin[:-1]):
+        return False
+    for one in stated:
+        if (one.first, one.rows) != (first, n_rows) if isinstance(one, Stated) else one.first is not begin:
+            return False
+    low, high = (ends.reduceat(numbers[0], begin - first).astype(numbers[2]) for ends in (np.minimum, np.maximum))
+    return not np.any(np.isnan(low)) and pages_hold(stated, low, high)
 
 
 def all_hold(values: pa.ChunkedArray, rows: Int64Array, told: Sequence[ToldOfPages], leaf: Leaf) -> bool:
@@ -165,9 +188,11 @@ def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: An
     """
     for one in stated:
         if isinstance(one, StatedOfPages):
-            if one.first.size != low.size or not _ends_hold(one, low, high):
+            if one.first.size != low.size or (low.size > 1 and not _ends_hold(one, low, high)):
                 return False
-            continue
+            if low.size > 1:
+                continue
+            one = one[0]  # of one page, numpy takes longer than to look
         if one.nulls > 0:
             return False
         for raw, end, beyond in ((one.low, low.min(), np.less), (one.high, high.max(), np.greater)):

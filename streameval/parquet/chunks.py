@@ -16,7 +16,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.check_chunks import misplaced
 from streameval.kernels.jit import small
 from streameval.parquet.footers import Footer
-from streameval.parquet.layout import CORRUPT, find_fields, read_columns, schema_bytes
+from streameval.parquet.layout import CORRUPT, find_fields, read_columns, span
 from streameval.parquet.schema import Leaf
 from streameval.parquet.statistics import Stated, StatedOfPages, begin_of
 from streameval.stores import store_of
@@ -38,6 +38,7 @@ class Chunk:
         facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
         stated: The statistics of the whole chunk.
         begin, end: Its first byte, and the byte after it.
+        schema: The list of schema elements, as the footer holds it.
     """
 
     footer: Footer
@@ -48,6 +49,7 @@ class Chunk:
     stated: Stated
     begin: int
     end: int
+    schema: bytes
 
     @property
     def place(self) -> str:
@@ -69,6 +71,7 @@ class Chunks:
         groups (int64 array, strictly increasing): The row groups.
         facts (int64 array, shape (row groups, N_FACTS)): See `streameval.kernels.parquet.chunk_facts`.
         raw: The footer that they were read from.
+        schema: The list of schema elements, as it holds it.
     """
 
     footer: Footer
@@ -76,6 +79,7 @@ class Chunks:
     groups: Int64Array
     facts: Int64Array
     raw: bytes
+    schema: bytes
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -89,7 +93,7 @@ class Chunks:
         said = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
         stated = Stated.read(_WHOLE, (0, n_rows), self.raw, said)
         end = begin + int(facts[kernels.COMPRESSED])
-        return Chunk(self.footer, group, n_rows, self.leaf, facts, stated, begin, end)
+        return Chunk(self.footer, group, n_rows, self.leaf, facts, stated, begin, end, self.schema)
 
     def chosen(self, wanted: BoolArray) -> Chunks:
         """Some of them."""
@@ -205,34 +209,33 @@ class OpenFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.__exit__(kind, error, at)
 
-    def chunks(
-        self, footer: Footer, groups: Sequence[int], columns: Sequence[str], raw: bytes | None = None
-    ) -> list[list[Chunks]]:
+    def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
         """Column chunks, by column and leaf.
 
         Args:
             groups: sequence of int, strictly increasing.
             columns: Top-level fields, or fields of structs.
-            raw: The file's footer where it was read before.
         """
-        raw = self.footer(footer) if raw is None else raw
+        raw = self.footer(footer)
         with small(2 * len(raw)):
             return self._chunks(footer, raw, groups, columns)
 
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
-        known = read_columns(self.path, schema_bytes(raw))
+        places = find_fields(raw)[0]
+        schema = span(raw, places, kernels.SCHEMA_AT)
+        known = read_columns(self.path, schema)
         of_column = {name: known[name].leaves for name in columns}
         leaves = {leaf.index: leaf for name in columns for leaf in of_column[name]}
         wanted = np.array(sorted(leaves), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
         own, chosen = np.empty((len(groups), 3), dtype=np.int64), np.array(groups, dtype=np.int64)
-        at = int(find_fields(raw)[0][kernels.GROUPS_AT])
+        at = int(places[kernels.GROUPS_AT])
         view = np.frombuffer(raw, np.uint8)
         if kernels.chunk_facts(view, at, chosen, wanted, facts, own) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
         slot = {int(index): i for i, index in enumerate(wanted)}
         found = [
-            [Chunks(footer, leaf, chosen, facts[:, slot[leaf.index]], raw) for leaf in of_column[name]]
+            [Chunks(footer, leaf, chosen, facts[:, slot[leaf.index]], raw, schema) for leaf in of_column[name]]
             for name in columns
         ]
         named = [leaves[index].named for index in wanted.tolist()]

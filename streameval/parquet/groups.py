@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
-from streameval.parquet.layout import read_columns, schema_bytes
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
@@ -40,22 +39,21 @@ class _FooterCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, ...], tuple[bytes, list[list[Chunks]]]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, ...], list[list[Chunks]]] = OrderedDict()
         self._size = 0  # bytes of footers
 
-    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[Chunks]]]:
-        """The footer's bytes, and its chunks by column and leaf."""
+    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> list[list[Chunks]]:
+        """Chunks of a file by column and leaf."""
         key = (footer.file.path, footer.digest, footer.verify, str(footer.limit), *columns)
         with self._lock:
             if key in self._found:
                 return self._found[key]
-        raw = file.footer(footer)
-        found = raw, file.chunks(footer, range(footer.row_group_rows.size), columns, raw)
+        found = file.chunks(footer, range(footer.row_group_rows.size), columns)
         with self._lock:
-            self._size += 0 if key in self._found else len(raw)
+            self._size += 0 if key in self._found else footer.length
             self._found[key] = found
             while len(self._found) > (_KEPT if self._size > _KEPT_BYTES else _MOST_KEPT):
-                self._size -= len(self._found.popitem(last=False)[1][0])
+                self._size -= self._found.popitem(last=False)[1][0][0].footer.length
         return found
 
 
@@ -70,9 +68,8 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         pyarrow.ArrowException, OSError: Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
-        raw, known = KNOWN.of(file, footer, columns)
-        chunks = [leaf[group] for column in known for leaf in column]
-        checked, body = _image(file, chunks, columns, raw)
+        chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
+        checked, body = _image(file, chunks)
     for one in checked:
         _check_size(one.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
@@ -90,9 +87,9 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
 def advise_groups(footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> None:
     """Have the system fetch columns of row groups ahead."""
     with OpenFile(footer) as file:
-        leaves = [leaf for name in columns for leaf in KNOWN.of(file, footer, [name])[1][0]]
-        for leaf in leaves:
-            file.advise(np.stack([leaf.begin[groups], leaf.facts[groups, kernels.COMPRESSED]], axis=1))
+        leaves = [leaf for column in KNOWN.of(file, footer, columns) for leaf in column]
+        ranges = [np.stack([leaf.begin[groups], leaf.facts[groups, kernels.COMPRESSED]], axis=1) for leaf in leaves]
+        file.advise(np.concatenate(ranges))
 
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
@@ -106,16 +103,15 @@ def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) ->
 def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
     """Decode columns of a row group, at most `rows` rows at a time, checksums verified; errors as in `read_group`."""
     with OpenFile(footer) as file:
-        raw, known = KNOWN.of(file, footer, columns)
-        chunks = [leaf[group] for column in known for leaf in column]
+        chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
         source: Any
         verify = False
         if sum(chunk.end - chunk.begin for chunk in chunks) <= footer.limit // _SHARE:
-            checked, body = _image(file, chunks, columns, raw)
+            checked, body = _image(file, chunks)
             source = pa.BufferReader(body)
         else:
             checked = [check_headers(file, chunk) for chunk in chunks]
-            end = _ending(checked, [one.placed(one.chunk.begin) for one in checked], columns, raw)
+            end = _ending(checked, [one.placed(one.chunk.begin) for one in checked])
             source, verify = pa.PythonFile(Stream(_Renewed(file, end)), mode="r"), footer.verify == "on"
         large = _large(checked, min(rows, chunks[0].n_rows), footer.limit)
         with pq.ParquetFile(
@@ -128,18 +124,20 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             yield _stored(image, checked, rows, large)
 
 
-def _image(
-    file: OpenFile, chunks: Sequence[Chunk], columns: Sequence[str], raw: bytes
-) -> tuple[list[SoundChunk], bytes]:  # fmt: skip
+def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], bytes]:
     """Read chunks, check them, and make them a file of their own."""
-    found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
-    indexes = [file.read(chunk.column_index) for chunk in chunks]
-    checked = [check_bytes(*one) for one in zip(chunks, found, indexes, strict=True)]
+    of_indexes = [chunk.column_index for chunk in chunks]
+    read = file.read([*((chunk.begin, chunk.end - chunk.begin) for chunk in chunks), *chain(*of_indexes)])
+    found, indexes = read[: len(chunks)], iter(read[len(chunks) :])
+    checked = [
+        check_bytes(chunk, raw, list(islice(indexes, len(ranges))))
+        for chunk, raw, ranges in zip(chunks, found, of_indexes, strict=True)
+    ]
     places, at = [], len(MAGIC)
     for one in checked:
         places.append(one.placed(at))
         at += one.size
-    end = _ending(checked, places, columns, raw)
+    end = _ending(checked, places)
     return checked, b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
 
 
@@ -182,13 +180,13 @@ class _Renewed:
         return found
 
 
-def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace], columns: Sequence[str], raw: bytes) -> bytes:
+def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace]) -> bytes:
     first = checked[0].chunk
-    own = read_columns(first.footer.file.path, schema_bytes(raw))
     chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
     uncompressed = sum(one.uncompressed for one in checked)
     group = row_group(chunks, uncompressed, first.n_rows)
-    return ending(schema_for([own[name] for name in columns]), first.n_rows, [group])
+    columns = tuple(dict.fromkeys(one.chunk.leaf.column for one in checked))
+    return ending(schema_for(first.schema, columns), first.n_rows, [group])
 
 
 def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table:
@@ -207,7 +205,8 @@ def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
         kind = footer.schema.field(field.name).type
         coded = pa.types.is_dictionary(field.type) or pa.types.is_dictionary(kind)
         fields.append(field if coded else field.with_type(kind))
-    return table.cast(pa.schema(fields))
+    schema = pa.schema(fields)
+    return table if schema.equals(table.schema) else table.cast(schema)
 
 
 def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:

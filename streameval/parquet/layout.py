@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
-from streameval.parquet.schema import Column, columns_of, with_struct_fields
+from streameval.parquet.schema import Column, columns_of, named_columns
 from streameval.parquet.struct_fields import with_fields
 from streameval.parquet.writing import MAGIC, ending
 from streameval.typing import Int64Array
@@ -49,7 +49,7 @@ def read_columns(path: str, schema: bytes) -> Mapping[str, Column]:
         if column.name in seen:
             raise InputError(f"{path}: two columns are named '{column.name}'", "rename one where the file is written")
         seen.add(column.name)
-    return with_struct_fields(columns)
+    return named_columns(schema)
 
 
 def schema_bytes(raw: bytes) -> bytes:

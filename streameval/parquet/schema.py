@@ -105,8 +105,10 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def with_struct_fields(columns: Sequence[Column]) -> dict[str, Column]:
+@lru_cache(maxsize=64)
+def named_columns(schema: bytes) -> dict[str, Column]:
     """Columns by name, and fields of structs as columns of their own (`streameval.parquet.struct_fields`)."""
+    columns = columns_of(schema)
     found = {column.name: column for column in columns}
     for leaf in (leaf for column in columns for leaf in column.leaves if len(leaf.path) > 1 and not leaf.max_rep):
         name = ".".join(leaf.path)
@@ -137,19 +139,20 @@ class SchemaLeaves:
 @lru_cache(maxsize=64)
 def leaves_of_schema(schema: bytes) -> SchemaLeaves:
     """All leaf columns; see `columns_of`."""
-    columns = columns_of(schema)
-    leaves = [leaf for column in columns for leaf in column.leaves]
+    leaves = [leaf for column in columns_of(schema) for leaf in column.leaves]
     levels = [(leaf.physical, leaf.max_rep, leaf.max_def) for leaf in leaves]
     return SchemaLeaves(
         tuple(".".join(leaf.path) for leaf in leaves),
-        {name: of.leaves[0].index for name, of in with_struct_fields(columns).items() if of.is_single},
+        {name: of.leaves[0].index for name, of in named_columns(schema).items() if of.is_single},
         np.arange(len(leaves), dtype=np.int64),
         np.array(levels, dtype=np.int64).reshape(-1, 3),
     )
 
 
-def schema_for(columns: Sequence[Column]) -> bytes:
-    """Write a schema of some columns, ready for a footer."""
+@lru_cache(maxsize=64)
+def schema_for(schema: bytes, names: Sequence[str]) -> bytes:
+    """Write a schema of some columns of another (`named_columns`), ready for a footer."""
+    columns = [named_columns(schema)[name] for name in names]
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, len(columns))}
     return thrift.write_list(thrift.STRUCT, [root, *(element for column in columns for element in column.elements)])
 

@@ -15,15 +15,23 @@ from streameval.typing import Int64Array, UInt8Array
 
 # two ranges this close are one read: a second system call costs more than these bytes
 _GAP = 4096
+_SMALL = 1 << 14  # bytes of a file that is read at once: to read a part takes as long
 
 
 class LocalFile:
-    """A file of this machine."""
+    """A file of this machine; a small one is read as it is opened."""
 
     def __init__(self, path: str) -> None:
         self._handle = system.open_for_reading(path)
-        self.bytes_read = 0
-        system.expect_scattered_reads(self._handle)
+        try:
+            size = os.fstat(self._handle).st_size
+            self._whole = system.read_at(self._handle, size, 0) if size <= _SMALL else None
+        except BaseException:
+            os.close(self._handle)
+            raise
+        self.bytes_read = 0 if self._whole is None else len(self._whole)
+        if self._whole is None:
+            system.expect_scattered_reads(self._handle)
 
     @property
     def state(self) -> State:
@@ -38,11 +46,16 @@ class LocalFile:
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges."""
+        if self._whole is not None:
+            content = memoryview(self._whole)
+            return [content[at : at + size] for at, size in ranges]
         found, places = self.gather(np.array(ranges, np.int64).reshape(-1, 2))
         return [found.data[at : at + size] for at, (_, size) in zip(places.tolist(), ranges, strict=True)]
 
     def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
         """Read many ranges, near ones in one go, into one piece of memory."""
+        if self._whole is not None:
+            return np.frombuffer(self._whole, np.uint8), ranges[:, 0].copy()
         joined, places = blocks(ranges, _GAP)
         found = np.empty(int(joined[:, 1].sum()), np.uint8)
         done = system.read_into(self._handle, found.data, joined.tolist())
@@ -53,14 +66,16 @@ class LocalFile:
 
     def advise(self, ranges: Int64Array) -> None:
         """Have the system fetch ranges ahead, many at once."""
-        system.read_ahead(self._handle, blocks(ranges, _GAP)[0].tolist())
+        if self._whole is None:
+            system.read_ahead(self._handle, blocks(ranges, _GAP)[0].tolist())
 
     def hold(self, ranges: Int64Array) -> None:
         """Nothing: a small read costs little here."""
 
     def stream(self, at: int, end: int) -> None:
         """Have the system fetch the range ahead."""
-        system.read_ahead(self._handle, [(at, end - at)])
+        if self._whole is None:
+            system.read_ahead(self._handle, [(at, end - at)])
 
 
 class LocalStore:

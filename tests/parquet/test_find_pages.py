@@ -24,7 +24,7 @@ def chunks(rows, size=SPACE, start=START):
     facts[:, kernels.COMPRESSED] = size
     file = SimpleNamespace(path="f")
     footer = SimpleNamespace(row_group_rows=np.array(rows), file=file, verify="on")
-    return Chunks(footer, SimpleNamespace(path=("x",), max_rep=0), np.arange(len(rows)), facts, b"")
+    return Chunks(footer, SimpleNamespace(path=("x",), max_rep=0), np.arange(len(rows)), facts, b"", b"")
 
 
 def index(pages):

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import examples
 
+from streameval.stores.local import LOCAL
 from streameval.stores.ranges import _joined, blocks, join
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=20)
@@ -27,3 +28,13 @@ def test_blocks_are_those_whatever_their_number(few, gap):
     joined, places = blocks(np.array(few, np.int64).reshape(-1, 2), gap)
     assert (joined.shape[1], joined.dtype, places.dtype) == (2, np.int64, np.int64)
     assert (joined.tolist(), places.tolist()) == _joined(few, gap)
+
+
+def test_a_small_file_is_read_once_whatever_is_asked_of_it(tmp_path):
+    path = tmp_path / "small"
+    path.write_bytes(bytes(range(100)))
+    with LOCAL.open(str(path)) as file:
+        assert [bytes(part) for part in file.read([(90, 20), (3, 2)])] == [bytes(range(90, 100)), b"\x03\x04"]
+        raw, places = file.gather(np.array([[50, 2], [7, 1]]))
+        assert [int(raw[at]) for at in places] == [50, 7]
+        assert file.bytes_read == 100
