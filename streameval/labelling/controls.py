@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
+from streameval.labelling.duckdb_session import Connection, one_line_errors
 from streameval.labelling.key_forms import ambiguous, is_number, is_whole, refuse_ambiguous, refuse_unreadable_items
-from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
+from streameval.labelling.readers import ROW, database_for, distinct, given, name_of, open_source
 
 
 def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: Sequence[str]) -> pa.Table:
@@ -34,7 +34,7 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
             is not there or cannot be read.
     """
     name = name_of(source)
-    with connected() as connection, one_line_errors(name):
+    with one_line_errors(name), database_for(source) as connection:
         opened = open_source(connection, source)
         names = dict(zip(opened.columns, distinct(list(opened.columns)), strict=True))
         for column in (*columns, "label"):

@@ -17,7 +17,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
-from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote, tables_of_ours
+from streameval.labelling.duckdb_session import Connection, one_line_errors, quote
 from streameval.labelling.key_forms import (
     first_of_each,
     known_key,
@@ -26,7 +26,7 @@ from streameval.labelling.key_forms import (
     refuse_unreadable_items,
 )
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import ROW, given, name_of, open_source
+from streameval.labelling.readers import ROW, database_for, given, name_of, open_source
 from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array
 
@@ -71,7 +71,7 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
         InputError: A source that cannot be read, or a row that is about no item, about several, or about the item of
             another row; a probability outside (0, 1].
     """
-    with connected() as connection, one_line_errors(name_of(source)):
+    with one_line_errors(name_of(source)), database_for(source) as connection:
         opened = open_source(connection, source)
         own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, listed.names)])
         if own.role == "task":
@@ -90,7 +90,7 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
     Raises:
         InputError: A source that cannot be read, lacks a column, or has no number there.
     """
-    with tables_of_ours() as connection:
+    with database_for(source) as connection:
         opened = open_source(connection, source)
         there = {name.lower(): name for name in opened.columns}
         for name in names:

@@ -48,13 +48,19 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
 
 @contextmanager
 def tables_of_ours() -> Iterator[Connection]:
-    """As `connected`, for queries over tables in memory: every block has its own temporary tables and views.
+    """As `connected`, for queries over small tables: every block has its own temporary tables and views.
 
     To open a database takes longer than most of these queries do, so that a process opens one for all of them.
     """
-    with _database_of(os.getpid()).cursor() as connection:
-        _settle(connection)
-        yield connection
+    import duckdb
+
+    try:
+        with _database_of(os.getpid()).cursor() as connection:
+            _settle(connection)
+            yield connection
+    except (duckdb.FatalException, duckdb.InternalException):
+        _database_of.cache_clear()  # DuckDB answers nothing in that one any more
+        raise
 
 
 @functools.cache
@@ -62,7 +68,8 @@ def _database_of(process: int) -> Connection:
     """The database of a process; a child of it must not use its parent's, whose threads it does not have."""
     import duckdb
 
-    return duckdb.connect()
+    # files that it reads are other ones a moment later
+    return duckdb.connect(config={"enable_external_file_cache": "false"})
 
 
 def _settle(connection: Connection) -> None:

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.columns import find
-from streameval.labelling.duckdb_session import connected, one_line_errors
+from streameval.labelling.duckdb_session import one_line_errors
 from streameval.labelling.key_forms import first_of_each, item_value, refuse_ambiguous, refuse_unreadable_items
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import given, name_of, open_source
+from streameval.labelling.readers import database_for, given, name_of, open_source
 from streameval.stores.transfer import copied
 
 
@@ -28,7 +28,7 @@ def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Tabl
         InputError: What cannot be read, or lacks a column; floats that are no exact whole numbers; rows of which none
             has a key that can be an item's.
     """
-    with copied(source) as place, connected() as connection, one_line_errors(name_of(source)):
+    with copied(source) as place, one_line_errors(name_of(source)), database_for(place) as connection:
         found = find(connection, open_source(connection, place), columns, lambda _: ())
         _, state = found.answer(found.label_value, found.work_status)
         refuse_unreadable_items(some.schema, "the list")

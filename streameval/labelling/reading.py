@@ -7,10 +7,7 @@ where a rank column has statistics (Parquet) even that costs no scan. Nothing is
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,17 +18,25 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import BY_FILE, SourceColumns, find
-from streameval.labelling.duckdb_session import Connection, connected, literal, one_line_errors, tables_of_ours
+from streameval.labelling.duckdb_session import Connection, literal, one_line_errors
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source, place_of
+from streameval.labelling.readers import (
+    LISTED,
+    ROW,
+    Opened,
+    Rejected,
+    database_for,
+    given,
+    name_of,
+    open_source,
+    place_of,
+)
 from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
-from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
 
-_MEMORY = "1GB"
 _READABLE = "labels are 1/0, true/false, yes/no or a grade; --positive good says which other words are positive"
 
 
@@ -47,7 +52,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         InputError: A source that cannot be read, lacks a column, or says nothing about this study.
         StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
-    with _database_for(source) as connection, one_line_errors(name_of(source)), ThreadPoolExecutor(1) as pool:
+    with one_line_errors(name_of(source)), database_for(source) as connection, ThreadPoolExecutor(1) as pool:
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
         known = items or Items()
@@ -59,17 +64,6 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
     votes = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
     return replace(votes, place=place_of(source))
-
-
-@contextmanager
-def _database_for(source: Any) -> Iterator[Connection]:
-    """Open a database for a source: one with little memory that spills, unless the source is in memory already."""
-    if not isinstance(source, str | os.PathLike):
-        with tables_of_ours() as connection:
-            yield connection
-        return
-    with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
-        yield connection
 
 
 @dataclass(frozen=True)

@@ -198,13 +198,41 @@ def test_typed_columns_are_read_by_their_type(kind, plan, tmp_path):
         assert votes.table.column("state").to_pylist() == ["answer", "answer", "blank"]
 
 
-def test_a_table_in_memory_opens_no_database_of_its_own(plan, monkeypatch):
+@pytest.mark.parametrize(("kind", "databases"), [("memory", 0), ("small", 0), ("packed", 1), ("long", 1)])
+def test_only_what_may_be_large_opens_a_database_of_its_own(kind, databases, plan, tmp_path, monkeypatch):
     """To open one takes a tenth of a small evaluation."""
+    text, path = f"rank,label\n{plan.ranks[0]},1\n{plan.ranks[1]},0\n", tmp_path / "labels.csv"
+    path.write_text(text + ("0,0\n" * (1 << 18) if kind == "long" else ""))
+    if kind == "packed":
+        path.write_bytes(gzip.compress(text.encode()))
     labels, opened, connect = pa.table({"rank": plan.ranks[:2], "label": [1, 0]}), [], duckdb.connect
     with tables_of_ours():  # that of the process is there
         monkeypatch.setattr(duckdb, "connect", lambda *how: opened.append(how) or connect(*how))
-        assert read_votes(labels, plan).table.num_rows == 2
-    assert opened == []
+        votes = read_votes(labels if kind == "memory" else path, plan).table
+    assert votes.filter(pa.compute.equal(votes.column("state"), "answer")).num_rows == 2
+    assert len(opened) == databases
+    with tables_of_ours() as connection:  # a text keeps what it set to itself
+        assert connection.execute("SELECT current_setting('disabled_optimizers')").fetchall() == [("",)]
+
+
+def test_a_file_is_read_as_it_is_now_though_its_size_and_its_time_are_as_before(plan, tmp_path):
+    for name, write in (("l.csv", pyarrow.csv.write_csv), ("l.parquet", pq.write_table)):
+        for label in (0, 1):
+            write(pa.table({"rank": plan.ranks[:1], "label": [label]}), tmp_path / name)
+            os.utime(tmp_path / name, (1, 1))
+            assert read_votes(tmp_path / name, plan).table.column("value").to_pylist() == [label]
+
+
+def test_a_database_in_which_duckdb_failed_is_not_asked_again():
+    def failing():
+        with tables_of_ours() as connection:
+            connection.execute("CREATE TABLE here AS SELECT 1")
+            raise duckdb.FatalException("as DuckDB says that it was invalidated")
+
+    with pytest.raises(duckdb.FatalException):
+        failing()
+    with tables_of_ours() as connection:
+        assert connection.execute("SHOW TABLES").fetchall() == []
 
 
 def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):

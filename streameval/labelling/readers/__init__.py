@@ -22,6 +22,7 @@ import os
 import pkgutil
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from types import ModuleType
@@ -31,7 +32,16 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import DAMAGED, Connection, literal, quote, unique_names
+from streameval.labelling.duckdb_session import (
+    DAMAGED,
+    Connection,
+    connected,
+    literal,
+    quote,
+    tables_of_ours,
+    unique_names,
+)
+from streameval.stores.temporary import temporary_folder
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -41,6 +51,8 @@ LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
 LINE = 16 << 20  # bytes of a row of text: items may carry whole documents
 IN_MEMORY = "(a table in memory)"
 _HEAD = 4096
+_LITTLE = 1 << 20  # bytes of a file that needs no database of its own
+_MEMORY = "1GB"
 _CHUNK = 1 << 20
 _FOREIGN = {
     b"PK": "a ZIP archive, and no whole Excel workbook",
@@ -101,6 +113,31 @@ class Opened:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", masked_source(self.name))
+
+
+@contextmanager
+def database_for(source: Any) -> Iterator[Connection]:
+    """Open a database to read a source in.
+
+    To open one takes longer than to read most files: that of the process does for tables in memory and for small files.
+    All else has one of its own, with little memory, which spills.
+    """
+    if _is_little(source):
+        with tables_of_ours() as connection:
+            yield connection
+            connection.execute("RESET disabled_optimizers")  # `never_build` sets them for the whole database
+    else:
+        with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
+            yield connection
+
+
+def _is_little(source: Any) -> bool:
+    """Whether a source is a table in memory or a small file that is not packed."""
+    if not isinstance(source, str | os.PathLike):
+        return True
+    path = os.fspath(source)
+    small = not is_address(path) and os.path.isfile(path) and os.path.getsize(path) <= _LITTLE
+    return small and compression(path) == "none"
 
 
 def open_source(connection: Connection, source: Any) -> Opened:
