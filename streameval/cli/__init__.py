@@ -20,6 +20,7 @@ from streameval.cli.hints import VERBS, of_verb
 from streameval.cli.log import LOG, Level
 from streameval.cli.panels import Flowing, named_in
 from streameval.cli.usage import usage
+from streameval.cli.verb import VERSION_FLAGS
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -43,7 +44,7 @@ app = App(
     name="streameval",
     help="Evaluate rankings too large to label: plan, select, label, evaluate.",
     version=__version__,
-    version_flags=["--version", "-V"],
+    version_flags=VERSION_FLAGS,
     group_commands=Group("Options", sort_key=(9,)),
     config=[Defaults(FILE), LOG.understood],
     help_format="plaintext",

@@ -1,6 +1,7 @@
 """What the parser refuses is one line of ours: what is wrong, and the command as it is to be."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,18 @@ def test_a_command_without_anything_is_told_what_it_needs_and_a_whole_command(ve
 def test_what_is_typed_is_in_the_command_that_the_hint_gives(command, said, capsys):
     assert run(command) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_command_has_nothing_of_the_one_before_though_flags_are_made_once():
+    """An option that is typed once stays away from the next command; what is required is asked for again."""
+    read = {"exit_on_error": False, "print_error": False}
+    plan = app.parse_args(["plan", "x", "--study", "q", "--budget", "3"], **read)[1].arguments
+    again = app.parse_args(["plan", "x", "--study", "r"], **read)[1].arguments
+    assert (plan["study"], again["study"]) == (Path("q"), Path("r"))
+    assert plan["parameters"].budget == 3
+    assert "parameters" not in again
+    assert run(["plan", "x"]) == 2
+    first, second = (app["plan"].assemble_argument_collection() for _ in range(2))
+    assert all(
+        one.field_info is other.field_info and one is not other for one, other in zip(first, second, strict=True)
+    )

@@ -25,7 +25,8 @@ PANELS = {
 def register(app: App) -> None:
     """Make every verb a command: the function in each file here that has the file's name.
 
-    A file's name with underscores is a verb with dashes. A verb that no group names is in the first.
+    A file's name with underscores is a verb with dashes. A verb that no group names is in the first. Each is made by
+    `streameval.cli.verb` when it is first used.
     """
     panels = [Group(title, sort_key=(i,)) for i, title in enumerate(PANELS)]
     places = {name: (panel, place) for panel, verbs in zip(panels, PANELS.values(), strict=True)
@@ -35,7 +36,7 @@ def register(app: App) -> None:
         (help,) = re.findall(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
         group, place = places.get(name, (panels[0], len(places)))
         app.command(
-            f"{__name__}.{name}:{name}",
+            f"streameval.cli.verb:{name}",
             name=name.replace("_", "-"),
             help=flowing(cleandoc(help)),
             group=group,

@@ -1,0 +1,52 @@
+"""A verb as an app: its file is imported when it is first used, and its flags are read once a process."""
+
+from __future__ import annotations
+
+from copy import copy
+from importlib import import_module
+
+from cyclopts import App, ArgumentCollection, Parameter
+
+VERSION_FLAGS = ("--version", "-V")
+
+
+class Verb(App):
+    """The app of one verb."""
+
+    def assemble_argument_collection(
+        self, *, default_parameter: Parameter | None = None, parse_docstring: bool = False
+    ) -> ArgumentCollection:
+        """Give every flag, without a value.
+
+        To make them of types and defaults takes longer than to read a command by them. Errors look at them again.
+        """
+        if default_parameter is not None:
+            return super().assemble_argument_collection(
+                default_parameter=default_parameter, parse_docstring=parse_docstring
+            )
+        made = vars(self).setdefault("made", {})
+        if parse_docstring not in made:
+            made[parse_docstring] = super().assemble_argument_collection(parse_docstring=parse_docstring)
+        return _without_values(made[parse_docstring])
+
+
+def _without_values(flags: ArgumentCollection) -> ArgumentCollection:
+    """Copy flags that hold nothing yet: the parser puts values into those that it is given."""
+    copies = {id(one): copy(one) for one in flags}
+
+    def copied(those: ArgumentCollection) -> ArgumentCollection:
+        return ArgumentCollection(copies[id(one)] for one in those)  # type: ignore[no-untyped-call]
+
+    for one in copies.values():
+        one.tokens = []
+        one.children = copied(one.children)
+    return copied(flags)
+
+
+def __getattr__(name: str) -> Verb:
+    """Make the app of a verb, of the function in the file of `streameval.cli.commands` that has its name."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    verb = Verb(name=name.replace("_", "-"), version_flags=VERSION_FLAGS)
+    verb.default(getattr(import_module(f"streameval.cli.commands.{name}"), name))
+    return verb
