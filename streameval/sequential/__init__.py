@@ -157,13 +157,16 @@ class LabelForecast:
     """How many more labels may decide; a forecast from the labels so far, never a claim.
 
     Attributes:
-        median, nine_in_ten: None where it cannot be said, or where it is more than `most`.
+        median, nine_in_ten: So many decide half of the time, and nine times in ten; None where nothing short of all
+            that are left does, or nothing can be said.
         most: At most so many more, whatever they say; None where nothing short of all items is sure to.
+        left: Items that are left to ask; None where nothing can be said.
     """
 
     median: int | None
     nine_in_ten: int | None
     most: int | None = None
+    left: int | None = None
 
 
 @dataclass(frozen=True)

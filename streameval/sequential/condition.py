@@ -16,10 +16,10 @@ from streameval.questions import Condition, Question
 from streameval.sequential import AnswerStatus, EarlierEvidence, KnownItems, Line, QuestionSetting
 from streameval.sequential.adjuster import log_needed
 from streameval.sequential.closed import End, closed, rule
-from streameval.sequential.deciding import Deciding, Rule
+from streameval.sequential.deciding import WORTH, Deciding, Rule
 from streameval.sequential.evidence import EProcess
 from streameval.sequential.facts import LabelFacts
-from streameval.typing import FloatArray, Int8Array, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
 FEW = 50  # items that are all asked
 _HORIZON = 100_000  # labels that a forecast looks ahead
@@ -259,22 +259,28 @@ class ConditionTest:
         wins = min(max(round(share * self.rank) - self.known[0], 0), self.items)
         return self.rule(_HORIZON).of_wins(wins)
 
-    def after(self, labels: Int8Array, last: int = 0) -> Deciding:
+    def after(self, labels: Int8Array, last: int = 0, worth: float = WORTH) -> Deciding:
         """When it may decide after these labels, if as many are missing from now on, with at most `last` in all.
+
+        The prior is `worth` labels at what is asked for, or in the middle of a zone.
 
         A pass counts all that are missing as losses, a fail as wins. More missing labels never make it sooner.
         """
         n, wins, missing = labels.size, int((labels == self.counted).sum()), int((labels < 0).sum())
         rule = self._rule_now(last or max(_HORIZON, 11 * n))
-        passing = rule.after(n, wins)
-        return passing if not missing else replace(passing, failed=rule.after(n, wins + missing).failed)
+        passing = rule.after(n, wins, self.hardest, worth)
+        return (
+            passing
+            if not missing
+            else replace(passing, failed=rule.after(n, wins + missing, self.hardest, worth).failed)
+        )
 
-    def until(self, labels: int, deciding: Deciding, share: float) -> int | None:
-        """Labels by which it is decided with that probability, after those there are; None where it cannot be said."""
-        number = deciding.quantile(share)
-        if number and self.exact:
-            return self.items
-        return max(number, labels + 1) if number and labels else number
+    def cases(self, labels: int, deciding: Deciding, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:
+        """Labels that decide in cases as likely as each other, beyond those there are, and whether they fail."""
+        number, fails = deciding.cases(rng)
+        if self.exact:
+            return np.where(number > 0, float(self.items), 0.0), fails
+        return np.maximum(number, labels + 1) if labels else number, fails
 
 
 def _earlier(evidence: EarlierEvidence, rank: int, counted: int, needed: tuple[int, int]) -> tuple[float, float]:

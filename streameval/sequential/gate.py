@@ -38,8 +38,9 @@ from streameval.sequential import (
 from streameval.sequential.condition import ConditionTest, Reading
 from streameval.sequential.deciding import Deciding
 from streameval.sequential.facts import LabelFacts
-from streameval.sequential.pool import EMPTY, DrawnOrder, shared_levels
-from streameval.typing import Int8Array, Int64Array
+from streameval.sequential.forecasts import forecast, stopped
+from streameval.sequential.pool import EMPTY, DrawnOrder
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -155,14 +156,16 @@ class Gate(QuestionDesign):
         return replace(more, most=None) if any((mine < 0).any() for _, mine in seen) else more
 
     def _forecast(self, each: Sequence[tuple[ConditionTest, int, Deciding]]) -> LabelForecast:
-        """Labels to come, as if each condition had to be answered, beside those that there are of each."""
-
-        def further(share: float) -> int | None:
-            return self._asked([(one, one.until(labels, deciding, share)) for one, labels, deciding in each])
-
-        done = self._asked([(one, labels) for one, labels, _ in each]) or 0
-        median, nine = (None if number is None else number - done for number in (further(0.5), further(0.9)))
-        return LabelForecast(median, nine, self._most([(one, labels) for one, labels, _ in each]))
+        """Labels to come, beside those that there are of each: until one condition fails, or all are answered."""
+        if not each:
+            return LabelForecast(0, 0, 0, 0)
+        rng, tests = np.random.default_rng(0), [one for one, _, _ in each]
+        cases = [one.cases(labels, deciding, rng) for one, labels, deciding in each]
+        numbers = stopped(np.array([labels for labels, _ in cases]), np.array([fails for _, fails in cases]))
+        asked = self._asked(tests, numbers)
+        done = float(self._asked(tests, np.array([[float(labels)] for _, labels, _ in each]))[0])
+        left = self._items[max(one.rank for one in tests)] - round(done)
+        return forecast(asked - done, left, self._most([(one, labels) for one, labels, _ in each]))
 
     def _most(self, each: Sequence[tuple[ConditionTest, int]]) -> int | None:
         """Labels to come at most, if no rank shares any: those to the ends, and no more than there are items."""
@@ -177,15 +180,22 @@ class Gate(QuestionDesign):
             most = min(most + rest[rank], self._items[rank] - done[rank])
         return most
 
-    def _asked(self, labels: Sequence[tuple[ConditionTest, int | None]]) -> int | None:
-        """Items that are asked for so many labels of each condition, about: nested ranks share them."""
-        wanted: dict[int, int] = {}
-        for one, number in labels:
-            if number is None:
-                return None
-            wanted[one.rank] = max(number, wanted.get(one.rank, 0))
+    def _asked(self, tests: Sequence[ConditionTest], numbers: FloatArray) -> FloatArray:
+        """Items that are asked for so many labels of some conditions, about: nested ranks share them.
+
+        Args:
+            numbers (float64 array, shape (tests, cases)): Infinite where a condition is never answered.
+
+        Returns:
+            float64 array, shape (cases,): Whole numbers, or infinite.
+        """
+        level = numbers / np.array([[max(one.items, 1)] for one in tests])
+        inside = np.array([[one.rank >= last for last in self._items] for one in tests])
+        levels = np.max(np.where(inside[:, :, None], level[:, None], 0.0), axis=0)
         width = np.diff([0, *self._items.values()])
-        return round(float(width @ shared_levels(np.array(list(self._items)), wanted, self._items)))
+        return np.where(
+            np.isfinite(level).all(axis=0), np.rint(width @ np.where(np.isfinite(levels), levels, 0.0)), np.inf
+        )
 
 
 def _at(pool: DrawnOrder, one: ConditionTest) -> Int64Array:
@@ -198,12 +208,12 @@ def _labels(pool: DrawnOrder, one: ConditionTest) -> Int8Array:
 
 
 def _round(one: ConditionTest, labels: Int8Array) -> int:
-    """Items in the next round of one condition."""
+    """Items in the next round of one condition: by the labels alone, as too large a round costs some."""
     if one.exact:
         return one.items
     if not labels.size:
         return FIRST
-    likely = one.after(labels, labels.size + 2 * LARGEST).quantile(0.5)  # None: half of the rest is more
+    likely = one.after(labels, labels.size + 2 * LARGEST, 0).quantile(0.5)  # None: half of the rest is more
     return LARGEST if likely is None else min(max((likely - labels.size) // 2, LEAST), LARGEST)
 
 

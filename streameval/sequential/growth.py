@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from streameval.sequential import LabelForecast
 from streameval.sequential.blocks import Tally
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
@@ -18,6 +16,8 @@ _TRIED = 2.0 ** np.arange(-10, 10.5, 0.5)  # Σ f y = η U
 _MIXED = 0.7  # nats that a mean over stakes costs
 _UNEVEN = 1.2  # labels until evidence gets there, to those after which its expectation does
 _SAMPLES = 200
+_ENDLESS = 1e12  # labels
+_MIXED_AT_ALL, _LEARNED = 0.35, 10  # of a forecast: nats as above, and labels until stakes are about right
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Rates:
         samples = np.random.default_rng(0).beta(a / 2, b / 2, (_SAMPLES, a.size))
         return Rates(left, rates, tally.smoothed(), samples, tally.telling)
 
-    def growth(self, bet: Bet) -> tuple[FloatArray, FloatArray]:
+    def growth(self, bet: Bet) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Expected growth of the evidence by one label.
 
         Returns:
             eta (float64 array, shape (m,)): Stakes that were tried.
-            growth (float64 array, shape (samples, m)): Nats.
+            growth, variance (float64 arrays, shape (samples, m)): Of what a label adds, in nats.
         """
         open_ = (self.rates > 0) & (self.left > 0)
         f, q = self.rates[open_] / self.rates[open_].sum(), bet.bad(self.share)[open_]
@@ -83,8 +83,10 @@ class Rates:
         all_ = float((bet.mass * self.left).sum())  # what is no longer drawn may be bad
         gap = np.maximum(0.0, all_ - np.maximum(0.0, np.reshape(bet.beta, (-1, 1))))
         x = bet.bad(self.samples)[:, open_]
-        growth = (f * x) @ np.log(kept).T + (f * (1 - x)) @ np.log(kept + y).T - np.log(kept @ f + eta * gap)
-        return eta, growth
+        bad, good = np.log(kept).T, np.log(kept + y).T
+        mean = (f * x) @ bad + (f * (1 - x)) @ good
+        variance = (f * x) @ bad**2 + (f * (1 - x)) @ good**2 - mean**2
+        return eta, mean - np.log(kept @ f + eta * gap), variance
 
     def as_expected(self) -> Rates:
         """The same, as if the rates of positives were just those that are expected."""
@@ -98,22 +100,36 @@ class Rates:
         """The η that grows most on average, and some around it; 0 where too little is known."""
         if not self.telling:
             return [0.0] * FACTORS.size
-        eta, growth = self.growth(bet)
+        eta, growth, _ = self.growth(bet)
         best: list[float] = (FACTORS * eta[growth.mean(axis=0).argmax()]).tolist()
         return best
 
     def labels(self, bet: Bet) -> FloatArray:
         """Labels until the evidence is there, for each sample (float64 array); infinite where it never is."""
         if not (self.rates * self.left).any():
-            return np.full(len(self.samples), math.inf)
+            return np.full(len(self.samples), np.inf)
+        return _UNEVEN * max(1e-9, bet.wanted + _MIXED) * self.per_nat(bet)
+
+    def per_nat(self, bet: Bet) -> FloatArray:
+        """Labels in which the evidence grows by one, for each sample (float64 array); infinite where it does not."""
         growth = self.growth(bet)[1].max(axis=1)
-        wanted = _UNEVEN * max(0.0, bet.wanted + _MIXED)
-        return np.where(growth > 1e-12, wanted / np.maximum(growth, 1e-12), math.inf)
+        return np.where(growth > 1e-12, 1 / np.maximum(growth, 1e-12), np.inf)
 
+    def cases(self, bet: Bet, labels: int, rng: np.random.Generator) -> FloatArray:
+        """Labels until the evidence is there, as chance has it, for each sample; infinite where nothing is staked.
 
-def forecast(labels: FloatArray, most: int) -> LabelForecast:
-    """Half of the time, and nine times in ten; not said where it comes to all the items that are left."""
-    half, nine = (
-        math.ceil(value) if value < most else None for value in np.quantile(labels, [0.5, 0.9], method="higher")
-    )
-    return LabelForecast(half, nine)
+        Evidence is taken for a random walk, which gets to a level after a time that has an inverse Gaussian
+        distribution, with stakes that get better as the labels do.
+
+        Args:
+            labels: How many there are.
+        """
+        if not (self.rates * self.left).any():
+            return np.full(len(self.samples), np.inf)
+        _, growth, variance = self.growth(bet)
+        best = growth.argmax(axis=1)[:, None]
+        growth, variance = (np.take_along_axis(one, best, axis=1)[:, 0] for one in (growth, variance))
+        wanted, learned = max(bet.wanted + _MIXED_AT_ALL, 0.01), 1 + _LEARNED / max(labels, 1)
+        mean = np.minimum(learned * wanted / np.maximum(growth, 1e-12), _ENDLESS)
+        found = rng.wald(mean, learned * wanted**2 / np.maximum(variance, 1e-12))
+        return np.where(mean < _ENDLESS, found, np.inf)

@@ -21,11 +21,11 @@ drawn: its rate is 0, and all of it that is left counts as bad.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -55,13 +55,14 @@ from streameval.sequential import (
 )
 from streameval.sequential.blocks import RankBlocks, Tally, draw, draw_in_order, rates_for, totals
 from streameval.sequential.claims import FORMS, LinearClaim, claim_of
-from streameval.sequential.growth import Rates, forecast
+from streameval.sequential.forecasts import forecast, stopped
+from streameval.sequential.growth import Rates
 from streameval.sequential.judged import expected_precision, kept, shifted
 from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, blocks_of, nothing_drawn, with_round
-from streameval.sequential.spline import likely_rates
+from streameval.sequential.spline import forecast_rates
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
-_LEARNED = 25  # labels: how long it takes until stakes are about right
+_NEAR = 0.15  # standard deviation of a metric around what is asked for, in the prior of a forecast
 _SPREAD, _SPREAD_AT_FIRST = 0.03, 0.25  # of a round, evenly over all blocks
 
 
@@ -169,7 +170,7 @@ class Linear(QuestionDesign):
             return drawn
         staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
         stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
-        size = size or self._size(drawn, labels, rates, [standings[at] for at in open_])
+        size = size or self._size(drawn, labels, rates, {at: standings[at] for at in open_})
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         if self.blocks.judged:
             items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
@@ -189,7 +190,7 @@ class Linear(QuestionDesign):
         open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
         more = LabelForecast(0, 0, 0)
         if open_:
-            more = self._forecast(drawn, labels, self._rates(drawn, labels, open_), [standings[at] for at in open_])
+            more = self._forecast(drawn, labels, self._rates(drawn, labels, open_), {at: standings[at] for at in open_})
         paths = [standing.path(str(one)) for one, standing in zip(self.questions, standings, strict=True)]
         return Answer(joint_outcome(lines), lines, pa.concat_tables([PATH.empty_table(), *paths]), more)
 
@@ -237,38 +238,52 @@ class Linear(QuestionDesign):
         rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
         return Rates.of(left, rates, tally)
 
-    def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]) -> int:
+    def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Mapping[int, ClaimStanding]) -> int:
         """Half of the rest, as blocks tell by themselves: short rounds at first, in which stakes are learned.
 
         No more than are said to decide nine times in ten.
         """
         if not drawn.table.num_rows:
             return FIRST
-        median = forecast(_until(rates, open_), int(rates.left.sum())).median
+        median = forecast(_until(rates, open_.values()), int(rates.left.sum())).median
         size = LARGEST if median is None else min(max(LEAST, -(-median // 2)), LARGEST)
         enough = self._forecast(drawn, labels, rates, open_).nine_in_ten
         return size if enough is None else min(size, max(1, enough))
 
     def _forecast(
-        self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Sequence[ClaimStanding]
+        self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Mapping[int, ClaimStanding]
     ) -> LabelForecast:
-        """Labels until every open claim is decided, each on the side that takes fewer, of lists that are likely.
+        """Labels until every open claim is decided, each on the side that is reached first, of lists that are likely.
 
-        Stakes have to be learned: after n labels it takes 25/n longer.
+        Before there are labels, a metric is taken to be near what is asked for, as that is chosen by what is expected.
         """
         known = pilot.joined(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
         counted = int((known.label >= 0).sum())
         if not self.blocks.judged and counted:
-            rates = replace(rates, samples=likely_rates(known, self.blocks))
-        learned = 1 + _LEARNED / max(counted, 1)
-        return forecast(learned * _until(rates, open_), int(rates.left.sum()))
+            rates = replace(rates, samples=forecast_rates(known, self.blocks))
+        rng = np.random.default_rng(0)
+        sides = np.array([[rates.cases(bet, counted, rng) for bet in one.bets] for one in open_.values()])
+        until = stopped(sides.min(axis=1), sides[:, 1] < sides[:, 0]).max(axis=0)
+        return forecast(until, int(rates.left.sum()), weight=self._nearness(rates.samples, open_))
+
+    def _nearness(self, samples: FloatArray, claims: Iterable[int]) -> FloatArray:
+        """How likely samples of the rates are beside each other before all labels, by what they make of the metrics."""
+        found = np.cumsum(samples * self.blocks.items, axis=1)
+        away = np.zeros(len(samples))
+        for at in claims:
+            question, rank = self.questions[at], self.ranks[at]
+            inside = found[:, np.flatnonzero(self.blocks.last <= rank)[-1]]
+            wanted = float(cast(Condition, question.demand).value)
+            value = _values(question.metric, inside, found[:, -1], rank, self.setting)
+            away += ((value - wanted) / (_NEAR * (max(wanted, 1) if question.metric == "positives" else 1))) ** 2
+        return np.asarray(np.exp((away.min() - away) / 2))
 
     def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
         """One condition: what was reached, and how many labels that took."""
         question, rank = self.questions[at], self.ranks[at]
         used = course.label[: standing.draws]
-        before = float(found[self.blocks.last <= rank].sum())
-        value = _value(question.metric, before, float(found.sum()), rank, self.setting)
+        inside, positives = found[self.blocks.last <= rank].sum(keepdims=True), found.sum(keepdims=True)
+        value = float(_values(question.metric, inside, positives, rank, self.setting)[0])
         demand = question.demand
         lower = upper = math.nan
         if isinstance(demand, Condition) and standing.outcome != "open":
@@ -281,14 +296,15 @@ class Linear(QuestionDesign):
         return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim, *known)
 
 
-def _value(metric: str, found: float, positives: float, rank: int, setting: QuestionSetting) -> float:
+def _values(metric: str, found: FloatArray, positives: FloatArray, rank: int, setting: QuestionSetting) -> FloatArray:
+    """A metric by the positives among the first `rank` items, and all of them, of one or of several lists."""
     if metric == "positives":
         return positives
-    at = Cutoffs(np.array([rank]), np.array([found]), np.array([positives]), setting.n_items, 0)
-    return float(METRICS[metric].value(at)[0])
+    at = Cutoffs(np.full(found.shape, rank), found, positives, setting.n_items, 0)
+    return np.asarray(METRICS[metric].value(at))
 
 
-def _until(rates: Rates, open_: Sequence[ClaimStanding]) -> FloatArray:
+def _until(rates: Rates, open_: Iterable[ClaimStanding]) -> FloatArray:
     """Labels until every open claim is decided, for each sample of the rates."""
     return np.asarray(np.max([np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_], axis=0))
 

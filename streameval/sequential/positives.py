@@ -24,7 +24,7 @@ import numpy as np
 
 from streameval.curve.bounds import inside
 from streameval.errors import InputError
-from streameval.kernels.block_evidence import least_refused
+from streameval.kernels.block_evidence import Factors, evidence, least_refused
 from streameval.questions import Question, Width
 from streameval.questions.cutoffs import plain
 from streameval.sequential import (
@@ -44,16 +44,19 @@ from streameval.sequential import (
 )
 from streameval.sequential.blocks import RankBlocks, Tally, draw, rates_for, totals
 from streameval.sequential.facts import LabelFacts, cut_to
+from streameval.sequential.forecasts import forecast
 from streameval.sequential.growth import Bet, Rates
 from streameval.sequential.hash_order import free_ranks
 from streameval.sequential.sample_sizes import CANNOT_GROW, GROWING, SINGLE, Half, SampleSizes, first_size
 from streameval.sequential.sides import ClaimSide, Course, blocks_of, nothing_drawn, to_ask, with_round
-from streameval.sequential.spline import likely_rates
-from streameval.typing import Int8Array, Int64Array
+from streameval.sequential.spline import forecast_rates, likely_rates
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _ROUNDS = 8  # of blocks
+_GRID, _MOST_NATS = 33, 100.0
 _UNEVEN = 2 / 3  # of the labels after which both bounds are as near as asked for, they are so on average
 _BEYOND = 50_000  # labels; more are no plan
+_SLOWER, _NOISE = 1.05, 0.07  # of a forecast: rounds are asked whole, and evidence grows as chance has it
 _OUT = "leave it out"
 _WIDER = "ask for a wider one, or whether positives >= NUMBER; with a size for the round it goes on"
 
@@ -108,8 +111,8 @@ class PositivesToWidth(QuestionDesign):
         """Nothing before a pilot: the shape of the list decides; else what the labels there are make likely."""
         if pilot.wanted(self.known):
             return [(UNTOLD, LabelForecast(None, None))]
-        forecast = _promised(self._forecasts(self.known))
-        return [(UNTOLD if forecast.median is None else AS_LABELLED, forecast)]
+        more = self._promised(self.known)
+        return [(UNTOLD if more.median is None else AS_LABELLED, more)]
 
     def start(self) -> DrawnItems:
         """Draw nothing yet."""
@@ -150,7 +153,7 @@ class PositivesToWidth(QuestionDesign):
         bounds = (math.nan, math.nan) if outcome == "open" and "chosen" not in drawn.state else (lower, upper)
         counts = *Line.count(labels), float(self._delta), *Line.count(self.known.label)
         line = Line(str(self.question), outcome, bounds[0], estimate, bounds[1], *counts)
-        more = LabelForecast(0, 0, 0) if outcome == "pass" else self._more(drawn, labels, course, line)
+        more = LabelForecast(0, 0, 0) if outcome == "pass" else self._more(drawn, labels, course)
         return Answer(outcome, (line,), PATH.empty_table(), more)
 
     def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
@@ -293,19 +296,49 @@ class PositivesToWidth(QuestionDesign):
         place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more.size)
         return with_round(drawn, more, block, place, rounds=[*drawn.state["rounds"], stakes])
 
-    def _more(self, drawn: DrawnItems, labels: Int8Array, course: Course, line: Line) -> LabelForecast:
-        """What is left of a fixed sample; else by what the bounds are wider, as widths fall with the root of labels."""
+    def _more(self, drawn: DrawnItems, labels: Int8Array, course: Course) -> LabelForecast:
+        """What is left of a fixed sample, or what draws from blocks still take."""
         if not drawn.rounds:
             return self.expected()[0][1]
+        known = self._known(drawn, labels)
         if "chosen" not in drawn.state:
-            return _promised(self._forecasts(self._known(drawn, labels)))
+            return self._promised(known)
         if drawn.state["chosen"] == "fixed":
-            return self._more_of_sample(drawn, self._known(drawn, labels), _sample(drawn, course))
-        left = max(LEAST, drawn.state["forecasts"]["blocks"] - course.label.size)
-        if line.estimate:
-            wider = (line.upper - line.lower) / 2 / float(self._half(line.estimate))
-            left = min(left, math.ceil(course.label.size * (wider**2 - 1))) if wider < 2 else left
-        return LabelForecast(left, 2 * left)
+            return self._more_of_sample(drawn, known, _sample(drawn, course))
+        left, stakes = self._left(known), drawn.state["rounds"]
+        made_of = [course.factors(side, left, stakes, at) for at, side in enumerate(self._sides)]
+        return self._until_narrow(pilot.joined(self.known, drawn.table.column("rank").to_numpy(), labels), made_of)
+
+    def _promised(self, known: KnownItems) -> LabelForecast:
+        """The cheaper design, if any is feasible."""
+        labels = self._forecasts(known)
+        if min(labels["fixed"], labels["blocks"]) > _BEYOND:
+            return LabelForecast(None, None)
+        if labels["fixed"] <= labels["blocks"]:
+            return LabelForecast(labels["fixed"], labels["fixed"], None, self.n_items - known.rank.size)
+        return self._until_narrow(known)
+
+    def _until_narrow(self, labelled: KnownItems, made_of: Sequence[Factors] = ()) -> LabelForecast:
+        """Labels until bounds are as near as asked for, of lists that are likely: the mean of what both sides take.
+
+        Args:
+            labelled: All that have labels.
+            made_of: The evidence that there is for both sides.
+        """
+        left, found = self._left(labelled), int((labelled.label == 1).sum())
+        samples = forecast_rates(labelled, self._blocks)
+        share = samples.mean(axis=0)
+        rates = Rates(left, rates_for(left, self._sides[0].mass, share), share, samples, True)
+        bets = self._bets(rates, found)
+        per_nat = np.array([rates.per_nat(bet) for bet in bets])
+        wanted = np.array([np.full(len(rates.samples), bet.wanted) for bet in bets])
+        for at, factors in enumerate(made_of):
+            wanted[at] -= _evidence_at(factors, np.asarray(bets[at].beta) + int(factors[-1][-1]))
+        mean = np.maximum(_SLOWER * (wanted * per_nat).mean(axis=0), 1.0)
+        ends = np.isfinite(mean) & (mean < left.sum())
+        shape = np.where(ends, mean, 1.0) ** 2 / (_NOISE * np.where(ends, per_nat.mean(axis=0), 1.0))
+        labels = np.random.default_rng(0).wald(np.where(ends, mean, 1.0), shape)
+        return forecast(np.where(ends, np.maximum(labels, LEAST), np.inf), int(left.sum()))
 
     def _more_of_sample(self, drawn: DrawnItems, known: KnownItems, sample: Int8Array) -> LabelForecast:
         """What is left of a sample, with what it is likely to grow by."""
@@ -313,7 +346,8 @@ class PositivesToWidth(QuestionDesign):
         found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
         enough = looks.enough(sample, made, lambda share: self._half(found + looks.items * share) - skipped / 2)
         left = int((sample == -1).sum()) - sample.size
-        return LabelForecast(*(None if size is None else left + size for size in enough))
+        median, nine = (None if size is None else left + size for size in enough)
+        return LabelForecast(median, nine, None, self.n_items - known.rank.size - int((sample != -1).sum()))
 
 
 def _sample(drawn: DrawnItems, course: Course) -> Int8Array:
@@ -321,12 +355,11 @@ def _sample(drawn: DrawnItems, course: Course) -> Int8Array:
     return np.append(course.label, np.full(drawn.ahead.num_rows, -1, np.int8)).astype(np.int8)
 
 
-def _promised(labels: Mapping[str, int]) -> LabelForecast:
-    """The cheaper design, if any is feasible."""
-    least = min(labels["fixed"], labels["blocks"])
-    if least > _BEYOND:
-        return LabelForecast(None, None)
-    return LabelForecast(least, 2 * least if least == labels["blocks"] else least)
+def _evidence_at(factors: Factors, beta: FloatArray) -> FloatArray:
+    """The evidence that there is against some masses of bad items, by that against a few of them."""
+    few = np.unique(np.quantile(np.rint(beta), np.linspace(0, 1, _GRID), method="nearest").astype(np.int64))
+    logs = [float(evidence(factors, int(one))[-1]) for one in few]
+    return np.interp(beta, few, np.clip(logs, -_MOST_NATS, _MOST_NATS))
 
 
 def _next_of_sample(drawn: DrawnItems, size: int | None) -> DrawnItems:

@@ -20,6 +20,7 @@ RATIO = 1.03  # of neighbouring ranks of a grid
 _BEND = 0.35  # standard deviation of second differences of the logit, at knots an e-fold apart
 _LEVEL, _SLOPE = 5.0, 1.0  # at the first knot: so weak that they only hold where all labels are the same
 _STEPS = 50
+_FORECAST_BEND, _FORECAST_CURVES = 1.0, 200
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,21 @@ def grid(first: int, n_items: int) -> Int64Array:
     return unique(ranks[ranks < n_items], n_items)
 
 
-def fitted(known: KnownItems, n_items: int, rng: np.random.Generator) -> Curves:
+def fitted(
+    known: KnownItems, n_items: int, rng: np.random.Generator, bend: float = _BEND, curves: int = CURVES
+) -> Curves:
     """Draw curves from Laplace's approximation to what the labels say.
 
     Args:
         known: Items without a label are left out.
         n_items: N.
+        bend: Standard deviation of second differences of the logit.
+        curves: How many.
     """
     knots = max(2, math.ceil(math.log(n_items)) + 1)
     counts = known.label >= 0
-    mode, curvature = _mode(_hats(known.rank[counts], knots), known.label[counts].astype(float), _prior(knots))
-    draws = rng.standard_normal((CURVES, knots))
+    mode, curvature = _mode(_hats(known.rank[counts], knots), known.label[counts].astype(float), _prior(knots, bend))
+    draws = rng.standard_normal((curves, knots))
     coefficients = mode + np.linalg.solve(np.linalg.cholesky(curvature).T, draws.T).T
     ranks = grid(1, n_items)
     shares = _share(coefficients @ _hats(ranks, knots).T)
@@ -73,12 +78,22 @@ def fitted(known: KnownItems, n_items: int, rng: np.random.Generator) -> Curves:
 
 
 def likely_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
-    """Rates of positives by block, of curves that the labels make likely (shape (curves, blocks)), in (0, 1).
+    """Rates of positives by block, of curves that a design counts on (shape (curves, blocks)), in (0, 1).
 
     Blocks that are taken apart know little each, and are drawn to one half: together they would seem to know that the
     long tail of a list holds many positives.
     """
-    ends = fitted(known, int(blocks.last[-1]), np.random.default_rng(0)).at(blocks.last) * blocks.last
+    return _rates(fitted(known, int(blocks.last[-1]), np.random.default_rng(0)), blocks)
+
+
+def forecast_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
+    """The same, of curves that may turn within an e-fold, as real ones do: a forecast has to hold."""
+    rng = np.random.default_rng(0)
+    return _rates(fitted(known, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
+
+
+def _rates(curves: Curves, blocks: RankBlocks) -> FloatArray:
+    ends = curves.at(blocks.last) * blocks.last
     return np.clip(np.diff(ends, axis=1, prepend=0) / blocks.items, 1e-12, 1 - 1e-12)
 
 
@@ -87,9 +102,9 @@ def _hats(rank: Int64Array, knots: int) -> FloatArray:
     return np.asarray(np.maximum(0.0, 1 - np.abs(np.log(rank)[:, None] - np.arange(knots))))
 
 
-def _prior(knots: int) -> FloatArray:
+def _prior(knots: int, bend: float) -> FloatArray:
     """Precision matrix of the coefficients."""
-    bends = np.diff(np.eye(knots), 2, axis=0) / _BEND
+    bends = np.diff(np.eye(knots), 2, axis=0) / bend
     ends = np.zeros((2, knots))
     ends[0, 0], ends[1, :2] = 1 / _LEVEL, (-1 / _SLOPE, 1 / _SLOPE)
     rows = np.concatenate([bends, ends])

@@ -135,14 +135,18 @@ def test_the_recursion_is_the_enumeration_of_all_orders():
 
 
 def test_a_forecast_is_the_mean_over_what_the_list_may_be():
-    """Of 30 items, weighted as Jeffreys' prior weighs their wins."""
+    """Of 30 items, weighted by their wins: as ten labels with the share that is asked for leave Jeffreys' prior."""
     one = condition(0.5, 60)
     bounds = rule(one.passing, one.failing, one.levels, 30, None)
-    log = [math.lgamma(y + 0.5) + math.lgamma(30.5 - y) - math.lgamma(y + 1) - math.lgamma(31 - y) for y in range(31)]
+    log = [math.lgamma(y + 6.5) + math.lgamma(34.5 - y) - math.lgamma(y + 1) - math.lgamma(31 - y) for y in range(31)]
     weight = np.exp(log) / np.exp(log).sum()
     each = [Rule(30, bounds.up, bounds.down).of_wins(wins) for wins in range(31)]
-    assert bounds.after(0, 0).passed == pytest.approx(sum(w * one.passed for w, one in zip(weight, each, strict=True)))
-    assert bounds.after(0, 0).failed == pytest.approx(sum(w * one.failed for w, one in zip(weight, each, strict=True)))
+    assert bounds.after(0, 0, 0.6).passed == pytest.approx(
+        sum(w * one.passed for w, one in zip(weight, each, strict=True))
+    )
+    assert bounds.after(0, 0, 0.6).failed == pytest.approx(
+        sum(w * one.failed for w, one in zip(weight, each, strict=True))
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +193,8 @@ def test_more_skipped_items_never_bring_a_decision_nearer(asked, share):
     one, n, last = planned(asked).tests[0], 50, 600
     wins = round(share * n)
     labels = np.where(np.arange(n) < wins, one.counted, 1 - one.counted).astype(np.int8)
-    before = np.cumsum(one.rule(last).after(n, wins).passed + one.rule(last).after(n, wins).failed)[n:]
+    whole = one.rule(last).after(n, wins, one.hardest)
+    before = np.cumsum(whole.passed + whole.failed)[n:]
     for skipped in (0, 1, 5, 30, 200):
         deciding = one.after(np.append(labels, np.full(skipped, -2, np.int8)), last + skipped)
         reached = np.cumsum(deciding.passed + deciding.failed)[n + skipped :]

@@ -152,14 +152,17 @@ def forecast_sentence(summary: Mapping[str, Any]) -> str:
         return f"With {reach['labels']:,} more labels the first {reach['rank']:,} may be proven: a forecast."
     more = summary["more"]
     median, many, most = (more[name] for name in ("median", "nine_in_ten", "most"))
+    left = more.get("left")  # None of an earlier version too
     if summary["outcome"] != "open" or median == 0:
         return ""
     limit = "" if most is None else f"; {most:,} more decide, whatever they say"
-    if median is None:
+    if median is None and (left is None or most is not None):
         return f"How many more it takes cannot be told yet{limit}."
+    if median is None:
+        return f"It may take all {left:,} that are left: half of the time no fewer decide."
     often = "" if many in (None, median) else f" (nine times in ten at most {many:,})"
-    if many is None and most is None:
-        often = " (or all that are left)"  # it may never be decided
+    if many is None and most is None:  # it may never be decided
+        often = ", or all that are left" if left is None else f", or all {left:,} that are left"
     return f"About {median:,} more may decide{often}{limit}."
 
 

@@ -468,8 +468,10 @@ def test_a_question_that_may_never_be_decided_says_so_in_its_forecast():
         "outcome": "open",
         "ended": "",
         "reach": None,
-        "more": {"median": 300, "nine_in_ten": None, "most": None},
+        "more": {"median": 300, "nine_in_ten": None, "most": None, "left": 319_950},
     }
-    assert forecast_sentence(summary) == "About 300 more may decide (or all that are left)."
-    summary["more"] = {"median": 300, "nine_in_ten": 3_000, "most": None}
+    assert forecast_sentence(summary) == "About 300 more may decide, or all 319,950 that are left."
+    summary["more"] = {"median": None, "nine_in_ten": None, "most": None, "left": 319_950}
+    assert forecast_sentence(summary) == "It may take all 319,950 that are left: half of the time no fewer decide."
+    summary["more"] = {"median": 300, "nine_in_ten": 3_000, "most": None, "left": 319_950}
     assert forecast_sentence(summary) == "About 300 more may decide (nine times in ten at most 3,000)."
