@@ -95,8 +95,10 @@ class Reporting:
         """What became of a condition that the study was planned for; None leaves it to the bounds."""
         return None
 
-    def alone(self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None) -> NextCommand:
-        """The command that asks conditions of a study that its bounds leave open, by themselves.
+    def alone(
+        self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None
+    ) -> tuple[NextCommand, int]:
+        """The command that asks conditions that bounds leave open, and about how many more labels decide then.
 
         Args:
             estimates: Of the measure of each condition.
@@ -104,7 +106,7 @@ class Reporting:
         """
         from streameval.study.next_command import NOTHING
 
-        return NOTHING
+        return NOTHING, 0
 
     def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut | None:
         """Give the items above a cutoff; None where they are those that a curve proves."""

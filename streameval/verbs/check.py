@@ -40,7 +40,8 @@ class Checked:
         labels: About how many labels in all would decide it (a forecast); None where that cannot be said, or nothing
             needs deciding.
         decides: The same in words, or why it cannot be said; empty where nothing needs deciding, and where labels are
-            not forecast: of many rankings, of exact results, and where nothing can be told (`Checks.why`).
+            not forecast: of many rankings, of exact results, and where nothing can be told (`Checks.why`). Where the
+            condition is best asked as a question of its own (`Checks.alone`), both are of that.
     """
 
     check: str
@@ -68,7 +69,7 @@ class Checks(Tabular):
         promise: The same in a sentence or two.
         why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
-        alone: The command that asks what is inconclusive as a question of its own, and about how many labels it takes.
+        alone: The command that asks what is inconclusive as a question of its own; empty where that takes no fewer.
     """
 
     checked: tuple[Checked, ...]
@@ -127,9 +128,12 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     asked = asked or [*kind.conditions(result)]
     why = _why_not(kind, result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
-    following = _next(folder, result, checks, why), _alone(folder, kind, result, checks, why)
+    following = _next(folder, result, checks, why)
+    alone, more = _alone(folder, kind, result, checks, why)
+    if alone:
+        checks = tuple(_asked_alone(one, int(result.summary["account"]["labelled"]), more) for one in checks)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, kind.claim(result), kind.promised(result), why, *following)
+    return Checks(said, kind.claim(result), kind.promised(result), why, following, alone)
 
 
 def _misses_labels(result: Any) -> bool:
@@ -169,14 +173,22 @@ def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> st
     return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
 
 
-def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> str:
-    """How to ask the conditions that are inconclusive by themselves."""
+def _asked_alone(checked: Checked, labelled: int, more: int) -> Checked:
+    """Say of a condition that is open what it takes as a question of its own: one forecast of one condition."""
+    if checked.outcome != "inconclusive":
+        return checked
+    return replace(checked, labels=labelled + more, decides=f"about {more:,} more, asked alone")
+
+
+def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> tuple[str, int]:
+    """How to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
     still = [one for one in checked if one.outcome == "inconclusive"]
     if why or not still:
-        return ""
+        return "", 0
     asked = [Question.of(one.check) for one in still]
     labels = None if any(one.labels is None for one in still) else max(one.labels or 0 for one in still)
-    return str(kind.alone(study, result, {one: kind.answer(result, one).estimate for one in asked}, labels))
+    asks, more = kind.alone(study, result, {one: kind.answer(result, one).estimate for one in asked}, labels)
+    return str(asks), more
 
 
 def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:

@@ -264,7 +264,7 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
     labels = None
     for budget in (150, None):
         study = tmp_path / str(budget)
-        streameval.plan(str(folder), study, seed=4, budget=budget or labels)
+        streameval.plan(pq.read_table(folder), study, seed=4, budget=budget or labels)  # in memory: offers no question
         plan = streameval.Study(study).plan()
         with_tables(study, pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
         (found,) = check(study, [f"precision@5000 >= {true - 0.15:.6f}"])
@@ -278,7 +278,7 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
 def test_every_inconclusive_answer_says_what_may_decide_it(tmp_path, capsys, one_ranking):
     folder, _, truth = one_ranking
     study = tmp_path / "study"
-    streameval.plan(str(folder), study, seed=4, budget=150)
+    streameval.plan(pq.read_table(folder), study, seed=4, budget=150)
     plan = streameval.Study(study).plan()
     labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
     n_items, whole = truth.size, "precision@5000"

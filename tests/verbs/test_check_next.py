@@ -140,8 +140,10 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
     streameval.plan(str(folder), "study", seed=4, budget=300)
     with_tables(Path("study"), answered("study", truth, "all.parquet"))
     said = said_alone(capsys, "study", asked)
-    assert said.startswith(f"`streameval plan --study study --for '{asked}'` asks this alone, with about ")
-    forecast = int(said.split(" about ")[1].split()[0].replace(",", ""))
+    assert said == f"`streameval plan --study study --for '{asked}'` asks this alone"
+    (one,) = streameval.check("study", asked)
+    forecast = one.labels - Study("study").evaluation().summary["account"]["labelled"]
+    assert one.decides == f"about {forecast:,} more, asked alone"
     taken = []
     for seed in (11, 12, 13)[: examples(1, 3)]:
         shutil.copytree("study", f"seed{seed}/study")
@@ -151,6 +153,23 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
         assert run(["check", "study/question-1"]) == 0
         monkeypatch.chdir(tmp_path)
     assert forecast / 4 <= statistics.median(taken) <= 4 * forecast
+
+
+def test_one_forecast_is_made_of_one_condition_wherever_it_is_said(tmp_path, monkeypatch, capsys, one_ranking):
+    """A curve would take all items, the question fewer: the number is that of the command that is printed."""
+    folder, _, truth = one_ranking
+    monkeypatch.chdir(tmp_path)
+    streameval.plan(str(folder), "study", seed=4, budget=300)
+    with_tables(Path("study"), answered("study", truth, "all.parquet"))
+    (bounds,) = streameval.show("study", "precision@5000").bounds.values()
+    asked = f"precision@5000 >= {bounds.estimate + 0.06 * (bounds.upper - bounds.lower):.4f}"
+    (one,) = streameval.check("study", asked)
+    said = said_alone(capsys, "study", asked)
+    labelled = Study("study").evaluation().summary["account"]["labelled"]
+    assert one.decides == f"about {one.labels - labelled:,} more, asked alone"
+    assert "about" not in said
+    assert run(["check", "study", asked]) == 5
+    assert capsys.readouterr().out.count("about ") == 1
 
 
 def test_a_question_is_offered_only_where_one_answers_all_that_is_open(tmp_path, monkeypatch, one_ranking):

@@ -136,7 +136,7 @@ class OneRanking(Kind):
 
     def alone(
         self, folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
-    ) -> NextCommand:
+    ) -> tuple[NextCommand, int]:
         """The command that asks open conditions as a question, with as few labels as it takes."""
         from streameval.kinds.question.offered import offered
 

@@ -14,14 +14,15 @@ from streameval.sequential import QuestionSetting
 from streameval.study import Study
 from streameval.study.next_command import NOTHING, NextCommand, command, flags
 from streameval.study.result_files import Evaluation
-from streameval.text import number_of
 
 
-def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None) -> NextCommand:
-    """Give the command that asks open conditions of a study, all at once.
+def offered(
+    folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
+) -> tuple[NextCommand, int]:
+    """Give the command that asks open conditions of a study, all at once, and about how many more labels decide then.
 
-    Nothing where no design takes all of them, the study has no files to ask, tasks of its own are open, labels may be
-    wrong, no number can be said, or it is no fewer than the labels of another curve.
+    Nothing, and 0, where no design takes all of them, the study has no files to ask, tasks of its own are open, labels
+    may be wrong, no number can be said, or it is no fewer than the labels of another curve.
 
     Args:
         estimates: Of the measure of each condition.
@@ -31,7 +32,7 @@ def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float
     unasked = plan.location.get("source") is None or found.summary["account"]["open"] or found.summary["label_error"]
     missed = (curve.misses or curve.misses_upper is not None) and any(one.metric != "precision" for one in estimates)
     if unasked or missed or confidence is None:
-        return NOTHING
+        return NOTHING, 0
     ranks = {str(one): _rank(curve, one) for question in estimates for one in question.cutoffs}
     by_text = {str(question): value for question, value in estimates.items()}
     known, certain = known_in(tree_of(folder)), f"{confidence:g}"
@@ -39,13 +40,13 @@ def offered(folder: Study, found: Evaluation, estimates: Mapping[Question, float
         design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
         _, forecast = design.expected()[0]
     except InputError:
-        return NOTHING
+        return NOTHING, 0
     if not forecast.median or (most is not None and forecast.median >= most):
-        return NOTHING
+        return NOTHING, 0
     given = [word for text in by_text for word in ("--for", text)]
     surer = flags({"confidence": certain}) if certain != "0.95" else []
-    labels = number_of(forecast.median, "more label")
-    return command(f"asks this alone, with about {labels}", "plan", "--study", str(folder.folder), *given, *surer)
+    asks = command("asks this alone", "plan", "--study", str(folder.folder), *given, *surer)
+    return asks, forecast.median
 
 
 def _rank(curve: Curve, cutoff: Cutoff) -> int:
