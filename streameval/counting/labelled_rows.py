@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.hints import naming_number, plain, refuse_unreached
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
@@ -188,7 +189,7 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: 
     if place == "column" and label not in ranking.rows.all_names():
         raise InputError(
             f"the ranking has no column '{label}'",
-            f"{ranking.rows.hint_for(label)}; name it with --label COL",
+            ranking.rows.hint_for(label) + ("; name it with --label COL" if label == "label" else ""),
         )
     order = ranking.order
     units = ranking.rows.units(label if place == "column" else None) if order is None else order.units
@@ -295,6 +296,17 @@ def label_numbers(
     return values
 
 
+def refuse_unreached_level(rows: LabelledRows) -> None:
+    """Refuse a `--relevant` that no label of a column of the list meets, as counting found: name the extremes."""
+    ends, count = [], 0
+    for unit in rows.units:
+        values = label_numbers(unit.read([rows.label]).column(0), rows.label, unit.place, "not a number", rows.meaning)
+        if values.size:
+            ends += [values.min(), values.max()]
+            count += values.size
+    refuse_unreached(str(rows.meaning.relevant), count, min(ends), max(ends))
+
+
 def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeaning) -> UInt8Array:
     """0/1 as bytes."""
     values = label_numbers(column, name, unit.place, "not 0/1 or a boolean", meaning)
@@ -307,6 +319,6 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeanin
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.place}, row {row + 1:,}: label {values[row]} is not 0 or 1",
-                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
+        raise InputError(f"{unit.place}, row {row + 1:,}: label {plain(values[row])} is not 0 or 1",
+                         naming_number(values[row], values, meaning))  # fmt: skip
     return narrow

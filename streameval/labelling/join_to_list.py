@@ -17,6 +17,7 @@ from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
+from streameval.labelling.hints import naming_number, naming_word, plain, refuse_unreached
 from streameval.labelling.key_forms import (
     first_of_each,
     known_key,
@@ -89,10 +90,14 @@ def join_labels(
     ):
         opened = open_source(connection, source)
         fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
-        joined = 0
+        joined, least, most = 0, np.inf, -np.inf
         for batch in _joined(connection, fields, keys, n_items, opened.name):
             _place(batch, out, meaning, opened.name)
             joined += batch.num_rows
+            values = batch.column(1).to_numpy(zero_copy_only=False)
+            least, most = min(least, values.min(initial=least)), max(most, values.max(initial=most))
+        if meaning.relevant is not None and joined and not np.any(out == 1):
+            refuse_unreached(meaning.relevant, joined, least, most)
         of_no_item = _rows_of_no_item(connection, joined) if fields.role == "key" else 0
     missing = int(np.sum(out == MISSING))
     if columns.labels_are == "positives":
@@ -141,7 +146,7 @@ def _joined(
         if lost:
             refuse_ambiguous(connection, columns.key_kinds, unclear, name)
         raise InputError(
-            f"{name}: label '{str(label)[:40]}' is not 0 or 1", "--positive WORD says which words are positive"
+            f"{name}: label '{str(label)[:40]}' is not 0 or 1", naming_word(str(label).strip(), columns.words)
         )
     labelled = 0
     for batch in in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS):
@@ -209,5 +214,5 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, meaning: LabelMeaning, name: 
         where = f"the item of stored row {int(at[wrong]) + 1:,}"
         if labels[wrong] in (0.0, 1.0):
             raise InputError(f"{name}: {where} has two labels that differ", "give one label per item")
-        raise InputError(f"{name}: {where} has label {values[wrong]:g}, not 0 or 1",
-                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
+        raise InputError(f"{name}: {where} has label {plain(values[wrong])}, not 0 or 1",
+                         naming_number(values[wrong], values, meaning))  # fmt: skip

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
+from streameval.labelling.hints import naming_word
 from streameval.labelling.options import LabelMeaning, is_finite
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 
@@ -46,7 +47,7 @@ def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, nam
         row = pc.is_in(coded.indices, value_set=strange).index(True).as_py()
         raise InputError(
             f"{place}, row {row + 1:,}: {name} is '{coded[row].as_py()[:40]}', neither 0/1, yes/no nor a number",
-            "--positive WORD says which words are positive",
+            naming_word(coded[row].as_py().strip(), meaning),
         )
     decided = pa.array(values, pa.float64(), from_pandas=True)
     return pa.chunked_array([decided.take(coded.indices)], pa.float64())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,11 +37,13 @@ def check_label_words(options: Any, of_grades: Literal["vote", "relevant"]) -> N
     if both := set(options.positive) & set(options.negative):
         raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
     if not options.negative and (numbers := [word for word in options.positive if is_finite(word)]):
+        other = "1" if 0 in map(float, numbers) else "0"
+        named = f"such as --positive {shlex.quote(','.join(options.positive))} --negative {other}"
+        graded = len(numbers) == len(options.positive) and getattr(options, "relevant", None) is None
+        level = f"'{'majority' if of_grades == 'vote' else ''}>={min(numbers, key=float)}'"
         raise InputError(
             f"label {numbers[0]} is positive, and it is not said which numbers are negative",
-            f"such as --positive {numbers[0]} --negative 0, or "
-            + (f"--vote 'any>={numbers[0]}'" if of_grades == "vote" else f"--relevant '>={numbers[0]}'")
-            + " for grades",
+            f"{named}, or --{of_grades} {level} for grades" if graded else named,
         )
 
 
@@ -106,8 +109,8 @@ class LabelMeaning(NamedWords):
         """Which grades are positive: those that are ">" or ">=" a number."""
         if self.relevant is None:
             return None
-        if (found := _LEVEL.fullmatch(str(self.relevant))) is None:
-            raise InputError(f"--relevant is {str(self.relevant)!r}, not >=GRADE", "such as '>=2'")
+        if (found := _LEVEL.fullmatch(str(self.relevant))) is None or not is_finite(found[2]):
+            raise InputError(f"--relevant is {str(self.relevant)!r}, not >=GRADE", "such as --relevant '>=2'")
         return found[1], float(found[2])
 
     def is_positive(self, values: AnyArray) -> BoolArray:

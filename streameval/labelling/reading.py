@@ -19,6 +19,7 @@ from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import BY_FILE, SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, literal, one_line_errors
+from streameval.labelling.hints import naming_word
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
 from streameval.labelling.options import LabelColumns
@@ -37,7 +38,6 @@ from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.types import Plan
 
-_READABLE = "labels are 1/0, true/false, yes/no or a grade; --positive good says which other words are positive"
 
 
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
@@ -240,7 +240,7 @@ class _VoteReading:
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
         if self.columns.role == "key":
             hint += f": {self._first_of_each()}"
-        self._refuse_first(table, "unreadable", self.columns.label or "label", _READABLE)
+        self._refuse_first(table, "unreadable", self.columns.label or "label", self._readable(table))
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
@@ -252,6 +252,12 @@ class _VoteReading:
             f"{self._first_of_each()})",
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
+
+    def _readable(self, table: pa.Table) -> str:
+        """Say which labels can be read, and what lets the first one be read that cannot."""
+        unread = table.column("said").filter(pc.equal(table.column("state"), "unreadable")).drop_null()
+        named = f"; {naming_word(unread[0].as_py().strip(), self.columns.words)}" if len(unread) else ""
+        return f"labels are 1/0, true/false, yes/no or a grade{named}"
 
     def _first_of_each(self) -> str:
         """Show a key of the rows, and one of the planned items."""
@@ -299,8 +305,7 @@ def refuse_words_of_no_row(connection: Connection, columns: SourceColumns, name:
             raise InputError(
                 f"{name}: {option} {','.join(named)}: no label is {' or '.join(map(repr, named))}; "
                 f"there are {_words_of(connection, rows)}",
-                "check the spelling; where a word is still to come, --positive and --negative say what the words "
-                "mean that are there",
+                "check the spelling; where a word is still to come, say what the words mean that are there",
             )
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.hints import Words, middle, naming_word, occurring, plain
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
@@ -119,7 +120,7 @@ def vote_rule(text: Any) -> VoteRule:
         raise InputError(f"vote rule '{text}': '{match[2]}' is not a number") from None
 
 
-def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
+def refuse_grades(rows: pa.Table, rule: VoteRule, words: Words) -> None:
     """Refuse votes that a rule without threshold cannot tell apart, and a threshold that no answer reaches.
 
     The labels of a source are grades if they have several values other than 0 and 1, or one such value in more than
@@ -128,6 +129,7 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
 
     Args:
         rows: Columns `value`, `given` (number of the source), `origin`, `row`.
+        words: Those that were named with the labels.
 
     Raises:
         InputError: A source has grades, or every answer is below the threshold.
@@ -145,30 +147,32 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
         if kinds > 1 or strange.num_rows == len(answers) or 1 < strange.num_rows > _TYPING_ERRORS * len(answers):
             first = strange.slice(0, 1).to_pylist()[0]
             raise InputError(
-                f"{first['origin']} row {first['row']:,}: label {first['value']:g} is neither 0 nor 1, as in "
+                f"{first['origin']} row {first['row']:,}: label {plain(first['value'])} is neither 0 nor 1, as in "
                 f"{number_of(strange.num_rows, 'row')} of {len(answers):,}, and vote rule '{rule}' takes no grades",
-                f"say which are positive, such as {_of_grades(answers)}",
+                naming_word(plain(first["value"]), words)
+                if words.positive or words.negative
+                else f"say which are positive, such as {_of_grades(answers, rule)}",
             )
 
 
-def _of_grades(answers: pa.ChunkedArray) -> str:
+def _of_grades(answers: pa.ChunkedArray, rule: VoteRule) -> str:
     """Give the option that tells grades apart which occur: of two, which of them is which."""
     least, *more = sorted(pc.unique(answers).to_pylist())
     if len(more) == 1:
-        return f"--positive {more[0]:g} --negative {least:g}"
-    return f"--vote 'mean>={(more or [least])[len(more) // 2]:g}'"
+        return f"--positive {plain(more[0])} --negative {plain(least)}"
+    return f"--vote '{'mean' if rule.name == 'majority' else rule.name}>={middle(answers)}'"
 
 
 def _refuse_unreached(answers: pa.ChunkedArray, rule: VoteRule) -> None:
     """Refuse a threshold above every answer: the grades are of another scale, or were meant to be numbers of 0 to 1."""
     least, most = pc.min_max(answers).as_py().values()
     if most is not None and rule.threshold is not None and most < rule.threshold:
-        occur = f"all are {most:g}" if least == most else f"they go from {least:g} to {most:g}"
+        such = "" if least == most else f", such as --vote '{rule.name}>={plain(most)}'"
         raise InputError(
             f"vote rule '{rule}': none of {number_of(len(answers.drop_null()), 'answer')} reaches {rule.threshold:g}, "
-            f"{occur}",
-            "name a grade that occurs; where all of them are negative on your scale, --positive and --negative say "
-            "which grades are which",
+            f"{occurring(least, most)}",
+            f"name a grade that occurs{such}; where all of them are negative on your scale, name them with --negative "
+            "in place of a threshold",
         )
 
 

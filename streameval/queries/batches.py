@@ -16,6 +16,7 @@ from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
 from streameval.kernels.words import Words
+from streameval.labelling.hints import naming_grades, naming_word, plain
 from streameval.labelling.label_values import refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
 from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
@@ -306,7 +307,7 @@ def grades(
         narrow = values.astype(np.uint8)
         odd = (narrow >= GRADES) | (narrow != values)
     if np.any(odd):
-        _refuse_no_grade(values, place)
+        _refuse_no_grade(values, place, words)
         raise HighGradeError(f"{place}: label {values[odd].max()} is above {GRADES - 1}", "give lower grades here")
     return narrow
 
@@ -318,13 +319,23 @@ def are_positive(column: pa.ChunkedArray, name: str, place: str, hint: str) -> B
     return np.asarray(values > 0)
 
 
-def _refuse_no_grade(values: AnyArray, place: str) -> None:
+def _refuse_no_grade(values: AnyArray, place: str, words: LabelMeaning = PLAIN) -> None:
     with np.errstate(invalid="ignore"):
         odd = ~((values >= 0) & (values <= _HIGHEST) & (np.floor(values) == values))
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{place}, row {row + 1:,}: label {values[row]} is not a whole number from 0 to {_HIGHEST:,}",
-                         f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
+        raise InputError(
+            f"{place}, row {row + 1:,}: label {plain(values[row])} is not a whole number from 0 to {_HIGHEST:,}",
+            _made_grades(values, values[row], words),
+        )
+
+
+def _made_grades(values: AnyArray, odd: float, words: LabelMeaning) -> str:
+    """Say how labels of which some are no grades become grades."""
+    if words != PLAIN:
+        return naming_word(plain(odd), words)
+    gains, named = "labels are gains of nDCG: store them as whole numbers", naming_grades(values)
+    return gains if named is None else f"{gains}, or say which are positive, such as {named}"
 
 
 def levels_of(units: Iterable[Unit], label: str, words: LabelMeaning) -> set[int]:
@@ -332,7 +343,7 @@ def levels_of(units: Iterable[Unit], label: str, words: LabelMeaning) -> set[int
     found: set[int] = set()
     for unit in units:
         values = label_numbers(unit.read([label]).column(0), label, unit.place, "not a number or a boolean", words)
-        _refuse_no_grade(values, unit.place)
+        _refuse_no_grade(values, unit.place, words)
         found.update(int(one) for one in np.unique(values))
         if len(found) > GRADES - 1:
             raise InputError(f"{unit.place}: there are {len(found):,} different grades", f"give {GRADES - 1} at most")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pyarrow as pa
 
+from streameval.counting.labelled_rows import refuse_unreached_level
 from streameval.errors import InputError, OutsideError
 from streameval.order.partials import Engine
 from streameval.order.run_threads import Threads
@@ -80,6 +81,8 @@ def _evaluated(
 
     total, how = streamed(ranking, rows, beside, measure, collect, progress, engine)
     ranking.rows.check_unchanged()
+    if options.level > 1 and not (total.sums.positives or total.sums.misses):
+        refuse_unreached_level(replace(rows.rows, meaning=replace(options.words, relevant=options.relevant)))
     worst = measure.table(total.lowest.facts, total.lowest.values, total.lowest.names)
     return Found(rows, total.sums, how, total.left, worst)
 

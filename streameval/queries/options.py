@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil, floor
 from numbers import Integral
 from typing import Any, Literal
 
@@ -21,7 +22,6 @@ from streameval.text.options import flag
 _MOST_CUTOFFS, _MOST_OPTIONAL = 20, 40
 _RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
 _RANKINGS = 1_000
-_RELEVANT = re.compile(r"\s*(>=?)\s*(\d{1,4})\s*")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class PerRanking:
     """How a list of many rankings is evaluated.
 
     Attributes:
-        relevant: From which whole label on an item is positive; nDCG takes every label as a gain.
+        relevant: From which label on an item is positive (>=2.5 is >=3); nDCG takes every label as a gain.
         positive, negative: Words of labels, as of `LabelMeaning`.
         key: Column that names the item; on the command line that of `RankingOptions`.
     """
@@ -100,12 +100,11 @@ class PerRanking:
     @property
     def level(self) -> int:
         """The lowest label of a positive."""
-        found = _RELEVANT.fullmatch(str(self.relevant))
-        level = int(found[2]) + (found[1] == ">") if found else 0
+        above, least = LabelMeaning(relevant=str(self.relevant)).level or (">=", 1.0)
+        level = floor(least) + 1 if above == ">" else ceil(least)
         if level < 1:
-            raise InputError(
-                f"--relevant is {self.relevant!r}, not >=GRADE with a whole number from 1", "such as '>=2'"
-            )
+            raise InputError(f"--relevant is {self.relevant!r}, and grade 0 is that of what is not relevant",
+                             "such as --relevant '>=1'")  # fmt: skip
         return level
 
 

@@ -33,8 +33,8 @@ class Cutoff:
             or a better one. "precision": at the deepest rank that has it. "recall": at the first rank that has it.
             "fpr": up to that false positive rate, of areas under the ROC curve.
             "max_f": at the rank whose F_β is the largest, which only `cut` understands.
-        value: int, at least 1, of a rank; Decimal in (0, 1] of a share, precision, recall or rate; text of a score;
-            Decimal β of "max_f".
+        value: int, at least 1, of a rank; Decimal in (0, 1] of a share, precision, recall (or 0) or rate; text of a
+            score; Decimal β of "max_f".
 
     >>> print(Cutoff.of("1e6"), Cutoff.of("1%"), Cutoff.of("score:.70"), Cutoff.of(10_000))
     1,000,000 1% score:0.7 10000
@@ -178,11 +178,15 @@ def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
 
 
 def read_share(text: str, start: int, what: str, written: str) -> Decimal:
-    """Read a part of 1, as a decimal or a percentage; an `InputError` says what it is to be."""
+    """Read a part of 1, as a decimal or a percentage; an `InputError` says what it is to be.
+
+    Only a recall may be 0: precision there is the highest of all ranks, and the first of the eleven points.
+    """
     value = number(written.removesuffix("%"))
     if value is None:
         raise refused(text, start, f"{what} is '{written}', not a number")
     share = value.scaleb(-2) if written.endswith("%") else value
-    if not 0 < share <= 1 or not float(share):
-        raise refused(text, start, f"{what} is {written}, outside (0, 1]")
+    from_zero = what == "recall"
+    if not 0 <= share <= 1 or not (float(share) or (from_zero and not share)):
+        raise refused(text, start, f"{what} is {written}, outside {'[' if from_zero else '('}0, 1]")
     return share

@@ -19,7 +19,7 @@ def read_other(text: str) -> tuple[str, tuple[Cutoff, ...], int] | None:
         Its metric and cutoffs as we call them, and where it ends; None where there is none.
 
     Raises:
-        InputError: A recall outside (0, 1], a persistence outside (0, 1).
+        InputError: A recall outside [0, 1], a persistence outside (0, 1).
 
     >>> read_other("iprec@.10 >= .5")
     ('precision', (Cutoff(kind='recall', value=Decimal('0.10')),), 10)

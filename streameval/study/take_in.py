@@ -74,7 +74,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     read = _read(sources, plan, folder.items(plan), replace(columns, labels_are=judging.labels_are))
     whole = folder.labels.with_new(read)
     rows = rows_of(whole)
-    refuse_grades(rows, vote_rule(judging.vote))
+    refuse_grades(rows, vote_rule(judging.vote), columns)
     if judging.prefer and whole:
         check_preferred(rows, judging.prefer)
     if judging.strict:

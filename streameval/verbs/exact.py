@@ -18,7 +18,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
-from streameval.counting.labelled_rows import LabelledRows, labelled_rows
+from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.scans import LabelledScans
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
@@ -43,7 +43,6 @@ from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
-from streameval.text import number_of
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000
@@ -260,9 +259,8 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
                              "store it sorted, or ask for no windows")  # fmt: skip
         slide(truth.rows, sliding, truth.scans.threads)
     truth.ranking.rows.check_unchanged()
-    if (level := truth.rows.meaning.relevant) is not None and not summed.totals.positives:
-        raise InputError(f"--relevant is '{level}', and none of {number_of(truth.rows.n_items, 'label')} is",
-                         "name a grade that occurs")  # fmt: skip
+    if truth.rows.meaning.relevant is not None and truth.rows.joined_labels is None and not summed.totals.positives:
+        refuse_unreached_level(truth.rows)
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
     labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed, truth.of_no_item)

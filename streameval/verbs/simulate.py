@@ -12,6 +12,7 @@ from streameval.copies.write import for_a_while
 from streameval.counting.labelled_rows import label_numbers
 from streameval.errors import InputError, did_you_mean
 from streameval.judges.values import Judge
+from streameval.labelling.hints import naming_number, plain, refuse_unreached
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
 from streameval.methods import (
@@ -29,7 +30,6 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
-from streameval.text import number_of
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
@@ -122,15 +122,15 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions, meaning: L
     column = label_values(column, meaning, place, label)
     if column.null_count:
         first = pc.index(pc.is_null(column), True).as_py() + 1
-        raise InputError(f"{column.null_count:,} of the labels are missing (first at rank {first:,})")
+        raise InputError(f"{column.null_count:,} of the labels are missing (first at rank {first:,})",
+                         "a simulation needs the label of every item")  # fmt: skip
     values = label_numbers(column, label, place, "not 0/1 or a boolean")
     if meaning.level is None and (odd := np.flatnonzero((values != 0) & (values != 1))).size:
-        raise InputError(f"the label at rank {odd[0] + 1:,} is {values[odd[0]]:g}, not 0 or 1",
-                         "--relevant '>=2' says from which label on an item is positive")  # fmt: skip
+        raise InputError(f"the label at rank {odd[0] + 1:,} is {plain(values[odd[0]])}, not 0 or 1",
+                         naming_number(values[odd[0]], values, meaning))  # fmt: skip
     truth = meaning.is_positive(values)
     if meaning.relevant is not None and not truth.any():
-        raise InputError(f"--relevant is '{meaning.relevant}', and none of {number_of(truth.size, 'label')} is",
-                         "name a grade that occurs")  # fmt: skip
+        refuse_unreached(meaning.relevant, values.size, values.min(), values.max())
     return truth.astype(np.int8)
 
 

@@ -80,7 +80,7 @@ def test_many_rankings_are_read_alike(label, meaning, positives):
 @pytest.mark.parametrize(
     ("label", "meaning", "message"),
     [
-        (WORDS, {}, "row 1: label is 'fraud', neither 0/1, yes/no nor a number. Hint: --positive WORD"),
+        (WORDS, {}, "row 1: label is 'fraud', neither 0/1, yes/no nor a number. Hint: --positive and"),
         (WORDS, {"positive": "fraud", "negative": "ok"}, "row 5: label is 'scam', neither"),
         (WORDS, {"positive": "fruad"}, "--positive fruad: no label is 'fruad'; there are 'fraud' (2), 'Fraud ' (1)"),
         (WORDS, {"positive": "fraud,scamm"}, "--positive scamm: no label is 'scamm'"),

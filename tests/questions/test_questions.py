@@ -132,7 +132,7 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("cut precision >= .9", "precision is '>= .9', not a number (at column 15)."),
         ("cut precision .9 within 3%", "precision is '.9 within 3%', not a number (at column 15)."),
         ("cut precision 1.5", "precision is 1.5, outside (0, 1] (at column 15)."),
-        ("iprec@2", "recall is 2, outside (0, 1] (at column 7)."),
+        ("iprec@2", "recall is 2, outside [0, 1] (at column 7)."),
         ("rbp@", "persistence is '', no decimal in (0, 1) of up to 6 places (at column 5). Hint: such as rbp@0.8: the"),
         ("rbp@.1234567", "persistence is '.1234567', no decimal"),
         ("cut precision 0", "precision is 0, outside (0, 1] (at column 15)."),

@@ -22,6 +22,7 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.labelling.options import NamedWords
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.reporting.given_again import given_again
 from streameval.stores import atomic
@@ -233,10 +234,10 @@ def test_an_answer_whose_moment_cannot_be_read_counts_without_one(tmp_path, caps
 def test_grades_without_a_threshold_are_refused_before_anything_is_stored(tmp_path, capsys):
     study = small_study(tmp_path)
     table = write(tmp_path / "t.csv", "1,1,ann", "2,4,ann", "3,5,ann", head="rank,label,annotator")
-    for rule in ("majority", "any", "latest", "mean"):
+    for rule, graded in (("majority", "mean"), ("any", "any"), ("latest", "latest"), ("mean", "mean")):
         said = refused(capsys, "evaluate", study, "--labels", table, "--vote", rule)
         assert f"t.csv row 2: label 4 is neither 0 nor 1, as in 2 rows of 3, and vote rule '{rule}' takes no" in said
-        assert "--vote 'mean>=5'" in said  # of 1, 4 and 5
+        assert f"--vote '{graded}>=5'" in said  # of 1, 4 and 5
     assert not (study / "votes").exists()
     assert account_of(study, table, vote="mean>=3")["positive"] == 2
     share = write(tmp_path / "p.csv", "4,0.25,ann", head="rank,label,annotator")
@@ -274,9 +275,9 @@ def test_labels_are_grades_where_the_data_say_so(grades, refused):
     other = pa.table({"value": [0.0, 1.0] * 500, "given": [2] * 1000, "row": range(1000)})  # another file's say nothing
     rows = pa.concat_tables([rows, other])
     rows = rows.append_column("origin", pa.array(["t.csv"] * rows.num_rows))
-    refuse_grades(rows, vote_rule("majority>=1"))
+    refuse_grades(rows, vote_rule("majority>=1"), NamedWords())
     with pytest.raises(InputError, match="is neither 0 nor 1") if refused else nullcontext():
-        refuse_grades(rows, vote_rule("majority"))
+        refuse_grades(rows, vote_rule("majority"), NamedWords())
 
 
 def test_words_are_mapped_and_what_was_taken_as_negative_is_shown(tmp_path, capsys):
@@ -316,7 +317,7 @@ def test_a_table_of_words_that_nothing_maps_says_how_to(tmp_path, capsys):
     study = small_study(tmp_path)
     table = write(tmp_path / "t.csv", "1,good", "2,bad", head="rank,label")
     assert run(["evaluate", str(study), "--labels", str(table)]) == 2
-    assert "--positive good says which other words are positive" in capsys.readouterr().err
+    assert "--positive and --negative say what words mean, such as --positive good" in capsys.readouterr().err
 
 
 def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):

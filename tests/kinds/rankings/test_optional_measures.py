@@ -117,9 +117,19 @@ def test_conditions_name_them_as_the_field_does(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "f" / "evaluation.json").read_text())["parameters"]["at"] == []
 
 
+def test_precision_at_no_recall_is_asked_for_as_its_table_names_it(tmp_path, monkeypatch, capsys, catalogue):
+    monkeypatch.chdir(tmp_path)
+    evaluated(out="e", at="2,11pt")
+    evaluated(out="f", at="iprec@0")
+    for name in "ef":
+        assert run(["check", name, "precision@recall:0 >= 0.44", "iprec@0 < 0.45"]) == 0
+    assert run(["show", str(catalogue.path("curve-evaluated")), "iprec@0"]) == 2
+    assert capsys.readouterr().err == "streameval: recall is 0, outside (0, 1]\n"
+
+
 @pytest.mark.parametrize(
     ("at", "said"),
-    [("iprec@0", "recall is 0, outside (0, 1]"), ("rbp@1", "persistence is '1', no decimal in (0, 1)"),
+    [("iprec@1.1", "recall is 1.1, outside [0, 1]"), ("rbp@1", "persistence is '1', no decimal in (0, 1)"),
      ("rbp", "at is 'rbp', not a whole number from 1"), ("ndcg@10", "at is 'ndcg@10', not a whole number from 1"),
      ("11pt > .5", "at is '11pt > .5', not"), ([f"rbp@.{i}" for i in range(101, 142)], "give 40 at most")],
 )  # fmt: skip
