@@ -15,7 +15,7 @@ from streameval.typing import AnyArray
 _NAMED = 6  # grades that are named one by one
 
 
-class Words(Protocol):
+class AnyWords(Protocol):
     """Words that are named as positive and as negative: of options, or of a source."""
 
     @property
@@ -36,7 +36,7 @@ def plain(value: float) -> str:
     return np.format_float_positional(value, trim="-")
 
 
-def naming_word(word: str, words: Words) -> str:
+def naming_word(word: str, words: AnyWords) -> str:
     """Tell how to say what a word means, beside those that are named already.
 
     >>> from streameval.labelling.options import NamedWords
@@ -84,7 +84,7 @@ def naming_grades(values: Iterable[float] | AnyArray) -> str | None:
     return f"--positive {upper} --negative {lower}"
 
 
-def naming_number(value: float, of_column: Iterable[float] | AnyArray, words: Words) -> str:
+def naming_number(value: float, of_column: Iterable[float] | AnyArray, words: AnyWords) -> str:
     """Tell how to say what a number means in a column that is to hold 0 and 1: by a threshold unless words are named.
 
     >>> from streameval.labelling.options import NamedWords

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling.hints import Words, middle, naming_word, occurring, plain
+from streameval.labelling.hints import AnyWords, middle, naming_word, occurring, plain
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
@@ -120,7 +120,7 @@ def vote_rule(text: Any) -> VoteRule:
         raise InputError(f"vote rule '{text}': '{match[2]}' is not a number") from None
 
 
-def refuse_grades(rows: pa.Table, rule: VoteRule, words: Words) -> None:
+def refuse_grades(rows: pa.Table, rule: VoteRule, words: AnyWords) -> None:
     """Refuse votes that a rule without threshold cannot tell apart, and a threshold that no answer reaches.
 
     The labels of a source are grades if they have several values other than 0 and 1, or one such value in more than
