@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection, one_line_errors
-from streameval.labelling.key_forms import ambiguous, is_number, is_whole, refuse_ambiguous, refuse_unreadable_items
+from streameval.labelling.key_forms import (
+    ambiguous,
+    is_number,
+    is_whole,
+    item_value,
+    refuse_ambiguous,
+    refuse_unreadable_items,
+)
 from streameval.labelling.readers import ROW, database_for, distinct, given, name_of, open_source
 
 
@@ -41,9 +48,10 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
             if column not in names:
                 raise InputError(f"{name}: the control items have no column '{column}'", did_you_mean(column, names))
         kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
-        _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
+        own = _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
         value, state = _answer(given(names["label"]), kinds[names["label"]])
-        shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
+        cells = [_whole_text(given(names[c]), kinds[names[c]], own[c]) for c in columns]
+        shown = "".join(f"{cell} AS c{i}, " for i, cell in enumerate(cells))
         table = connection.sql(
             f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
         ).to_arrow_table()
@@ -61,11 +69,14 @@ def _answer(label: str, kind: str) -> tuple[str, str]:
 
 def _refuse_inexact(
     connection: Connection, given_as: Mapping[str, tuple[str, str]], schema: pa.Schema, key: Sequence[str], name: str
-) -> None:
+) -> dict[str, str]:
     """Refuse keys that may have been another item's.
 
     Args:
         given_as: Of each column, its name in the source and its SQL type there.
+
+    Returns:
+        dict: SQL type of each column of the items.
     """
     refuse_unreadable_items(pa.schema([schema.field(column) for column in given_as]), "the study's items")
     connection.register("se_types", schema.empty_table())
@@ -74,6 +85,12 @@ def _refuse_inexact(
         unclear = ambiguous(given(there), kind, own[column]) if column in key or is_whole(own[column]) else "false"
         if connection.execute(f"SELECT EXISTS (SELECT 1 FROM se_given WHERE {unclear})").fetchall() == [(True,)]:
             refuse_ambiguous(connection, [(there, kind)], unclear, name)
+    return own
+
+
+def _whole_text(cell: str, kind: str, own: str) -> str:
+    """Give SQL of a cell: a text of a whole number, such as 14.0, is that number where the items have whole numbers."""
+    return f"coalesce({item_value(cell, kind, own)}::VARCHAR, {cell})" if is_whole(own) and kind == "VARCHAR" else cell
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

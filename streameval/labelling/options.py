@@ -154,7 +154,9 @@ class Judging:
     not stored. Without a threshold, `vote` takes votes of 0 or 1.
     """
 
-    vote: str = option("majority", "majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
+    vote: str = option(
+        "majority", "majority, mean, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it)."
+    )
     prefer: tuple[str, ...] = option(
         (),
         "Sources, best first: on each item only the best one's votes count. person,llm are what the column source "

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.labelling.hints import AnyWords, middle, naming_word, occurring, plain
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
@@ -112,8 +112,7 @@ def vote_rule(text: Any) -> VoteRule:
         return text
     match = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
     if match is None or match[1] not in _RULES:
-        name = re.split(r"\W", str(text))[0]
-        raise InputError(f"there is no vote rule '{text}'", f"{did_you_mean(name, _RULES)}; each takes >=X")
+        raise InputError(f"there is no vote rule '{text}'", f"{', '.join(_RULES)}; each takes >=X, as in 'mean>=3'")
     try:
         return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:

@@ -34,6 +34,10 @@ def _given_as(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
     return pa.table(columns, schema)
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 @dataclass(frozen=True)
 class TwoTables(Rows):
     """Two lists of rows, one after the other.
@@ -67,7 +71,8 @@ class TwoTables(Rows):
         """As text where one of them has text: a number has one spelling, and 007 is another text than 7."""
         schemas = [rows.schema for rows in (self.first, self.second) if column.name in rows.schema.names]
         kinds = [schema.field(column.name).type for schema in schemas]
-        text = next((kind for kind in kinds if pa.types.is_string(kind) or pa.types.is_large_string(kind)), column.type)
+        plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        text = next((kind for kind in plain if _is_text(kind)), column.type)
         return column.with_type(self.given_as.get(column.name, text))
 
     @property

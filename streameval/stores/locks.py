@@ -89,6 +89,17 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def one_at_a_time_without_trace(folder: Path) -> Iterator[None]:
+    """Do as `one_at_a_time` in a folder that others read: its lock goes away with what held it."""
+    with one_at_a_time(folder):
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                os.unlink(folder / NAME)
+
+
 def remove_empty(folder: Path) -> None:
     """Remove a folder that holds nothing but its lock, which this process holds."""
     with suppress(OSError):

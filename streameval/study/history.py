@@ -119,6 +119,7 @@ class History(Tabular, ABC):
             labels.
         waiting: The study at which the call ended because planned labels of it are missing, and how many; empty where
             there is none.
+        corrected: Studies of earlier calls whose labels are no longer those that the history counts, and how many.
     """
 
     schema: ClassVar[pa.Schema]
@@ -133,6 +134,7 @@ class History(Tabular, ABC):
     table: pa.Table
     added: tuple[Any, ...] = ()
     waiting: str = ""
+    corrected: tuple[str, ...] = ()
 
     @classmethod
     def begun(cls, settings: Settings) -> History:
@@ -152,7 +154,7 @@ class History(Tabular, ABC):
         ]
         rows = [{name: _plain(value) for name, value in row.items()} for row in self.table.select(kept).to_pylist()]
         return {"settings": self.settings.as_dict(), "outcome": self.outcome, "added": [*map(_plain, self.added)],
-                "waiting": self.waiting, self.rows_are: rows}  # fmt: skip
+                "waiting": self.waiting, "corrected": [*self.corrected], self.rows_are: rows}  # fmt: skip
 
     @staticmethod
     @abstractmethod

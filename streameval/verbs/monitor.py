@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -84,6 +85,7 @@ def monitor(
         before = read_history(path, _history_of)
         begun = _begun(given[0][1], asked) if before is None else _same(path, before, asked)
         history = _with_studies(begun, given, allowed)
+        history = replace(history, corrected=_corrected(history, {folder for _, folder in given}))
         if history.added:
             page = named(history.settings.kind).history_page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})
@@ -147,6 +149,31 @@ def _with_studies(history: History, given: Sequence[tuple[date | None, str]], al
     return history.told(before, studies)
 
 
+def _corrected(history: History, given: Collection[str]) -> tuple[str, ...]:
+    """Name studies of earlier calls whose labels are no longer what the history counts, with their number.
+
+    Studies that lie elsewhere by now, or cannot be read, are passed over: this call is not about them.
+    """
+    found = []
+    for row in history.rows:
+        folder = str(row["study"])
+        if folder in given or not Path(folder).is_dir():
+            continue
+        with suppress(StreamevalError, OSError, KeyError):
+            if Study(Path(folder)).summary()["evaluation_id"] == row["evaluation_id"]:
+                continue
+            now = history.taken(row.get("day"), folder)
+            if now.plan.plan_id == row["plan_id"] and (changed := _changed(row, now)):
+                found.append(f"{history.called(row)} ({folder}): {changed:,}")
+    return tuple(found)
+
+
+def _changed(row: Mapping[str, Any], now: WatchedStudy) -> int:
+    """Count labels that a row counts, and that are others by now."""
+    before = np.frombuffer(row["counted"], np.int8)
+    return int(np.sum((before >= 0) & (before != now.answers)))
+
+
 def _refuse_other_kind(history: History, folder: str) -> None:
     kind, own = answering(folder, "monitor"), history.settings.kind
     if kind.name != own:
@@ -200,15 +227,13 @@ def _more_answers(history: History, old: Mapping[str, Any], new: WatchedStudy) -
 
     Labels may have been corrected because of what the history said, and no proof covers what was chosen so.
     """
-    before, now = np.frombuffer(old["counted"], np.int8), new.answers
-    changed = int(np.sum((before >= 0) & (before != now)))
-    if changed:
+    if changed := _changed(old, new):
         raise StudyError(
             f"{new.folder}: labels that the history counts for {history.called(old)} have changed since: {changed:,}",
             "a label counts as it was when its study was taken; for corrected ones begin a new history of all studies: "
             "--out FILE",
         )
-    return bool(np.any(before != now))
+    return bool(np.any(np.frombuffer(old["counted"], np.int8) != new.answers))
 
 
 def _asked(history: History, new: WatchedStudy, allow: Sequence[str]) -> Settings:

@@ -110,7 +110,7 @@ def _alone(root: str) -> Iterator[Callable[[], None]]:
     """
     if not is_remote(root):
         os.makedirs(root, exist_ok=True)
-        with locks.one_at_a_time(Path(root)):
+        with locks.one_at_a_time_without_trace(Path(root)):
             yield lambda: None
         return
     with claimed(root, partial(remove_unfinished, root)) as claim:

@@ -160,7 +160,6 @@ TEXTS = (in_csv, in_json_lines)
 REFUSED = {  # in a line that has a key of each side: a list of text has types of its own, and none of these
     **{("positives", name): TEXTS for name in ("uint64", "decimal", "bytes", "moment", "zoned")},
     **{("against", name): TEXTS for name in ("uint64", "decimal", "uuid", "bytes", "moment", "zoned")},
-    ("controls", "int8"): TEXTS,
 }
 LAW = [(place, name, form) for place in PLACES for name in KEYS for form in forms_of(name)]
 

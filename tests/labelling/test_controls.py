@@ -49,3 +49,16 @@ def test_select_refuses_control_items_by_the_key_of_the_list(tmp_path):
     known = pa.table({"id": [1.5], "label": [1]})
     with pytest.raises(InputError, match=r"id '1.5' is a float that is no exact whole number"):
         streameval.select(tmp_path / "s", ranking=items, columns="id", export=tmp_path / "t.csv", controls=known)
+
+
+@pytest.mark.parametrize("written", ["14", "14.0", " 14 ", "1.4e1"])
+def test_texts_of_whole_numbers_are_the_items_they_name(written):
+    source = pa.table({"id": [written], "score": ["0.5"], "text": ["14.0"], "label": ["1"]})
+    shown = read_controls(source, LIST.names, LIST, ["id"]).select(LIST.names)
+    assert shown.to_pylist() == [{"id": 14, "score": 0.5, "text": "14.0"}]
+
+
+def test_a_text_that_is_no_whole_number_is_refused_as_it_stands():
+    source = pa.table({"id": ["14.5"], "label": ["1"]})
+    with pytest.raises(InputError, match=r"column 'id' of the control items is not int64 .*'14\.5'"):
+        read_controls(source, ["id"], LIST, ["id"])

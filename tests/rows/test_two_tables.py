@@ -29,3 +29,16 @@ def test_rows_of_either_and_of_both_are_taken(rows, wanted):
     taken = rows.take(np.array(wanted, np.int64), ["id"])
     assert taken.table.column("id").to_pylist() == wanted
     assert rows.forecast(np.array(wanted, np.int64), ["id"]).files <= 2
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str
+)
+def test_text_of_one_list_is_shown_as_it_is_beside_numbers_of_the_other(kind, order):
+    tables = [pa.table({"code": pa.array(["007", "7.50"], kind)}), pa.table({"code": [7, 8]})][::order]
+    texts = [["007", "7.50"], ["7", "8"]][::order]
+    rows = TwoTables(*(open_ranking(one, RankingOptions()).rows for one in tables))
+    shown = rows.take(np.arange(4), ["code"]).table.column("code")
+    assert shown.to_pylist() == [*texts[0], *texts[1]]
+    assert shown.type == rows.schema.field("code").type

@@ -568,7 +568,7 @@ def test_publishing_where_nothing_can_be_written_is_one_line(lake, catalogue, tm
     local = tmp_path / "shelf"
     for _ in range(2):
         assert run(["publish", str(evaluated), str(local)]) == 0
-    assert sorted(path.name for path in local.iterdir()) == sorted([".lock", *PUBLISHED, "manifest.json"])
+    assert sorted(path.name for path in local.iterdir()) == sorted([*PUBLISHED, "manifest.json"])
 
 
 def test_a_list_that_was_written_anew_is_seen_by_the_same_process(lake, big):

@@ -199,6 +199,23 @@ def test_what_came_late_may_be_added_and_nothing_may_change(tmp_path, capsys):
     assert rows_of(out) == [first]
 
 
+def test_labels_of_a_day_before_that_were_corrected_are_said_at_the_next(tmp_path, capsys):
+    out, (first, labels) = tmp_path / "history.parquet", night(tmp_path, 1, 0.9)
+    second = with_tables(*night(tmp_path, 2, 0.9))
+    with_tables(first, labels)
+    assert run(["monitor", str(first), f"precision@{CUTOFF}", "--out", str(out)]) == 0
+    other = pa.table(
+        {"rank": labels.column("rank")[:2], "label": [not one.as_py() for one in labels.column("label")[:2]]}
+    )
+    with_tables(first, pa.concat_tables([other] * 3))
+    counted = rows_of(out)[0]
+    capsys.readouterr()
+    assert run(["monitor", str(second), "--out", str(out)]) == 0
+    said = f"Labels that the history counts have changed since, of 2026-01-01 ({first}): 2. They count as they were"
+    assert said in capsys.readouterr().out
+    assert rows_of(out)[0] == counted
+
+
 def test_a_day_that_is_judged_otherwise_is_not_replaced(tmp_path):
     out = tmp_path / "history.parquet"
     folder, labels = night(tmp_path, 1, 0.9)

@@ -60,6 +60,8 @@ def monitor(
     if record.waiting:
         notes = [*notes, f"{record.waiting}. It is taken when they are in, and what comes behind it; "
                  "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
+    notes += [f"Labels that the history counts have changed since, of {one}. They count as they were; "
+              "a new history of all studies is about the corrected ones." for one in record.corrected]  # fmt: skip
     lines += notes
     if out is not None and record.table.num_rows:
         count = number_of(record.table.num_rows, record.rows_are.removesuffix("s"))
