@@ -39,7 +39,6 @@ from streameval.labelling.votes import SCHEMA, Votes
 from streameval.types import Plan
 
 
-
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
     """Read one label table.
 

@@ -275,13 +275,11 @@ def _rank_biased(counted: Counted) -> Iterator[Row]:
     for persistence in PERSISTENCES:
         powers = persistence ** np.arange(math.ceil(_LEAST / math.log(persistence)) + 1)
         first, end, positives = _first_groups(counted.places, powers.size)
-
-        def power(rank: Int64Array, powers: FloatArray = powers) -> FloatArray:
-            return powers[np.minimum(rank, powers.size - 1)]
-
-        late = power(end - positives) - power(end)
-        mean = (power(first) - power(end)) * (positives / (end - first))
-        early = power(first) - power(first + positives)
+        at_first, at_end, inner_late, inner_early = (
+            powers[np.minimum(rank, powers.size - 1)] for rank in (first, end, end - positives, first + positives)
+        )
+        late, early = inner_late - at_end, at_first - inner_early
+        mean = (at_first - at_end) * (positives / (end - first))
         values = (late.sum(), early.sum())
         yield _row(f"rbp.{f'{persistence:g}'.removeprefix('0.')}", "", values, partial(float, mean.sum()))
 

@@ -96,9 +96,7 @@ def test_grades_without_a_threshold_are_unreadable_and_bad_rules_are_named():
     for bad in ("medium", "mean>=x", "majority>=", ">=3", "mean>=1.2.3"):
         with pytest.raises(InputError):
             vote_rule(bad)
-    with pytest.raises(
-        InputError, match="Hint: majority, mean, any, all, latest; each takes >=X"
-    ):
+    with pytest.raises(InputError, match="Hint: majority, mean, any, all, latest; each takes >=X"):
         vote_rule("meen")
 
 

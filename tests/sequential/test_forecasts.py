@@ -1,4 +1,4 @@
-"""Forecasts are quantiles of the labels that likely cases take: numbers, or all that are left; of several conditions."""
+"""Forecasts are quantiles of the labels that likely cases take: numbers, or all that are left."""
 
 import math
 
