@@ -30,8 +30,8 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
                   ("rows.row_groups", "RowGroup.advise"))),
     "check": (
         ("page_headers", "sound_chunks", "plain_pages", "column_index", "find_fields", "chunk_facts",
-         "sound_row_groups", "bounds"),
-        (("parquet.plain_chunks", "check_bytes"), ("parquet.plain_chunks", "pages_hold"),
+         "sound_row_groups"),
+        (("parquet.plain_chunks", "check_bytes"), ("parquet.plain_chunks", "unproven"),
          ("rows.row_groups", "refuse_changed")),
     ),
     "decompress and decode labels": (("label_chunks",), ()),

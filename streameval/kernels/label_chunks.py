@@ -1,4 +1,4 @@
-"""Labels of whole column chunks, many row groups at a time: pages checked, packed as bits, held against statistics.
+"""Labels of whole column chunks, many row groups at a time: pages checked, packed as bits, and counted.
 
 What is unusual or amiss is left to others, who decode it or say what it is.
 """
@@ -12,21 +12,17 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.bits import count, lowest, word_at
 from streameval.kernels.jit import kernel
 from streameval.kernels.page_header import page_headers, plain_pages
-from streameval.kernels.page_index import column_index
 from streameval.kernels.plain_pages import ENTRIES, FIRST, PLAIN, PLAIN_DICTIONARY, SECOND, WIDTH, chunk_bits, page_body
 from streameval.kernels.thrift import Bytes
-from streameval.kernels.wanted_pages import FLIP, header_holds, narrow_ends
 from streameval.typing import Int64Array, UInt64Array
 
 # columns of chunks: where each begins in what was read, its bytes, its values, its rows, the same of its column index
-# (-1 where it has none, or nothing is verified), whether its pages are compressed, and from `SAID` on where its
-# statistics are (columns of `streameval.kernels.parquet.statistics`)
-BEGIN, SIZE, VALUES, ROWS, INDEX, INDEX_SIZE, COMPRESSED, SAID = range(8)
-N_CHUNK = SAID + kernels.N_STATED
+# (-1 where it has none, or nothing is verified), and whether its pages are compressed
+BEGIN, SIZE, VALUES, ROWS, INDEX, INDEX_SIZE, COMPRESSED = range(7)
+N_CHUNK = 7
 AT, BODY = headers.N_HEADER, headers.N_HEADER + 1
 DICTIONARY_PAGE = 2
 MORE = -2  # pages than there is room for
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 @kernel
@@ -103,69 +99,37 @@ def _ones(words: UInt64Array, first: int, last: int) -> int:
 
 
 @kernel
-def _holds(
-    raw: Bytes, footer: Bytes, chunk: Int64Array, pages: Int64Array, told: Int64Array, words: UInt64Array, row: int
-) -> bool:
-    """Whether labels of a chunk, none of them null, from bit `row` on, keep to all that is stated of them."""
-    ends, n, flip = np.empty((pages.shape[0] + 1, 2), np.int64), pages.shape[0], told[FLIP]
-    ends[:, 0], ends[:, 1] = _LEAST, _MOST
-    narrow_ends(footer, told, chunk[SAID:].reshape(1, -1), ends[n:])
-    if chunk[INDEX] >= 0:
-        index, stated = raw[chunk[INDEX] : chunk[INDEX] + chunk[INDEX_SIZE]], np.empty((n, kernels.N_STATED), np.int64)
-        if column_index(index, stated) < 0:
-            return False
-        narrow_ends(index, told, stated, ends)
-    least, most = 1, 0
-    for page in range(n):
-        rows = pages[page, headers.PAGE_VALUES]
-        ones = _ones(words, row, row + rows)
-        low, high = int(ones == rows), int(ones > 0)
-        least, most = min(least, low), max(most, high)
-        low, high = low ^ flip, high ^ flip
-        if rows == 0 or low < ends[page, 0] or high > ends[page, 1]:
-            return False
-        if not header_holds(raw, pages[page], told, low, high):
-            return False
-        row += rows
-    return bool((least ^ flip) >= ends[n, 0] and (most ^ flip) <= ends[n, 1])
-
-
-@kernel
 def label_chunks(
-    raw: Bytes, bodies: Bytes, footer: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, told: Int64Array,
-    words: UInt64Array, row: int
+    bodies: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, told: Int64Array, words: UInt64Array,
+    row: int, ones: Int64Array
 ) -> int:  # fmt: skip
     """Pack chunks whose every label is 0 or 1.
 
     Args:
-        raw (uint8 array): Where headers and column indexes lie.
         bodies (uint8 array): Where bodies of pages lie, decompressed.
-        footer (uint8 array): Where statistics of chunks are; empty: nothing is held against what is stated.
         chunks, pages, cuts: See `sound_chunks`; `BODY` of each page is its place in `bodies`.
-        told (int64 array, shape (N_TOLD + 2,)): See `streameval.kernels.plain_pages.OPTIONAL`, and `FLIP` as of
-            `streameval.kernels.wanted_pages.take_numbers`.
+        told (int64 array, shape (N_TOLD,)): See `streameval.kernels.plain_pages.OPTIONAL`.
         words (uint64 array, zero from bit `row` on): Receives the bits.
         row: Labels before.
+        ones (int64 array, shape (pages,)): Receives how many labels of each data page are 1.
 
     Returns:
         int: Labels, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
-    width = told[WIDTH]
     for i in range(chunks.shape[0]):
-        own = pages[cuts[i] : cuts[i + 1]]
-        if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
-            if not _is_dictionary(page_body(bodies, own[0]), own[0], told):
+        first, end = cuts[i], row + chunks[i, ROWS]
+        if pages[first, headers.PAGE_TYPE] == DICTIONARY_PAGE:
+            if not _is_dictionary(page_body(bodies, pages[first]), pages[first], told):
                 return -1
-            own = own[1:]
-        elif width:
+            first += 1
+        elif told[WIDTH]:
             told[ENTRIES] = 0
-        end = row + chunks[i, ROWS]
         # pages hold as many values as their chunk: more than its rows would be put into bits of the next one
+        own = pages[first : cuts[i + 1]]
         if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, own, told, row, words) != end:
             return -1
-        told[WIDTH] = max(width, 1)  # statistics of booleans are bytes
-        if footer.size and not _holds(raw, footer, chunks[i], own, told, words, row):
-            return -1
-        told[WIDTH] = width
-        row = end
+        for page in range(first, cuts[i + 1]):
+            last = row + pages[page, headers.PAGE_VALUES]
+            ones[page] = _ones(words, row, last)
+            row = last
     return row

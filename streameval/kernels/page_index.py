@@ -53,11 +53,11 @@ def offset_index(raw: Bytes, out: Int64Array) -> int:
 
 
 @kernel
-def column_index(raw: Bytes, out: Int64Array) -> int:
+def column_index(raw: Bytes, begin: int, out: Int64Array) -> int:
     """Read a ColumnIndex.
 
     Args:
-        raw (uint8 array): Its bytes.
+        raw (uint8 array): Its bytes, from `begin` on.
         out (int64 array, shape (pages, N_STATED)): Filled with the nulls of each page, and where in `raw` its minimum
             and maximum lie, with their bytes; `ABSENT` where it does not say, and for pages of nulls alone.
 
@@ -66,7 +66,7 @@ def column_index(raw: Bytes, out: Int64Array) -> int:
     """
     out[:] = ABSENT
     empty = np.zeros(out.shape[0], np.bool_)
-    last, kind, at = field(raw, 0, 0)
+    last, kind, at = field(raw, begin, 0)
     while kind > 0 and at >= 0:
         if kind == LIST and last in (1, 2, 3, 5):
             count, inner, at = list_head(raw, at)
@@ -118,14 +118,10 @@ def page_indexes(raw: Bytes, spans: Int64Array, index: Int64Array, stated: Int64
             return -1 - chunk
         end = begin + count
         cuts[chunk + 1] = end
-        if stated_size and column_index(raw[stated_at : stated_at + stated_size], stated[begin:end]) < 0:
+        if not stated_size:
+            stated[begin:end] = ABSENT
+        elif column_index(raw[: stated_at + stated_size], stated_at, stated[begin:end]) < 0:
             return 1 + chunk
-        for page in range(begin, end):
-            for slot in range(stated.shape[1]):
-                if not stated_size:
-                    stated[page, slot] = ABSENT
-                elif slot in (LOW_AT, HIGH_AT) and stated[page, slot] >= 0:
-                    stated[page, slot] += stated_at
     return 0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernels.jit import borrowing_kernel
 from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
-from streameval.typing import BoolArray, Int64Array, UInt8Array
+from streameval.typing import Int64Array
 
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE = range(9)
@@ -206,30 +206,3 @@ def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out
         if at < 0:
             return -1 - i
     return at
-
-
-@borrowing_kernel
-def bounds(raw: Bytes, facts: Int64Array, physical: int, ends: UInt8Array, known: BoolArray) -> int:
-    """Copy minimum and maximum of column chunks of one leaf.
-
-    Args:
-        raw (uint8 array): FileMetaData.
-        facts (int64 array, shape (chunks, N_FACTS)): See `chunk_facts`.
-        physical: Type of the leaf. A chunk of another is encrypted or in another file: nothing is known of it.
-        ends (uint8 array, shape (chunks, 2, bytes of a value)): Receives minimum and maximum.
-        known (bool array, shape (chunks,)): Receives whether both are there, and no value is null.
-
-    Returns:
-        int: -1, or the first chunk whose minimum or maximum is not of so many bytes.
-    """
-    width = ends.shape[2]
-    for i in range(facts.shape[0]):
-        low, high = facts[i, MIN_AT], facts[i, MAX_AT]
-        known[i] = facts[i, NULLS] == 0 and facts[i, TYPE] == physical and low >= 0 and high >= 0
-        if not known[i]:
-            continue
-        if facts[i, MIN_SIZE] != width or facts[i, MAX_SIZE] != width:
-            return i
-        for byte in range(width):
-            ends[i, 0, byte], ends[i, 1, byte] = raw[low + byte], raw[high + byte]
-    return -1

@@ -22,7 +22,6 @@ FLIP, NEGATIVE = N_TOLD, N_TOLD + 1
 # Parquet's numbers of codecs, and of an encoding
 DELTA_BINARY_PACKED = 5
 _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 @kernel
@@ -65,57 +64,6 @@ def sound_pages(
 
 
 @kernel
-def _bits(raw: Bytes, at: int, width: int) -> int:
-    """A number of up to eight bytes as a signed one."""
-    word = np.uint64(0)
-    for byte in range(width):
-        word |= np.uint64(raw[at + byte]) << np.uint64(8 * byte)
-    shift = 64 - 8 * width
-    return int(np.int64(word << np.uint64(shift)) >> shift)
-
-
-@kernel
-def narrow_ends(raw: Bytes, told: Int64Array, stated: Int64Array, ends: Int64Array) -> None:
-    """Narrow the keys that the values of each page may have by what is stated of them.
-
-    None remain where numbers that are all there cannot be held against it: it counts nulls, or is of other bytes.
-
-    Args:
-        raw (uint8 array): What `stated` points into.
-        told: See `take_numbers`.
-        stated (int64 array, shape (pages, N_STATED)): Columns of `streameval.kernels.parquet.statistics`.
-        ends (int64 array, shape (pages, 2)): Smallest and largest key of each.
-    """
-    width, shift = told[WIDTH], 8 * told[WIDTH] - 1
-    for page in range(stated.shape[0]):
-        usual = stated[page, kernels.STATED_NULLS] <= 0
-        for end in range(2):
-            at, size = stated[page, kernels.LOW_AT + 2 * end], stated[page, kernels.LOW_SIZE + 2 * end]
-            if at < 0:
-                continue
-            if size != width or at + size > raw.size:
-                usual = False
-                continue
-            bits = _bits(raw, at, width)
-            key = bits ^ told[FLIP] ^ (bits >> shift & told[NEGATIVE])
-            ends[page, end] = min(ends[page, 1], key) if end else max(ends[page, 0], key)
-        if not usual:
-            ends[page, 0], ends[page, 1] = 1, 0
-
-
-@kernel
-def header_holds(raw: Bytes, head: Int64Array, told: Int64Array, low: int, high: int) -> bool:
-    """Whether keys keep to what their page's header states, which points from where the page begins."""
-    if max(head[headers.PAGE_NULLS], head[headers.STATED + kernels.STATED_NULLS]) > 0:
-        return False
-    if max(head[headers.STATED + kernels.LOW_AT], head[headers.STATED + kernels.HIGH_AT]) < 0:
-        return True
-    ends = np.array([[_LEAST, _MOST]])
-    narrow_ends(raw[head[headers.N_HEADER] :], told, head[headers.STATED : headers.N_HEADER].reshape(1, -1), ends)
-    return bool(ends[0, 0] <= low and high <= ends[0, 1])
-
-
-@kernel
 def _plain(values: AnyArray, told: Int64Array, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
     """Take some of the numbers of a page, as signed ones; the smallest and the largest key of all."""
     for i in range(wanted.size):
@@ -142,8 +90,8 @@ def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, fou
 
 @kernel
 def take_numbers(
-    raw: Bytes, bodies: Bytes, heads: Int64Array, places: Int64Array, told: Int64Array, ends: Int64Array,
-    wanted: Int64Array, found: Int64Array
+    bodies: Bytes, heads: Int64Array, places: Int64Array, told: Int64Array, ends: Int64Array, wanted: Int64Array,
+    found: Int64Array
 ) -> int:  # fmt: skip
     """Take wanted numbers out of data pages of version 1, plain or packed differences of 64 bits, none of them null.
 
@@ -151,17 +99,17 @@ def take_numbers(
     turned over.
 
     Args:
-        raw, bodies (uint8 arrays): Where headers of pages lie, and where their bodies do, decompressed.
+        bodies (uint8 array): Where bodies of pages lie, decompressed.
         heads (int64 array, shape (pages, N_HEADER + 2)): See `streameval.kernels.page_header.page_headers`.
         places (int64 array, shape (pages, 7)): See `streameval.kernels.page_index.OFFSET`.
         told (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
             what makes keys of them.
-        ends (int64 array, shape (pages, 2)): Smallest and largest key that the values of each page may have.
+        ends (int64 array, shape (2, pages)): Receives the smallest and the largest key of each page.
         wanted (int64 array): Wanted rows of these pages, counted within their row groups.
         found (int64 array, shape (wanted,)): Receives their bits.
 
     Returns:
-        int: -1; or the first page that holds anything else, is damaged or breaks what is stated of it.
+        int: -1; or the first page that holds anything else or is damaged.
     """
     width, aligned = told[WIDTH], np.empty(0, np.uint8)
     for page in range(heads.shape[0]):
@@ -187,6 +135,7 @@ def take_numbers(
                 low, high = _plain(values.view(np.int64), told, place[FIRST], wanted[begin:end], found[begin:end])
         elif at >= 0 and encoding == DELTA_BINARY_PACKED and width == 8 and not told[FLIP] and not told[NEGATIVE]:
             low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], found[begin:end])
-        if low > high or low < ends[page, 0] or high > ends[page, 1] or not header_holds(raw, head, told, low, high):
+        if low > high:
             return page
+        ends[0, page], ends[1, page] = low, high
     return -1

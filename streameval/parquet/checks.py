@@ -15,7 +15,7 @@ from streameval.kernels.jit import small
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
-from streameval.parquet.statistics import Stated, StatedOfPages, of_headers, of_pages
+from streameval.parquet.statistics import Statistics, of_headers, of_pages
 from streameval.parquet.writing import ChunkPlace
 from streameval.typing import Int64Array
 
@@ -46,7 +46,7 @@ class SoundChunk:
     dictionary: int
     entries: int
     pages: Int64Array = field(repr=False)
-    stated: tuple[Stated | StatedOfPages, ...] = ()
+    stated: tuple[Statistics, ...] = ()
 
     def placed(self, at: int) -> ChunkPlace:
         """As a column chunk that begins at some byte."""
@@ -182,7 +182,7 @@ def _check_unusual(chunk: Chunk, pages: Int64Array) -> Int64Array:
 
 def _stated(
     chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]
-) -> tuple[Stated | StatedOfPages, ...]:
+) -> tuple[Statistics, ...]:
     if chunk.footer.verify == "off" or chunk.leaf.max_rep:  # where values repeat, pages do not begin with rows
         return (chunk.stated,) if chunk.footer.verify == "on" else ()
     rows = pages[:, headers.PAGE_VALUES]

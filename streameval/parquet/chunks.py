@@ -18,7 +18,7 @@ from streameval.kernels.jit import small
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, find_fields, read_columns, span
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import Stated, StatedOfPages, begin_of
+from streameval.parquet.statistics import WHOLE, Statistics, begin_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
@@ -36,7 +36,7 @@ class Chunk:
         footer: Of its file.
         n_rows: Rows of the row group.
         facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
-        stated: The statistics of the whole chunk.
+        stated: The statistics of the whole chunk, one stretch.
         begin, end: Its first byte, and the byte after it.
         schema: The list of schema elements, as the footer holds it.
     """
@@ -46,7 +46,7 @@ class Chunk:
     n_rows: int
     leaf: Leaf
     facts: Int64Array
-    stated: Stated
+    stated: Statistics
     begin: int
     end: int
     schema: bytes
@@ -90,9 +90,8 @@ class Chunks:
     def __getitem__(self, i: int) -> Chunk:
         facts, group = self.facts[i], int(self.groups[i])
         begin, n_rows = int(begin_of(facts)), int(self.footer.row_group_rows[group])
-        said = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
-        stated = Stated.read(_WHOLE, (0, n_rows), self.raw, said)
         end = begin + int(facts[kernels.COMPRESSED])
+        stated = self.stated.chosen(slice(i, i + 1))
         return Chunk(self.footer, group, n_rows, self.leaf, facts, stated, begin, end, self.schema)
 
     def chosen(self, wanted: BoolArray) -> Chunks:
@@ -139,10 +138,10 @@ class Chunks:
         return np.maximum(1.0, self.facts[:, kernels.UNCOMPRESSED] / compressed)
 
     @cached_property
-    def stated(self) -> StatedOfPages:
+    def stated(self) -> Statistics:
         """The statistics of each."""
         said = self.facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
-        return StatedOfPages(_WHOLE, np.zeros_like(self.n_rows), self.n_rows, memoryview(self.raw), said)
+        return Statistics(WHOLE, np.zeros_like(self.n_rows), self.n_rows, memoryview(self.raw), said)
 
     def check(self, size: int) -> None:
         """Refuse chunks that cannot lie in a file of some size, or are of another column."""
@@ -158,9 +157,6 @@ class Chunks:
                 claimed = f"{chunk.begin:,}..{chunk.end:,}"
                 raise InputError(f"{chunk.place}: claims bytes {claimed} of a file of {size:,}")
             raise InputError(f"{chunk.place}: the bytes there are said to be of another column", CORRUPT)
-
-
-_WHOLE = "its statistics"
 
 
 @dataclass(frozen=True, eq=False)

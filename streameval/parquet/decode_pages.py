@@ -8,6 +8,7 @@ codec and page version that Arrow knows is decoded by Arrow.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,15 +18,16 @@ import pyarrow.parquet as pq
 from streameval.errors import outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.page_index import CHUNK, FIRST, ROWS, SIZE
+from streameval.kernels.page_index import CHUNK, ROWS, SIZE
 from streameval.parquet import numbers, texts
-from streameval.parquet.check_values import all_hold, check_values
+from streameval.parquet.check_values import check_values, unproven_of
 from streameval.parquet.checks import AT, BODY
 from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
 from streameval.parquet.pages import Pages, Run
 from streameval.parquet.runs import COPIES, check_run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.struct_fields import unwrapped
+from streameval.parquet.statistics import Statistics
 from streameval.parquet.undecodable import why_undecodable
 from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.typing import Int64Array
@@ -122,16 +124,17 @@ def _written_out(run: Run) -> int:
 
 def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
     """Hold the values of pages against what is stated of them: all at once, and one by one where something is amiss."""
-    rows = np.concatenate([run.pages.places[:, ROWS] for run in runs])
-    told = [(len(run.heads), run.stated) for run in runs]
-    if not any(stated for _, stated in told) or all_hold(values, rows, told, runs[0].pages.chunks.leaf):
+    stated, begin, leaf = list[list[Statistics]](), 0, runs[0].pages.chunks.leaf
+    for run in runs:
+        stated.append([replace(one, first=one.first + begin) for one in run.stated])
+        begin += run.pages.n_rows
+    if not unproven_of(values, 0, [one for of_run in stated for one in of_run], leaf):
         return
     begin = 0
-    for run in runs:
-        chunks = run.pages.chunks
-        for i, (first, n_rows, chunk) in enumerate(run.pages.places[:, [FIRST, ROWS, CHUNK]].tolist()):
-            stated = [one[i] for one in run.stated]
-            check_values(values.slice(begin, n_rows), first, stated, chunks.leaf, chunks[chunk].place)
+    for run, of_run in zip(runs, stated, strict=True):
+        for i, (n_rows, chunk) in enumerate(run.pages.places[:, [ROWS, CHUNK]].tolist()):
+            of_page = [one.chosen(slice(i, i + 1)) for one in of_run]
+            check_values(values.slice(begin, n_rows), begin, of_page, leaf, run.pages.chunks[chunk].place)
             begin += n_rows
 
 

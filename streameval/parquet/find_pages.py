@@ -21,7 +21,7 @@ from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.pages import Pages
 from streameval.parquet.runs import repetitions, rows_in_levels
-from streameval.parquet.statistics import IN_INDEX, StatedOfPages, not_of_pages
+from streameval.parquet.statistics import IN_INDEX, Statistics, not_of_pages
 from streameval.typing import Int64Array, UInt8Array
 
 # pages up to this size are walked through by reading ahead, larger ones by hopping from header to header
@@ -140,7 +140,7 @@ def _choose(every: _Leaves, index: _PageIndex, rows: Sequence[Int64Array]) -> li
     of_leaf = [0, *ends[every.groups - 1 :: every.groups].tolist()]
     for i, (chunks, a, b) in enumerate(zip(every.leaves, of_leaf, of_leaf[1:], strict=False)):
         mine, said = places[a:b], told[a:b]
-        stated = StatedOfPages(IN_INDEX, mine[:, FIRST], mine[:, ROWS], raw, said) if said.max() >= 0 else None
+        stated = Statistics(IN_INDEX, mine[:, FIRST], mine[:, ROWS], raw, said) if said.max() >= 0 else None
         found.append(Pages(chunks, mine, wanted, coded[i * every.groups : (i + 1) * every.groups], stated))
     return found
 

@@ -18,6 +18,7 @@ from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import BEGIN, END
+from streameval.parquet.check_values import unproven
 from streameval.parquet.checks import DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run
@@ -35,14 +36,20 @@ class _Numbers:
     Attributes:
         stored, narrow: Types as they are stored, and of the column.
         told: See `streameval.kernels.wanted_pages.take_numbers`.
-        least, most: Smallest and largest key of a number of the column.
+        least, most: Smallest and largest number of the column.
     """
 
     stored: np.dtype[np.generic]
     narrow: np.dtype[np.generic]
     told: Int64Array
-    least: int
-    most: int
+    least: float
+    most: float
+
+    def of_keys(self, keys: Int64Array) -> AnyArray:
+        """Find the numbers that have the keys: they are made of these as the keys are of them."""
+        flip, negative = self.told[kernels.FLIP], self.told[kernels.NEGATIVE]
+        bits = keys ^ flip ^ (keys >> 8 * self.stored.itemsize - 1 & negative)
+        return np.asarray(bits.astype(f"i{self.stored.itemsize}").view(self.stored))
 
 
 @lru_cache(maxsize=64)
@@ -58,11 +65,7 @@ def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
     told[kernels.NEGATIVE] = (1 << bits - 1) - 1 if stored.kind == "f" else 0
     narrow = np.dtype(f"{stored.kind}{kind.bit_width // 8}")
     ends = (-np.inf, np.inf) if stored.kind == "f" else (np.iinfo(narrow).min, np.iinfo(narrow).max)
-    least, most = np.array(ends, stored).view(f"i{stored.itemsize}").tolist()
-    if stored.kind == "f":
-        least ^= int(told[kernels.NEGATIVE])
-    flip = int(told[kernels.FLIP])
-    return _Numbers(stored, narrow, told, least ^ flip, most ^ flip)
+    return _Numbers(stored, narrow, told, *ends)
 
 
 def take(runs: Sequence[Run]) -> pa.Array | None:
@@ -90,15 +93,14 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
 
 def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
     """Bits of wanted numbers; an `UnfitError` where a page is unusual or amiss."""
-    places, told = run.pages.places, numbers.told.copy()
-    ends = np.empty((len(places), 2), np.int64)
-    ends[:] = numbers.least, numbers.most
-    for stated in run.stated_elsewhere:
-        kernels.narrow_ends(np.frombuffer(stated.raw, np.uint8), told, stated.told, ends)
+    places, keys = run.pages.places, np.empty((2, len(run.heads)), np.int64)
     wanted = run.pages.wanted[places[0, BEGIN] : places[-1, END]]
     found = np.empty(wanted.size, np.int64)
     bodies, heads = plain_bodies(run)
-    raw, bodies = read_only(run.body), read_only(bodies)
-    if kernels.take_numbers(raw, bodies, heads, places, told, ends, wanted, found) >= 0:
+    if kernels.take_numbers(read_only(bodies), heads, places, numbers.told, keys, wanted, found) >= 0:
         raise UnfitError("they are not known to be sound numbers")
+    low, high = numbers.of_keys(keys)
+    inside = low.min() >= numbers.least and high.max() <= numbers.most  # NaN is not
+    if not inside or unproven(run.first, low, high, run.stated):
+        raise UnfitError("they are not known to be what is stated of them")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)

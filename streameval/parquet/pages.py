@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from streameval.kernels import page_header as headers
+from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.parquet.chunks import Chunks
 from streameval.parquet.parts import changes
-from streameval.parquet.statistics import StatedOfPages, of_headers
+from streameval.parquet.statistics import Statistics, of_headers
 from streameval.typing import Int64Array, UInt8Array
 
 
@@ -31,7 +32,7 @@ class Pages:
     places: Int64Array
     wanted: Int64Array
     dictionaries: Int64Array
-    stated: StatedOfPages | None = None
+    stated: Statistics | None = None
 
     @property
     def n_rows(self) -> int:
@@ -87,18 +88,19 @@ class Run:
     heads: Int64Array
     dictionaries: Int64Array
 
-    @property
-    def stated(self) -> tuple[StatedOfPages, ...]:
-        """What is stated of the values of each page: of its chunk, in the column index, in its header."""
-        if self.pages.chunks.footer.verify == "off":
-            return ()
-        at, rows = self.heads[:, headers.N_HEADER], (self.pages.places[:, FIRST], self.pages.places[:, ROWS])
-        return (*self.stated_elsewhere, *of_headers(self.body.data, at, rows, self.heads))
+    @cached_property
+    def first(self) -> Int64Array:
+        """First row of each page, counted over these pages alone."""
+        rows = self.pages.places[:, ROWS]
+        return np.asarray(np.cumsum(rows) - rows)
 
-    @property
-    def stated_elsewhere(self) -> tuple[StatedOfPages, ...]:
-        """The same without what headers say."""
+    @cached_property
+    def stated(self) -> tuple[Statistics, ...]:
+        """What is stated of the values of each page (see `first`): of its chunk, in the column index, in its header."""
         if self.pages.chunks.footer.verify == "off":
             return ()
-        whole = self.pages.chunks.stated.chosen(self.pages.places[:, CHUNK])
-        return (whole,) if self.pages.stated is None else (whole, self.pages.stated)
+        whole, rows = self.pages.chunks.stated.chosen(self.pages.places[:, CHUNK]), self.pages.places[:, ROWS]
+        whole.fields[whole.rows != rows, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
+        elsewhere = (whole,) if self.pages.stated is None else (whole, self.pages.stated)
+        in_headers = of_headers(self.body.data, self.heads[:, headers.N_HEADER], (self.first, rows), self.heads)
+        return (*(replace(one, first=self.first, rows=rows) for one in elsewhere), *in_headers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -19,16 +20,16 @@ from streameval.kernels import label_chunks as label
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
-from streameval.kernels import wanted_pages as wanted
 from streameval.kernels.jit import is_small, read_only
-from streameval.parquet.check_values import pages_hold
+from streameval.kernels.page_index import column_index
+from streameval.parquet.check_values import unproven
 from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import NUMBERS, number_type
+from streameval.parquet.statistics import IN_INDEX, NUMBERS, Statistics, number_type, of_headers
 from streameval.parquet.thrift import varint
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
@@ -60,15 +61,46 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     if (found := _sound(footer, chunks, raw)) is None:
         return None
     words, row = np.zeros(int(chunks[:, label.ROWS].sum()) // 64 + 2, np.uint64), 0
-    told, said = _told_of_labels(leaves[0].leaf, kind), leaves[0].raw if footer.verify == "on" else b""
+    told, ones, done = _told_of_labels(leaves[0].leaf), np.empty(len(found[0]), np.int64), 0
     try:
         for bodies, some, pages, cuts in _bodies(codec, raw, chunks, *found):
-            row = label.label_chunks(raw, bodies, np.frombuffer(said, np.uint8), some, pages, cuts, told, words, row)
+            row = label.label_chunks(bodies, some, pages, cuts, told, words, row, ones[done : done + len(pages)])
+            done += len(pages)
             if row < 0:
                 return None
     except _DAMAGE:
         return None
-    return words
+    return words if footer.verify == "off" or _hold(leaves[0], groups, kind, (chunks, raw, *found, ones)) else None
+
+
+def _hold(
+    leaf: Chunks, groups: Sequence[int], kind: pa.DataType,
+    found: tuple[Int64Array, UInt8Array, Int64Array, Int64Array, Int64Array],
+) -> bool:  # fmt: skip
+    """Whether labels, none of them null, are shown to keep to what is stated of their chunks and pages.
+
+    Args:
+        kind: Of the column.
+        found: See `label.label_chunks`: chunks, where their headers and column indexes lie, pages, cuts and ones.
+    """
+    chunks, raw, pages, cuts, ones = found
+    fields = np.full((len(pages), kernels.N_STATED), kernels.ABSENT)
+    data = pages[:, headers.PAGE_TYPE] == DATA_PAGE
+    for i, (at, size) in enumerate(chunks[:, [label.INDEX, label.INDEX_SIZE]].tolist()):
+        first = cuts[i] + (not data[cuts[i]])
+        if at >= 0 and column_index(raw[: at + size], at, fields[first : cuts[i + 1]]) < 0:
+            return False
+    pages, ones = pages[data], ones[data]
+    rows = pages[:, headers.PAGE_VALUES]
+    begin, whole = np.cumsum(rows) - rows, leaf.stated.chosen(np.array(groups))
+    stated = [
+        replace(whole, first=np.cumsum(whole.rows) - whole.rows),
+        Statistics(IN_INDEX, begin, rows, raw.data, fields[data]),
+        *of_headers(raw.data, pages[:, label.AT], (begin, rows), pages),
+    ]
+    bound = number_type(NUMBERS.get(leaf.leaf.physical, "<i1"), kind)
+    low, high = (ones == rows).astype(bound), (ones > 0).astype(bound)
+    return bool(rows.min() > 0) and not unproven(begin, low, high, stated)
 
 
 def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array]:
@@ -79,20 +111,17 @@ def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array
     chunks[:, label.SIZE], chunks[:, label.VALUES] = facts[:, kernels.COMPRESSED], facts[:, kernels.VALUES]
     chunks[:, label.ROWS], chunks[:, label.COMPRESSED] = leaf.n_rows[groups], facts[:, kernels.CODEC]
     chunks[:, [label.INDEX, label.INDEX_SIZE]] = index
-    chunks[:, label.SAID :] = facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
     whole = np.stack([leaf.begin[groups], facts[:, kernels.COMPRESSED]], axis=1)
     return chunks, np.concatenate([whole, index[index[:, 0] > 0]])
 
 
-def _told_of_labels(leaf: Leaf, kind: pa.DataType) -> Int64Array:
-    told = np.zeros(plain.N_TOLD + 2, np.int64)
+def _told_of_labels(leaf: Leaf) -> Int64Array:
+    told = np.zeros(plain.N_TOLD, np.int64)
     told[plain.OPTIONAL] = leaf.max_def
     if leaf.physical == _BOOLEAN:
         told[[plain.ENTRIES, plain.SECOND]] = 2, 1
-        return told
-    stored = number_type(NUMBERS[leaf.physical], kind)
-    told[plain.WIDTH] = stored.itemsize
-    told[wanted.FLIP] = -(1 << 8 * stored.itemsize - 1) if stored.kind == "u" else 0
+    else:
+        told[plain.WIDTH] = np.dtype(NUMBERS[leaf.physical]).itemsize
     return told
 
 
@@ -163,7 +192,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         low, high = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
         if np.any(np.isnan(low)):  # then nothing is known here of the others
             return None
-    return values if pages_hold(found[0].stated, low, high) else None
+    return None if unproven(begin, low, high, found[0].stated) else values
 
 
 def _pays(footer: Footer, groups: Sequence[int]) -> bool:

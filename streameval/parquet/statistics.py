@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,83 +22,68 @@ RESTORE = "the file was damaged after it was written, or its writer is at fault;
 _ENDS = np.array([kernels.LOW_AT, kernels.HIGH_AT])
 _SIZES = _ENDS + 1
 _IS_PLACE = isin(np.arange(kernels.N_STATED), _ENDS)
-IN_INDEX = "the statistics in its column index"
+WHOLE, IN_INDEX = "its statistics", "the statistics in its column index"
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
 
 
-@dataclass(frozen=True)
-class Stated:
-    """What a file states of the values in some rows of a row group.
-
-    Attributes:
-        whose: Where it says so, for messages.
-        first, rows: The rows.
-        low, high: Smallest and largest value as stored, or bounds of them; None where it does not say.
-        nulls: Negative where it does not say.
-    """
-
-    whose: str
-    first: int
-    rows: int
-    low: bytes | None
-    high: bytes | None
-    nulls: int
-
-    @classmethod
-    def read(cls, whose: str, rows: tuple[int, int], raw: bytes | memoryview, stated: Int64Array) -> Stated:
-        """Take it from where `streameval.kernels.parquet.statistics` found it."""
-        nulls, low, low_size, high, high_size = stated.tolist()
-        return cls(
-            whose,
-            *rows,
-            bytes(raw[low : low + low_size]) if low >= 0 else None,
-            bytes(raw[high : high + high_size]) if high >= 0 else None,
-            nulls,
-        )
-
-
 @dataclass(frozen=True, eq=False)
-class StatedOfPages:
-    """What a file states of the values of each page of a chunk.
+class Statistics:
+    """What a file states of the values in some stretches of rows: those of row groups, or of pages.
 
     Attributes:
-        whose: Where it says so, for messages.
-        first, rows: int64 arrays, shape (pages,).
-        raw: Where the bounds are.
-        told: int64 array, shape (pages, N_STATED): Columns of `streameval.kernels.parquet.statistics`.
+        source: Where it says so, for messages.
+        first, rows: int64 arrays, shape (stretches,): First row of each, and its rows.
+        raw: Where the bounds lie.
+        fields: int64 array, shape (stretches, N_STATED): Columns of `streameval.kernels.parquet.statistics`.
     """
 
-    whose: str
+    source: str
     first: Int64Array
     rows: Int64Array
     raw: memoryview
-    told: Int64Array
+    fields: Int64Array
 
-    def chosen(self, pages: slice | Int64Array) -> StatedOfPages:
-        """What is stated of some of the pages."""
-        return StatedOfPages(self.whose, self.first[pages], self.rows[pages], self.raw, self.told[pages])
+    def __len__(self) -> int:
+        return len(self.fields)
 
-    def within(self, first: int, rows: int) -> StatedOfPages:
-        """What is stated of the pages that hold some of the rows from `first` on."""
+    @property
+    def nulls(self) -> Int64Array:
+        """Nulls of each; negative where it does not say."""
+        return np.asarray(self.fields[:, kernels.STATED_NULLS])
+
+    @property
+    def bounded(self) -> BoolArray:
+        """Whether each has a bound."""
+        return np.asarray(np.any(self.fields[:, _ENDS] >= 0, axis=1))
+
+    def chosen(self, which: slice | Int64Array) -> Statistics:
+        """Those of some of the stretches."""
+        return replace(self, first=self.first[which], rows=self.rows[which], fields=self.fields[which])
+
+    def within(self, first: int, rows: int) -> Statistics:
+        """Those of the stretches that hold some of the rows from `first` on."""
         begin = np.searchsorted(self.first + self.rows, first, side="right")
         return self.chosen(slice(int(begin), int(np.searchsorted(self.first, first + rows))))
 
-    def __getitem__(self, page: int) -> Stated:
-        return Stated.read(self.whose, (int(self.first[page]), int(self.rows[page])), self.raw, self.told[page])
+    def bound(self, stretch: int, end: int) -> bytes | None:
+        """The smallest (`end` 0) or largest (1) value of a stretch as stored, or a bound of it; None where none is."""
+        at, size = self.fields[stretch, [_ENDS[end], _SIZES[end]]].tolist()
+        return bytes(self.raw[at : at + size]) if at >= 0 else None
 
-    def bounds(self, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
-        """Which bounds each page has, the lower and the upper, and these; None where one is of another length."""
-        at, size = self.told[:, _ENDS], self.told[:, _SIZES]
+    def numbers(self, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
+        """Which bounds each stretch has, the lower and the upper, and these; None where one is of another length."""
+        at, size = self.fields[:, _ENDS], self.fields[:, _SIZES]
         known = at >= 0
         if np.any(known & (size != number.itemsize)):
             return None
-        bounds = np.zeros((*at.shape, number.itemsize), np.uint8)
-        bounds[known] = np.frombuffer(self.raw, np.uint8)[at[known, None] + np.arange(number.itemsize)]
-        return known, bounds.view(number)[..., 0]
+        starts = (max(0, len(self.raw) - number.itemsize + 1),)  # a number may begin at any byte
+        bounds = np.zeros(at.shape, number)
+        bounds[known] = np.ndarray(starts, number, self.raw, strides=(1,))[at[known]]
+        return known, bounds
 
 
-def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> StatedOfPages:
+def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> Statistics:
     """Read a column index: what it states of each page, of which the first row and their number are given.
 
     Raises:
@@ -106,10 +91,10 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
     with small(len(raw)):
-        read = column_index(np.frombuffer(raw, np.uint8), found)
+        read = column_index(np.frombuffer(raw, np.uint8), 0, found)
     if read < 0:
         raise not_of_pages(where, len(first))
-    return StatedOfPages(IN_INDEX, first, rows, raw, found)
+    return Statistics(IN_INDEX, first, rows, raw, found)
 
 
 def not_of_pages(where: str, pages: int) -> InputError:
@@ -119,7 +104,7 @@ def not_of_pages(where: str, pages: int) -> InputError:
 
 def of_headers(
     raw: memoryview, at: Int64Array, rows: tuple[Int64Array, Int64Array], pages: Int64Array
-) -> list[StatedOfPages]:
+) -> list[Statistics]:
     """What the headers of data pages state of their values.
 
     Args:
@@ -134,7 +119,7 @@ def of_headers(
     counts[:, kernels.STATED_NULLS] = nulls
     places = told + np.where(told >= 0, at[:, None], 0) * _IS_PLACE
     found = [("the counts in its page header", counts), ("the statistics in its page header", places)]
-    return [StatedOfPages(whose, *rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
+    return [Statistics(whose, *rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,13 +173,17 @@ def bounds_of(
     known = np.zeros(len(facts), np.bool_)
     if number is None or not (pa.types.is_integer(kind) or kind.bit_width == 8 * number.itemsize):
         return ChunkBounds(known, np.zeros((len(facts), 2), np.int64))  # no plain numbers, or brought to another unit
-    ends = np.zeros((len(facts), 2, number.itemsize), np.uint8)
-    wrong = int(kernels.bounds(raw, facts, physical, ends, known))
-    if wrong >= 0:
-        low, high = facts[wrong, [kernels.MIN_SIZE, kernels.MAX_SIZE]].tolist()
+    fields, none = facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED].copy(), np.zeros(len(facts), np.int64)
+    # a chunk of another type is encrypted or in another file: nothing is known of it
+    known = (fields[:, kernels.STATED_NULLS] == 0) & (facts[:, kernels.TYPE] == physical)
+    known &= np.all(fields[:, _ENDS] >= 0, axis=1)
+    fields[~known] = kernels.ABSENT
+    if (found := Statistics(WHOLE, none, none, raw.data, fields).numbers(number)) is None:
+        wrong = int(np.any(known[:, None] & (fields[:, _SIZES] != number.itemsize), axis=1).argmax())
+        low, high = fields[wrong, _SIZES].tolist()
         held = f"{where(wrong)}: its statistics have {high if low == number.itemsize else low} bytes"
         raise InputError(f"{held} instead of {number.itemsize}", RESTORE)
-    numbers = ends.view(number)[..., 0]
+    numbers = found[1]
     nan = np.isnan(numbers).any(axis=1)  # which says nothing about order
     known[nan], numbers[nan] = False, 0
     return ChunkBounds(known, numbers)

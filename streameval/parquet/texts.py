@@ -60,9 +60,8 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
 
 def _held(run: Run, page: int, raw: Bytes) -> bool:
     """Hold all texts of a page against what is stated of them; whether they can be told apart."""
-    stated = [one[page] for one in run.stated]
-    told = [one for one in stated if one.low is not None or one.high is not None or one.nulls >= 0]
-    if not told:
+    stated = [one for one in run.stated if one.bounded[page] or one.nulls[page] >= 0]
+    if not stated:
         return True
     n_rows, chunk = int(run.pages.places[page, ROWS]), run.pages.chunks[run.pages.places[page, CHUNK]]
     begin, size = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
@@ -71,10 +70,9 @@ def _held(run: Run, page: int, raw: Bytes) -> bool:
     low, high = (
         None if at < 0 else raw[begin[at] : begin[at] + size[at]].tobytes() for at in extremes(raw, begin, size)
     )
-    for one in told:
-        if one.rows == n_rows:
-            check_nulls(int(np.sum(size < 0)), one, chunk.place)
-        check_ends((pa.large_binary(), low, high), one, chunk.leaf, chunk.place)
+    for one in stated:
+        check_nulls(int(np.sum(size < 0)), one, page, chunk.place)
+        check_ends((pa.large_binary(), low, high), one, page, chunk.leaf, chunk.place)
     return True
 
 

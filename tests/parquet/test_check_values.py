@@ -11,8 +11,8 @@ import pytest
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import all_hold, check_values
-from streameval.parquet.statistics import Stated, StatedOfPages
+from streameval.parquet.check_values import check_values, unproven_of
+from streameval.parquet.statistics import Statistics
 
 ROWS = [3, 1, 4, 2]
 FIRST = np.cumsum(ROWS) - ROWS
@@ -46,7 +46,7 @@ def stated(kind, page=None, end=None, by=0):
         nulls = values.slice(at, n).null_count + (i == page and end == 2)
         told[i] = nulls, len(raw), size, len(raw) + size, size
         raw += b"".join(np.array(int(one) if number[1] != "f" else one).astype(number).tobytes() for one in ends)
-    return StatedOfPages("pages", FIRST, np.array(ROWS), memoryview(raw), told)
+    return Statistics("pages", FIRST, np.array(ROWS), memoryview(raw), told)
 
 
 def check(kind, pages, first=0, end=10):
@@ -77,7 +77,8 @@ def test_one_page_that_lies_is_found(kind, page, end):
 def test_a_chunk_that_lies_is_found_by_the_ends_of_its_pages(kind):
     physical, number, values = KINDS[kind]
     low = np.array(min(plain(values))).astype(number).tobytes()
-    told = [stated(kind), Stated("its statistics", 0, 10, None, low, values.null_count)]
+    fields = np.array([[values.null_count, kernels.ABSENT, kernels.ABSENT, 0, len(low)]])
+    told = [stated(kind), Statistics("its statistics", np.array([0]), np.array([10]), memoryview(low), fields)]
     with pytest.raises(InputError, match="its statistics say None to"):
         check_values(pa.chunked_array([values]), 0, told, SimpleNamespace(physical=physical), "here")
 
@@ -86,23 +87,26 @@ def test_a_chunk_that_lies_is_found_by_the_ends_of_its_pages(kind):
 def test_pages_of_several_chunks_are_held_together(kind):
     physical, _, values = KINDS[kind]
     leaf = SimpleNamespace(physical=physical)
-    both, rows = pa.chunked_array([pa.concat_arrays([values.slice(3, 5), values.slice(0, 3)])]), np.array([1, 4, 3])
+    both, first = pa.chunked_array([pa.concat_arrays([values.slice(3, 5), values.slice(0, 3)])]), np.array([0, 1, 5])
 
-    def of(page, *lies):
-        return stated(kind, page, *lies).chosen([page])
+    def of(i, page, *lies):
+        return replace(stated(kind, page, *lies).chosen(slice(page, page + 1)), first=first[i : i + 1])
 
-    pages = [[of(1)], [of(2), of(2)], [of(0)]]
+    def told(one):
+        return one.first.tolist(), one.raw.tobytes(), one.fields.tolist()
 
-    def hold(pages):
-        return all_hold(both, rows, [(1, page) for page in pages], leaf)
+    def unproven(pages):
+        return list(map(told, unproven_of(both, 0, [one for page in pages for one in page], leaf)))
 
-    assert hold(pages)
-    for page, end in product((0, 1, 2), range(2 * (kind == "bool"), 3)):
-        lying = [[*one, of([1, 2, 0][i], end, 1)] if i == page else one for i, one in enumerate(pages)]
-        assert not hold(lying)
-    short = of(1).told.copy()
+    pages = [[of(0, 1)], [of(1, 2), of(1, 2)], [of(2, 0)]]
+    assert unproven(pages) == []
+    for i, end in product(range(3), range(2 * (kind == "bool"), 3)):
+        lie = of(i, [1, 2, 0][i], end, 1)
+        lying = [[*one, lie] if i == page else one for page, one in enumerate(pages)]
+        assert unproven(lying) == [told(lie)]
+    short = of(0, 1).fields.copy()
     short[:, kernels.LOW_SIZE] = 3
-    assert not hold([[replace(of(1), told=short)], [], []])  # of another length
-    silent = of(1).told.copy()
+    assert len(unproven([[replace(of(0, 1), fields=short)]])) == 1  # of another length
+    silent = of(0, 1).fields.copy()
     silent[:, kernels.LOW_AT :] = kernels.ABSENT
-    assert hold([[replace(of(1), told=silent)], [], []])
+    assert unproven([[replace(of(0, 1), fields=silent)], pages[2]]) == []

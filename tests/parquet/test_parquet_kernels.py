@@ -104,15 +104,15 @@ def test_column_indexes(pages, more):
     }
     raw = thrift.write_struct(fields | more)
     out = np.zeros((len(pages), parquet.N_STATED), np.int64)
-    assert column_index(as_array(raw), out) == 0
+    assert column_index(as_array(raw), 0, out) == 0
     for page, (nulls, low, low_size, high, high_size) in zip(pages, out.tolist(), strict=True):
         if page is None:
             assert (nulls, low, low_size, high, high_size) == (3, *[ABSENT] * 4)
         else:
             assert (raw[low : low + low_size], raw[high : high + high_size], nulls) == page
-    assert column_index(as_array(raw), np.zeros((len(pages) + 1, parquet.N_STATED), np.int64)) == -1
+    assert column_index(as_array(raw), 0, np.zeros((len(pages) + 1, parquet.N_STATED), np.int64)) == -1
     for cut in range(len(raw) - len(thrift.write_struct(more))):
-        assert column_index(as_array(raw[:cut]), out) == -1
+        assert column_index(as_array(raw[:cut]), 0, out) == -1
 
 
 @pytest.mark.parametrize("broken", [None, (1, 0), (1, 1), (3, 0)])
@@ -223,7 +223,7 @@ def test_column_chunks(n_groups, n_leaves, data):
 def test_any_bytes_are_survived(raw):
     raw = as_array(raw)
     assert offset_index.plain()(raw, np.zeros((5, 3), np.int64)) >= -1
-    assert column_index(raw, np.zeros((2, parquet.N_STATED), np.int64)) in (0, -1)
+    assert column_index(raw, 0, np.zeros((2, parquet.N_STATED), np.int64)) in (0, -1)
     assert page_header(raw, np.zeros(headers.N_HEADER, np.int64)) <= raw.size
     assert max(found_in(raw.tobytes(), 0)[0]) <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)

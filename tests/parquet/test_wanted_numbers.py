@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from streameval.errors import InputError
-from streameval.kernels import plain_pages as plain
-from streameval.kernels.wanted_pages import narrow_ends
+from streameval.kernels import page_header as headers
+from streameval.kernels.jit import read_only
+from streameval.kernels.wanted_pages import take_numbers
 from streameval.parquet import numbers
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -92,23 +93,17 @@ def test_a_number_beyond_what_is_stated_is_refused_wherever_it_is_stated(tmp_pat
 
 
 @pytest.mark.parametrize("kind", KINDS[2:], ids=str)
-def test_keys_are_in_the_order_of_the_numbers(kind):
-    dtype = np.dtype(kind.to_pandas_dtype())
-    told = numbers._numbers({4: {"f": 4}.get(dtype.kind, 1), 8: {"f": 5}.get(dtype.kind, 2)}[dtype.itemsize], kind, 0)
-    ordered = np.sort(values(kind))
-    raw, room = np.frombuffer(ordered.tobytes(), np.uint8), np.full((N, 2), [-(2**63), 2**63 - 1])
-    at, size = np.arange(N) * dtype.itemsize, np.full(N, dtype.itemsize)
-    stated = np.stack([np.zeros(N, np.int64), at, size, at, size], axis=1)
-    narrow_ends(raw, told.told, stated, room)
-    keys = room[:, 0]
-    assert np.array_equal(keys, room[:, 1])
-    assert told.told[plain.WIDTH] == dtype.itemsize
-    assert (told.least, told.most) == (keys[0], keys[-1])
-    same = ordered[1:] == ordered[:-1]
-    assert np.all(np.diff(keys.astype(object))[~same] > 0)
-    # what counts nulls, or is of other bytes, leaves no key
-    for slot, wrong in ((0, 1), (2, dtype.itemsize - 1), (4, dtype.itemsize + 1)):
-        bad, left = stated[:1].copy(), np.array([[-(2**63), 2**63 - 1]])
-        bad[0, slot] = wrong
-        narrow_ends(raw, told.told, bad, left)
-        assert left[0, 0] > left[0, 1]
+def test_the_ends_of_a_page_are_its_smallest_and_its_largest_number(kind):
+    stored = values(kind)
+    physical = {"i4": 1, "u4": 1, "i8": 2, "u8": 2, "f4": 4, "f8": 5}[stored.dtype.str[1:]]
+    told = numbers._numbers(physical, kind, 0)
+    heads, places = np.zeros((3, headers.N_HEADER + 2), np.int64), np.zeros((3, 7), np.int64)
+    for page, (begin, end) in enumerate(((0, 10), (1300, 1302), (1500, 2000))):
+        heads[page, [headers.PAGE_VALUES, headers.PAGE_COMPRESSED]] = end - begin, (end - begin) * stored.itemsize
+        heads[page, headers.N_HEADER + 1] = begin * stored.itemsize
+    keys, nothing = np.empty((2, 3), np.int64), np.empty(0, np.int64)
+    raw = read_only(np.frombuffer(stored.tobytes(), np.uint8))
+    assert take_numbers(raw, heads, places, told.told, keys, nothing, nothing) == -1
+    pages = [stored[0:10], stored[1300:1302], stored[1500:2000]]
+    low, high = told.of_keys(keys)
+    assert (low.tolist(), high.tolist()) == ([page.min() for page in pages], [page.max() for page in pages])
