@@ -88,7 +88,7 @@ MUTATIONS = [
              "tests/journeys/test_at_once.py"),
     Mutation("journal-not-locked", "study/answer_journal.py", '== "busy":', '== "unknown":',
              "tests/study/test_answer_journal.py"),
-    Mutation("page-checksum-skipped", "parquet/runs.py", "zlib.crc32(body[begin : begin + size]) != crc", "crc < 0",
+    Mutation("page-checksum-skipped", "parquet/checks.py", "zlib.crc32(raw[begin : begin + size]) != crc", "crc < 0",
              "tests/parquet/test_damaged_parquet.py"),
     Mutation("own-checksum-skipped", "stores/own_files.py", "        checksum.check(content)\n", "",
              "tests/study/test_own_files.py"),

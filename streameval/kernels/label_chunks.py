@@ -5,8 +5,6 @@ What is unusual or amiss is left to others, who decode it or say what it is.
 
 from __future__ import annotations
 
-import numpy as np
-
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.bits import count, lowest, word_at
@@ -39,7 +37,7 @@ def sound_chunks(raw: Bytes, chunks: Int64Array, most: int, pages: Int64Array, c
     Returns:
         int: How many pages have a checksum; `MORE`; -1 where something else is unusual or amiss.
     """
-    totals, sums = np.empty(3, np.int64), 0
+    sums = 0
     cuts[0] = 0
     for i in range(chunks.shape[0]):
         begin, first = chunks[i, BEGIN], cuts[i]
@@ -48,12 +46,10 @@ def sound_chunks(raw: Bytes, chunks: Int64Array, most: int, pages: Int64Array, c
         if found < 0 or found > own.shape[0]:
             return -1 if found < 0 else MORE
         own = own[:found]
-        if not plain_pages(own, chunks[i, COMPRESSED], totals):
-            return -1
-        entries = 0
+        largest, entries = plain_pages(own, chunks[i, COMPRESSED]), 0
         if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
             entries = own[0, headers.PAGE_UNCOMPRESSED]
-        if totals[0] + entries > most:
+        if largest < 0 or largest + entries > most:
             return -1
         for page in range(found):
             own[page, AT] += begin

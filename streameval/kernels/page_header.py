@@ -113,23 +113,23 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
 
 
 @kernel
-def plain_pages(pages: Int64Array, compressed: int, totals: Int64Array) -> bool:
-    """Whether pages are one dictionary at most and then data pages of version 1, none with two sizes for one content.
+def plain_pages(pages: Int64Array, compressed: int) -> int:
+    """Find the largest page, if they are one dictionary at most and then data pages of version 1, of one size each.
 
     Args:
         pages (int64 array, shape (pages, N_HEADER + 2)): See `page_headers`.
-        compressed: 0: they are not.
-        totals (int64 array, shape (3,)): Receives bytes of the largest page decompressed, of all, and of their headers.
+        compressed: 0: they are not, and a page's content has one size.
+
+    Returns:
+        int: Its bytes, decompressed; -1 where pages are of other kinds or sizes.
     """
-    totals[:] = 0
+    largest = 0
     for i in range(pages.shape[0]):
         kind, plain = pages[i, PAGE_TYPE], pages[i, PAGE_UNCOMPRESSED]
         if not (kind == 0 or (kind == 2 and i == 0)) or (not compressed and pages[i, PAGE_COMPRESSED] != plain):
-            return False
-        totals[0] = max(totals[0], plain)
-        totals[1] += plain
-        totals[2] += pages[i, N_HEADER + 1] - pages[i, N_HEADER]
-    return bool(pages.shape[0] > 0 and pages[-1, PAGE_TYPE] == 0)
+            return -1
+        largest = max(largest, plain)
+    return largest if pages.shape[0] > 0 and pages[-1, PAGE_TYPE] == 0 else -1
 
 
 @kernel

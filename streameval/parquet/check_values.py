@@ -59,7 +59,7 @@ def check_values(
 
 def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics], leaf: Leaf) -> list[Statistics]:
     """What values are not quickly shown to keep to, of what is stated of rows from `first` on."""
-    here = [one for one in (one.within(first, len(values)) for one in stated) if len(one)]
+    here = [one for one in (one.within(first, len(values)) for one in stated) if one.rows.size]
     stored = NUMBERS.get(leaf.physical, "<i1" if leaf.physical == _BOOLEAN else None)
     if not here or stored is None or values.null_count or values.num_chunks != 1:
         return here
@@ -89,8 +89,8 @@ def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[
 def _hold(one: Statistics, begin: Int64Array, low: AnyArray, high: AnyArray) -> bool:
     if one.rows.min(initial=1) <= 0 or one.nulls.max(initial=-1) > 0 or (found := one.numbers(low.dtype)) is None:
         return False
-    (known, bounds), kept = found, np.empty((len(one), 2), np.bool_)
-    if len(one) < len(begin):
+    (known, bounds), kept = found, np.empty((one.rows.size, 2), np.bool_)
+    if one.rows.size < begin.size:
         at = np.maximum(0, begin.searchsorted(one.first, side="right") - 1)
         end = begin.searchsorted(one.first[-1] + one.rows[-1])
         low, high = np.minimum.reduceat(low[:end], at), np.maximum.reduceat(high[:end], at)

@@ -21,15 +21,14 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import CHUNK, ROWS, SIZE
 from streameval.parquet import numbers, texts
 from streameval.parquet.check_values import check_values, unproven_of
-from streameval.parquet.checks import AT, BODY
+from streameval.parquet.checks import AT, BODY, COPIES_OF_ONE, check_run, stored_chunk
 from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
+from streameval.parquet.images import StoredChunk, image
 from streameval.parquet.pages import Pages, Run
-from streameval.parquet.runs import COPIES, check_run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.statistics import Statistics
+from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.undecodable import why_undecodable
-from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
@@ -53,7 +52,7 @@ def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, Togeth
         UnfitError: Arrow cannot decode the pages by themselves.
     """
     taken, n_bytes = [], 0
-    for batch in _batches(found, min(_BATCH, limit // COPIES)):
+    for batch in _batches(found, min(_BATCH, limit // COPIES_OF_ONE)):
         runs = []
         for pages in batch:
             if (read := together.get(pages.chunks.footer.file.path)) is not None:
@@ -140,23 +139,18 @@ def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
 
 def _as_file(runs: list[Run]) -> bytes:
     """A file with a row group for the pages of each chunk."""
-    body: list[bytes | memoryview] = [MAGIC]
-    groups, at = [], len(MAGIC)
+    body, groups = list[memoryview](), list[list[StoredChunk]]()
     for run in runs:
-        pages, chunks = run.pages, run.pages.chunks
-        used, raw = pages.used, run.body.data
-        for i, (begin, end) in enumerate(pairwise([*pages.starts.tolist(), len(run.heads)])):
-            heads = np.concatenate([run.dictionaries[i : i + 1], run.heads[begin:end]])
-            header = heads[:, BODY] - heads[:, AT]
-            sizes = header + heads[:, headers.PAGE_COMPRESSED]
-            body += [raw[a : a + size] for a, size in zip(heads[:, AT].tolist(), sizes.tolist(), strict=True)]
-            plain = int((header + heads[:, headers.PAGE_UNCOMPRESSED]).sum())
-            values, rows = int(heads[1:, headers.PAGE_VALUES].sum()), int(pages.places[begin:end, ROWS].sum())
+        chunks, used, raw = run.pages.chunks, run.pages.used.tolist(), run.body.data
+        for i, (begin, end) in enumerate(pairwise([*run.pages.starts.tolist(), len(run.heads)])):
+            coded = int(run.dictionaries[i, BODY] > 0)
+            heads = np.concatenate([run.dictionaries[i : i + coded], run.heads[begin:end]])
+            ends = heads[:, BODY] + heads[:, headers.PAGE_COMPRESSED]
+            body += [raw[at:after] for at, after in zip(heads[:, AT].tolist(), ends.tolist(), strict=True)]
+            values, rows = int(heads[coded:, headers.PAGE_VALUES].sum()), int(run.pages.places[begin:end, ROWS].sum())
             codec = int(chunks.facts[used[i], kernels.CODEC])
-            place = ChunkPlace(at, int(sizes.sum()), plain, values, int(sizes[0]), codec)
-            groups.append(row_group([column_chunk(chunks.leaf, place)], plain, rows))
-            at += place.size
-    return b"".join([*body, ending(runs[0].pages.chunks.leaf.chain, sum(run.pages.n_rows for run in runs), groups)])
+            groups.append([stored_chunk(chunks.leaf, codec, rows, values, heads)])
+    return image(runs[0].pages.chunks.leaf.chain, groups, body)
 
 
 def _take(column: pa.ChunkedArray, at: Int64Array) -> list[pa.Array]:

@@ -17,10 +17,9 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import page_index
 from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import FIRST, ROWS
-from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
+from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header, repetitions, rows_in_levels
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.pages import Pages
-from streameval.parquet.runs import repetitions, rows_in_levels
 from streameval.parquet.statistics import IN_INDEX, Statistics, not_of_pages
 from streameval.typing import Int64Array, UInt8Array
 

@@ -23,9 +23,9 @@ from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
+from streameval.parquet.images import ending, image
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.struct_fields import unwrapped
-from streameval.parquet.writing import MAGIC, ChunkPlace, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
 
@@ -71,10 +71,10 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
         checked, body = _image(file, chunks)
     for one in checked:
-        _check_size(one.uncompressed, footer.limit, one.chunk.place)
+        _check_size(one.stored.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
-    with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as image:
-        table = _without_structs(image.read(use_threads=False), checked)
+    with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as decoder:
+        table = _without_structs(decoder.read(use_threads=False), checked)
     _check_values(checked, table, 0)
     table = _as_stored(table, footer)
     for name in large:
@@ -111,7 +111,8 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             source = pa.BufferReader(body)
         else:
             checked = [check_headers(file, chunk) for chunk in chunks]
-            end = _ending(checked, [one.placed(one.chunk.begin) for one in checked])
+            places = [chunk.begin for chunk in chunks]
+            end = ending(_schema(checked), [[one.stored for one in checked]], places)
             source, verify = pa.PythonFile(Stream(_Renewed(file, end)), mode="r"), footer.verify == "on"
         large = _large(checked, min(rows, chunks[0].n_rows), footer.limit)
         with pq.ParquetFile(
@@ -120,8 +121,8 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             pre_buffer=False,
             buffer_size=_STREAM,
             page_checksum_verification=verify,
-        ) as image:
-            yield _stored(image, checked, rows, large)
+        ) as decoder:
+            yield _stored(decoder, checked, rows, large)
 
 
 def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], bytes]:
@@ -133,19 +134,15 @@ def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], b
         check_bytes(chunk, raw, list(islice(indexes, len(ranges))))
         for chunk, raw, ranges in zip(chunks, found, of_indexes, strict=True)
     ]
-    places, at = [], len(MAGIC)
-    for one in checked:
-        places.append(one.placed(at))
-        at += one.size
-    end = _ending(checked, places)
-    return checked, b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
+    pages = [piece[: one.stored.size] for piece, one in zip(found, checked, strict=True)]
+    return checked, image(_schema(checked), [[one.stored for one in checked]], pages)
 
 
 def _stored(
-    image: pq.ParquetFile, checked: Sequence[SoundChunk], rows: int, large: Sequence[str]
+    decoder: pq.ParquetFile, checked: Sequence[SoundChunk], rows: int, large: Sequence[str]
 ) -> Iterator[pa.Table]:  # fmt: skip
     first = 0
-    for batch in image.iter_batches(rows, use_threads=False):
+    for batch in decoder.iter_batches(rows, use_threads=False):
         table = _without_structs(pa.Table.from_batches([batch]), checked)
         _check_values(checked, table, first)
         yield from _sliced(table, large, checked[0].chunk.footer)
@@ -180,13 +177,10 @@ class _Renewed:
         return found
 
 
-def _ending(checked: Sequence[SoundChunk], places: Sequence[ChunkPlace]) -> bytes:
-    first = checked[0].chunk
-    chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
-    uncompressed = sum(one.uncompressed for one in checked)
-    group = row_group(chunks, uncompressed, first.n_rows)
+def _schema(checked: Sequence[SoundChunk]) -> bytes:
+    """A schema of the columns that the leaves of chunks are of."""
     columns = tuple(dict.fromkeys(one.chunk.leaf.column for one in checked))
-    return ending(schema_for(first.schema, columns), first.n_rows, [group])
+    return schema_for(checked[0].chunk.schema, columns)
 
 
 def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table:

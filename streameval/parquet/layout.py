@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
+from streameval.parquet.images import MAGIC, ending
 from streameval.parquet.schema import Column, columns_of, named_columns
 from streameval.parquet.struct_fields import with_fields
-from streameval.parquet.writing import MAGIC, ending
 from streameval.typing import Int64Array
 
 CORRUPT = "the file is corrupt there, or its writer is at fault; write it again"
@@ -95,7 +95,7 @@ def arrow_schema(path: str, schema: bytes, keys: bytes) -> pa.Schema:
 
 @lru_cache(maxsize=64)
 def _arrow_schema(schema: bytes, keys: bytes) -> pa.Schema:
-    plain = MAGIC + ending(schema, 0, [], keys)
+    plain = MAGIC + ending(schema, [], keys=keys)
     # Thrift's containers are counted before they are allocated: a footer cannot claim more entries than bytes
     with pq.ParquetFile(
         pa.BufferReader(plain), thrift_string_size_limit=len(plain), thrift_container_size_limit=len(plain)

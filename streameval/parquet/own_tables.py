@@ -23,9 +23,9 @@ from streameval.kernels.jit import small
 from streameval.parquet.checks import SoundChunk, check_bytes
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
+from streameval.parquet.images import image
 from streameval.parquet.layout import key_values, schema_bytes
 from streameval.parquet.struct_fields import own_columns
-from streameval.parquet.writing import column_chunk, ending, row_group
 from streameval.stores.own_files import UNUSABLE, read_bytes, unusable
 from streameval.stores.ranges import Range
 
@@ -94,7 +94,7 @@ def _decoded(path: str, content: bytes) -> pa.Table:
     steps = 2 * footer.length  # for chunks, and for a footer of our own; page headers are few
     with small(steps):
         checked = _checked(footer, content)
-        body = _with_own_end(footer, content, checked)
+        body = _as_file(footer, memoryview(content), checked)
     entries = max((sum(one.entries for one in group) for group in checked), default=0)
     with pq.ParquetFile(pa.BufferReader(body)) as decoder:
         batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
@@ -113,22 +113,21 @@ def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
     chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
     checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
     claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)
-    unpacked = sum(one.uncompressed for group in checked for one in group)
+    unpacked = sum(one.stored.uncompressed for group in checked for one in group)
     if max(8 * claimed, unpacked) > footer.limit:
         rows = int(footer.row_group_rows.sum())
         raise ValueError(f"its {len(content):,} bytes claim to hold {rows:,} rows of {unpacked:,} bytes")
     return checked
 
 
-def _with_own_end(footer: Footer, content: bytes, checked: Sequence[Sequence[SoundChunk]]) -> bytes:
-    """The content up to its footer, and a footer with neither statistics nor indexes."""
-    end, groups = footer.size - footer.length - 8, []
-    raw = content[end:-8]
-    for group in checked:
-        chunks = [column_chunk(one.chunk.leaf, one.placed(one.chunk.begin)) for one in group]
-        groups.append(row_group(chunks, sum(one.uncompressed for one in group), group[0].chunk.n_rows))
-    rows = int(footer.row_group_rows.sum())
-    return b"".join([memoryview(content)[:end], ending(schema_bytes(raw), rows, groups, key_values(raw))])
+def _as_file(footer: Footer, content: memoryview, checked: Sequence[Sequence[SoundChunk]]) -> bytes:
+    """The pages that were checked, and a footer with neither statistics nor indexes."""
+    raw = content[-8 - footer.length : -8].tobytes()
+    places = [(one.chunk.begin, one.stored.size) for group in checked for one in group]
+    if sum(size for _, size in places) > len(content):
+        raise ValueError("its column chunks overlap")
+    groups = [[one.stored for one in group] for group in checked]
+    return image(schema_bytes(raw), groups, [content[at : at + size] for at, size in places], key_values(raw))
 
 
 def _within(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

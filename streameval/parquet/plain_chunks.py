@@ -6,7 +6,6 @@ and 1, values that break a statement) nothing comes of it, and `groups` decodes 
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -23,7 +22,7 @@ from streameval.kernels import plain_pages as plain
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import column_index
 from streameval.parquet.check_values import unproven
-from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes
+from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes, failed_checksum
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
@@ -134,11 +133,8 @@ def _sound(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Ar
             break
         room *= 16
     pages = pages[: cuts[-1]] if sums >= 0 else pages[:0]
-    if sums > 0 and footer.verify == "on":
-        for begin, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
-            if crc != kernels.ABSENT and zlib.crc32(raw[begin : begin + size].data) != crc:
-                return None
-    return (pages, cuts) if sums >= 0 else None
+    failed = sums > 0 and footer.verify == "on" and failed_checksum(raw.data, pages) >= 0
+    return (pages, cuts) if sums >= 0 and not failed else None
 
 
 def _bodies(

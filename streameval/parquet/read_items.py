@@ -13,11 +13,11 @@ import pyarrow as pa
 from streameval.kernels.jit import small
 from streameval.parquet.account import Fallback
 from streameval.parquet.check_values import check_text
+from streameval.parquet.checks import COPIES_OF_ONE
 from streameval.parquet.chunks import OpenFile, TogetherRead
 from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
-from streameval.parquet.runs import COPIES
 from streameval.parquet.schema import wide_type
 from streameval.typing import Int64Array
 
@@ -123,7 +123,7 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
     Raises:
         InputError: Damaged data or a page over the limit, with file and place.
     """
-    together, n_bytes = job.read_together(min(_TOGETHER, limit // COPIES))
+    together, n_bytes = job.read_together(min(_TOGETHER, limit // COPIES_OF_ONE))
     counts = ReadCounts(job.bytes_read + n_bytes, 0, {})
     ways: list[LocatedColumn] = []
     made: dict[str, pa.ChunkedArray] = {}

@@ -44,9 +44,6 @@ class Statistics:
     raw: memoryview
     fields: Int64Array
 
-    def __len__(self) -> int:
-        return len(self.fields)
-
     @property
     def nulls(self) -> Int64Array:
         """Nulls of each; negative where it does not say."""

@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels.row_groups import BEGIN, END
 from streameval.parquet.files import SUFFIXES, DataFile
-from streameval.parquet.writing import MAGIC
+from streameval.parquet.images import MAGIC
 from streameval.stores import store_of
 from streameval.stores.store import LAST, State
 from streameval.typing import Int64Array, UInt8Array

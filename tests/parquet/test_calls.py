@@ -112,4 +112,4 @@ def test_calls_to_check_statistics_are_few(tmp_path):
     opened = open_ranking(str(path), RankingOptions(threads=1))
     opened.fetch(np.arange(1, 20_001, 100), ["id"])
     counted = calls(lambda: opened.fetch(np.arange(1, 20_001, 100), ["id"]))
-    assert counted["Stated.read"] == counted["Chunks.__getitem__"] == 0
+    assert counted["Statistics.bound"] == counted["Chunks.__getitem__"] == 0

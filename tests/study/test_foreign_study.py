@@ -7,13 +7,17 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attack import layout
+from attack.thrift import I64
 from refusals import refused
 from suite_cases import cases
 
 from streameval.cli import run
+from streameval.errors import StudyError
 from streameval.parquet import own_tables
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
@@ -123,6 +127,21 @@ def test_a_small_file_that_claims_a_giant_is_refused_before_it_is_read(study, ca
     assert (study / "labels.parquet").stat().st_size < 1 << 18
     assert run(["show", str(study), "precision@5"]) == 2
     assert "claim to hold 34,000,000 rows" in capsys.readouterr().err
+
+
+def test_row_groups_that_claim_the_same_bytes_are_refused(tmp_path):
+    """Otherwise each would be copied: a small file could take any memory."""
+    path = tmp_path / "labels.parquet"
+    pq.write_table(pa.table({"rank": np.random.default_rng(0).integers(0, 2**62, 1000)}), path, use_dictionary=False)
+    file = layout.read(path.read_bytes())
+    footer = file.footer.copy()
+    groups = footer.get(layout.GROUPS).values
+    groups[0].remove(7)  # its number among them
+    groups.append(groups[0])
+    footer.put(layout.ROWS, I64, 2000)
+    path.write_bytes(layout.with_footer(file.raw, file.footer_at, footer))
+    with pytest.raises(StudyError, match="its column chunks overlap"):
+        read_table(path, "")
 
 
 @pytest.mark.parametrize("limit", cases([1 << 20, 1 << 28], 1 << 20))
