@@ -5,8 +5,8 @@
 - `read_items`: wanted items of some row groups, column by column (`parts`); `read_column`: one column of them, by pages
   or else by row groups; `forecast` and `account`: what that would take, and took.
 - `find_pages`: which `pages` of a file hold wanted rows; `decode_pages`: decode these alone;
-  `wanted_pages`, `texts`, `numbers`: take values out of plain or packed pages; `codecs`: decompress one.
-- `groups`, `dense`, `whole_row_groups`, `plain_chunks`: row groups decoded whole, for scans and where most rows count.
+  `texts`, `numbers`: take values out of plain or packed pages; `codecs`: decompress one.
+- `groups`, `whole_row_groups`, `plain_chunks`: row groups decoded whole, for scans and where most rows count.
 - `chunks`: ranges of a file's bytes; `checks`, `check_values`: pages are checked before they are decoded, values after.
 - `nested`: join the leaves of a nested column; `images`: small files in memory, which Arrow decodes.
 - `own_tables`: tables of a study, read as if a stranger wrote them.

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from streameval.errors import InputError, StreamevalError, outside_trouble
 
 _UNKNOWN = "its pages are damaged, or not what their headers say"
 _WORDS = (
@@ -30,3 +36,16 @@ def why_undecodable(error: BaseException) -> str:
     'a page cannot be decompressed'
     """
     return next((words for pattern, words in _WORDS if re.search(pattern, str(error), re.IGNORECASE)), _UNKNOWN)
+
+
+@contextmanager
+def decoding(place: str, hint: str = UNDECODABLE) -> Iterator[None]:
+    """Raise what Arrow raises as an `InputError` that names the place; trouble of a disk or a store as such."""
+    try:
+        yield
+    except StreamevalError:
+        raise
+    except (pa.ArrowException, OSError, NotImplementedError) as error:
+        raise outside_trouble(error) or InputError(
+            f"{place} cannot be decoded ({why_undecodable(error)})", hint
+        ) from error

@@ -1,4 +1,8 @@
-"""Row groups of which many rows are wanted: decoded whole, batch by batch, which is quicker than page by page."""
+"""Decode row groups whole, batch by batch, and take the wanted rows.
+
+Of a row group of which many rows are wanted, that is quicker than page by page (`batches`); of a column whose pages
+cannot be decoded alone, it is the only way (`read_whole`).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, StreamevalError, outside_trouble
+from streameval.errors import InputError
+from streameval.kernels import parquet as kernels
 from streameval.parquet.check_values import check_text
-from streameval.parquet.footers import refuse_changed
+from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.footers import Footer, refuse_changed
 from streameval.parquet.groups import stream_group
 from streameval.parquet.parts import Part
 from streameval.parquet.schema import wide_type
-from streameval.parquet.undecodable import UNDECODABLE, why_undecodable
+from streameval.parquet.undecodable import UNDECODABLE, decoding
+from streameval.typing import Int64Array
 
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
+_BATCH_ROWS = 1 << 16
+# a batch takes its rows' share of the decompressed bytes: as pages, as Arrow and taken, and room for uneven rows
+_COPIES = 8
 
 
 def worthwhile(part: Part, columns: Sequence[str]) -> bool:
@@ -58,18 +68,12 @@ def _decoded(part: Part, columns: list[str], rows: int) -> Iterator[pa.Table]:
     fields = [part.footer.schema.field(name) for name in columns]
     # some of the types that files have can be cast but not taken from
     wide = pa.schema([field.with_type(wide_type(field.type)) for field in fields])
-    try:
+    with decoding(part.place):
         refuse_changed(part.footer)
         with stream_group(part.footer, part.row_group, columns, rows) as tables:
             for table in tables:
                 yield table.select(columns).cast(wide)
         refuse_changed(part.footer)
-    except StreamevalError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise outside_trouble(error) or InputError(
-            f"{part.place} cannot be decoded ({why_undecodable(error)})", UNDECODABLE
-        ) from error
 
 
 def _with_keys(part: Part, columns: Sequence[str], table: pa.Table) -> pa.Table:
@@ -78,3 +82,44 @@ def _with_keys(part: Part, columns: Sequence[str], table: pa.Table) -> pa.Table:
         if name not in table.column_names:
             table = table.append_column(name, pa.array([keys[name]] * table.num_rows, pa.large_string()))
     return table.select(columns)
+
+
+def read_whole(
+    footer: Footer, group: int, column: str, rows: Int64Array, limit: int
+) -> tuple[list[pa.Array], int, int]:
+    """Stream one column of one row group up to the last wanted row, checksums verified, and take the wanted rows.
+
+    Args:
+        rows (int64 array, strictly increasing): Wanted rows within the row group.
+        limit: Bytes that may be taken beyond what is returned.
+
+    Returns:
+        list of pyarrow.Array: Of the wide type of the column.
+        int: Rows decoded.
+        int: Bytes of the column.
+
+    Raises:
+        InputError: The column cannot be decoded; file, row group and column are named.
+    """
+    kind = wide_type(footer.schema.field(column).type)
+    n_rows, taken, begin = int(footer.row_group_rows[group]), [], 0
+    with OpenFile(footer) as file:
+        chunks = [leaf[0] for leaf in file.chunks(footer, [group], [column])[0]]
+    place = f"{footer.file.path}: row group {group}, column {column}:"
+    with (
+        decoding(place, f"{UNDECODABLE}: leave the column out"),
+        stream_group(footer, group, [column], _batch_rows(chunks, n_rows, limit)) as tables,
+    ):
+        for table in tables:
+            mine = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, begin + table.num_rows)] - begin
+            if mine.size:
+                taken += [part.cast(kind) for part in table.column(column).take(pa.array(mine)).chunks]
+            begin += table.num_rows
+            if begin > rows[-1]:
+                return taken, begin, sum(chunk.end - chunk.begin for chunk in chunks)
+        raise OSError(f"{begin:,} rows instead of {n_rows:,}")
+
+
+def _batch_rows(chunks: list[Chunk], n_rows: int, limit: int) -> int:
+    row_bytes = sum(int(chunk.facts[kernels.UNCOMPRESSED]) for chunk in chunks) / max(1, n_rows)
+    return max(1, min(_BATCH_ROWS, int(limit / (_COPIES * max(1, row_bytes)))))

@@ -165,7 +165,7 @@ class ParquetRows(Rows):
         self, positions: Int64Array, columns: Sequence[str]
     ) -> Iterator[tuple[Int64Array, WholeReader | None]]:
         """Cut by row group: those of which most rows are wanted are decoded whole."""
-        from streameval.parquet.dense import batches, worthwhile
+        from streameval.parquet.whole_row_groups import batches, worthwhile
 
         for part in self.parts(positions):
             here, positions = positions[: part.rows.size], positions[part.rows.size :]

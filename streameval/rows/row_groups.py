@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, StreamevalError, outside_trouble
+from streameval.errors import InputError, StreamevalError
 from streameval.parquet.footers import Footer, refuse_changed
-from streameval.parquet.undecodable import UNDECODABLE, why_undecodable
+from streameval.parquet.undecodable import decoding
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
 from streameval.typing import AnyArray, UInt64Array
@@ -113,17 +113,11 @@ class RowGroup(Unit):
         return self.rows >= DIRECT_ROWS and column in self.footer.schema.names
 
     def _read(self, read: Callable[[], T]) -> T:
-        try:
+        with decoding(self.place):
             # an object is asked for its state once, after the scans: a request a row group would double them
             if not is_remote(self.file):
                 refuse_changed(self.footer)
             return read()
-        except StreamevalError:
-            raise
-        except (pa.ArrowException, OSError, NotImplementedError) as error:
-            raise outside_trouble(error) or InputError(
-                f"{self.place} cannot be decoded ({why_undecodable(error)})", UNDECODABLE
-            ) from error
 
 
 def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:
