@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
+from streameval.kernels import parquet
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import BEGIN, END
 from streameval.parquet.check_values import unproven
-from streameval.parquet.checks import DATA_PAGE
+from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run
 from streameval.parquet.statistics import NUMBERS, number_type
-from streameval.parquet.wanted_pages import plain_bodies
-from streameval.typing import AnyArray, Int64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer
 
@@ -96,7 +96,7 @@ def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
     places, keys = run.pages.places, np.empty((2, len(run.heads)), np.int64)
     wanted = run.pages.wanted[places[0, BEGIN] : places[-1, END]]
     found = np.empty(wanted.size, np.int64)
-    bodies, heads = plain_bodies(run)
+    bodies, heads = _plain_bodies(run)
     if kernels.take_numbers(read_only(bodies), heads, places, numbers.told, keys, wanted, found) >= 0:
         raise UnfitError("they are not known to be sound numbers")
     low, high = numbers.of_keys(keys)
@@ -104,3 +104,13 @@ def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
     if not inside or unproven(run.first, low, high, run.stated):
         raise UnfitError("they are not known to be what is stated of them")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)
+
+
+def _plain_bodies(run: Run) -> tuple[UInt8Array, Int64Array]:
+    """Bodies of data pages, decompressed, and headers with their places; an `UnfitError` where that cannot be done."""
+    if not run.pages.chunks.facts[:, parquet.CODEC].any():
+        return run.body, run.heads
+    bodies, heads = [run.plain(i) for i in range(len(run.heads))], run.heads.copy()
+    sizes = np.array([len(memoryview(body)) for body in bodies])
+    heads[:, headers.PAGE_COMPRESSED], heads[:, BODY] = sizes, np.cumsum(sizes) - sizes
+    return np.frombuffer(b"".join(bodies), np.uint8), heads

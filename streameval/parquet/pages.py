@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
-from streameval.parquet.chunks import Chunks
+from streameval.parquet.chunks import Chunks, UnfitError
+from streameval.parquet.codecs import decompress
 from streameval.parquet.parts import changes
 from streameval.parquet.statistics import Statistics, of_headers
 from streameval.typing import Int64Array, UInt8Array
@@ -104,3 +106,12 @@ class Run:
         elsewhere = (whole,) if self.pages.stated is None else (whole, self.pages.stated)
         in_headers = of_headers(self.body.data, self.heads[:, headers.N_HEADER], (self.first, rows), self.heads)
         return (*(replace(one, first=self.first, rows=rows) for one in elsewhere), *in_headers)
+
+    def plain(self, page: int) -> pa.Buffer | memoryview | bytes:
+        """Decompress a data page of version 1; an `UnfitError` where that cannot be done."""
+        at, size, plain = self.heads[page, [headers.N_HEADER + 1, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]]
+        codec = int(self.pages.chunks.facts[self.pages.places[page, CHUNK], kernels.CODEC])
+        try:
+            return decompress(codec, self.body.data[at : at + size], int(plain))
+        except (pa.ArrowException, OSError) as error:
+            raise UnfitError("a page cannot be decompressed") from error

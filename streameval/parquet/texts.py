@@ -6,20 +6,20 @@ wanted ones are copied. Anything else (dictionaries, other encodings, nested tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
-from streameval.kernels.page_index import CHUNK, ROWS
+from streameval.kernels.jit import read_only
+from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.wanted_pages import wanted_pages
 from streameval.typing import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
@@ -46,7 +46,7 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
     pieces, sizes = [], []
     chunks = runs[0].pages.chunks
     try:
-        for run, i, raw, mine in wanted_pages(runs):
+        for run, i, raw, mine in _pages(runs):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
             total = find_texts(raw, chunks.leaf.max_def, mine, begin, size)
             if total < 0 or not _held(run, i, raw):
@@ -56,6 +56,14 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
     except UnfitError:
         return None
     return _array(wide_type(chunks.footer.schema.field(chunks.leaf.path[0]).type), pieces, np.concatenate(sizes))
+
+
+def _pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Array]]:
+    """Data pages: their run, their number in it, their bytes, and the wanted rows, counted in the page."""
+    for run in runs:
+        wanted, places = run.pages.wanted, run.pages.places[:, [FIRST, BEGIN, END]].tolist()
+        for i, (first, begin, end) in enumerate(places):
+            yield run, i, read_only(np.frombuffer(run.plain(i), np.uint8)), wanted[begin:end] - first
 
 
 def _held(run: Run, page: int, raw: Bytes) -> bool:
