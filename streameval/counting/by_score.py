@@ -15,8 +15,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import BlockSums, block_edges, sum_groups_of_block
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
-from streameval.counting.kept_bits import KeptBits
-from streameval.counting.kept_groups import KeptGroups
+from streameval.counting.kept import KeptBits, KeptGroups
 from streameval.counting.label_counts import LabelCounts
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.counting import Summed
 from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import BlockSums
-from streameval.counting.kept_bits import KeptBits
+from streameval.counting.kept import KeptBits
 from streameval.counting.labelled_rows import LabelledRows, RowRange
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold

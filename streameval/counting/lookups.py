@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, Ends, UntiedRows
-from streameval.counting.kept_bits import LookUp
+from streameval.counting.kept import LookUp
+from streameval.counting.labelled_rows import in_batches
 from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import of_numbers, steps
+from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
 from streameval.kernels.jit import small
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
@@ -23,6 +26,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array
 ReadGroups = Callable[[int], BlockGroups]
 _KEPT = 1  # blocks, of 16 bytes an item at most
 _STRETCH = 1 << 11  # groups that are looked at together, where their ends leave open what is among them
+_TOGETHER = 8  # blocks to a task
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -188,3 +192,53 @@ def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:
     if r.size and int(r.max()) * max(above, below) >= 2**63:
         y, r = y.astype(object), r.astype(object)
     return np.asarray((y * below >= r * above) & (r > 0), dtype=np.bool_)
+
+
+def best_sums(places: Places, threads: int) -> dict[str, Fraction]:
+    """Σ over the positives of the highest precision at or after each, in units of 2^-62, by order of tied items.
+
+    What a positive counts depends on all later ones. A stream in order cannot foretell it, nor keep little enough to
+    catch up: where precision falls, each positive has a value of its own, and any of them may be the one that a later
+    rank cuts off at. But the highest precision after each block is known once all are summed, and then blocks are
+    independent. Most of a list whose precision does not fall is below what comes later, and is not looked at.
+    """
+    orders = ("late", "early") if places.totals.mixed else ("late",)
+    with ThreadPoolExecutor(threads) as pool:
+        blocks = range(places.totals.start.size - 1)
+        by_block = list(in_batches(pool, partial(_in_block, places, orders), blocks, 2 * threads, _TOGETHER))
+    sums = {}
+    for at, order in enumerate(orders):
+        high, low = (sum(int(one[at][half]) for one in by_block) for half in range(2))
+        sums[order] = Fraction((high << HALF_BITS) + low, 1 << UNIT_BITS)
+    return {"late": sums["late"], "early": sums[orders[-1]]}
+
+
+def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple[int, int]]:
+    """Halves of the sum of one block, for each order."""
+    totals = places.totals
+    first, last = totals.start[block : block + 2].tolist()
+    found, reached = totals.start_yield[block : block + 2].tolist()
+    n, p = (0, 0) if places.kept is None else totals.rest[block]  # its last group, which may go on beyond its rows
+    sums, look = [], None
+    for order in orders:
+        best = float(places.best_after[order][block + 1])
+        if places.best_after[order][block] <= best:  # all of it is below what comes later
+            sums.append(halves(reached - found, best))
+            continue
+        if p:
+            best = max(best, reached / (last if order == "late" else last - n + p))
+        high, low = halves(int(p), best)
+        if first < last - n:
+            look = look or _look(places, block, (first, last - n))
+            of_block = look((first, found), int(order == "late"), best)
+            high, low = high + of_block[0], low + of_block[1]
+        sums.append((high, low))
+    return sums
+
+
+def _look(places: Places, block: int, ranks: tuple[int, int]) -> LookUp:
+    if places.kept is not None:
+        return places.kept.look(block, *ranks)
+    starts, founds = (groups := places.read_groups(block)).between(0, groups.size)
+    numbers = of_numbers(np.diff(np.stack([starts, founds])))
+    return partial(best_of_groups, numbers, (0, groups.size), (int(starts[-1]), int(founds[-1])))

@@ -11,8 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.interpolated import best_sums
-from streameval.counting.lookups import SIDES, Places
+from streameval.counting.lookups import SIDES, Places, best_sums
 from streameval.counting.totals import Totals
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
 from streameval.curve.bounds import inside

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,11 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
-from streameval.errors import StudyError
+from streameval.errors import InputError, StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.order.partials import SUM, Engine, Partial, Task, merged
 from streameval.order.run_threads import Scannable, Scanning, Threads
-from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
@@ -35,6 +34,58 @@ from streameval.typing import Int64Array
 
 _PATTERN = "*.scan.parquet"
 _REMOVE = "remove the file; what it covered is read again"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` shares of every scan.
+
+    Attributes:
+        index: From 1 to `count`.
+
+    >>> Shard.parse("3/8")
+    Shard(index=3, count=8)
+    """
+
+    index: int = 1
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        """Check both numbers."""
+        if not 1 <= self.index <= self.count:
+            raise InputError(f"there is not a shard {self.index}/{self.count}", "shards are 1/n to n/n")
+
+    @staticmethod
+    def parse(text: str) -> Shard:
+        """Read "i/n"."""
+        index, slash, count = text.partition("/")
+        if not slash or not index.strip().isdecimal() or not count.strip().isdecimal():
+            raise InputError(f"'{text}' is not a shard", "write --shard 3/8 for the third of eight")
+        return Shard(int(index), int(count))
+
+
+@dataclass(frozen=True)
+class ScanState:
+    """How far the scans of a ranking are.
+
+    Attributes:
+        step: The scan under way, or the last one.
+        units_done, units: Row groups that it has read, and needs.
+        missing: Shards that have some left to read; empty when all scans are done.
+    """
+
+    step: str
+    units_done: int
+    units: int
+    missing: tuple[Shard, ...] = ()
+
+
+def share_of(rows: Sequence[int], count: int) -> Int64Array:
+    """Share of each row group, from 0 to `count` − 1: neighbours go together, and shares have about equal rows."""
+    held = np.array(rows, dtype=np.int64)
+    middle = np.cumsum(held) - (held + 1) // 2
+    share: Int64Array = np.minimum((middle / max(1, held.sum()) * count).astype(np.int64), count - 1)
+    return share
 
 
 @dataclass(frozen=True)

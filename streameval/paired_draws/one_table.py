@@ -12,9 +12,8 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.partials import SUM, Partial, PartialBuilder
-from streameval.paired_draws.drawn import DrawnPair
 from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of, some
-from streameval.paired_draws.pair import Pair, PairedDraw
+from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw
 from streameval.paired_draws.rates import CutoffRates
 from streameval.paired_draws.tally import CutoffCounts
 from streameval.paired_draws.top_rows import TopReader, TopScan, draws_of

@@ -1,4 +1,4 @@
-"""Two rankings of the same items, what tells items apart, and what is to be drawn of them."""
+"""Two rankings of the same items, what tells items apart, what is to be drawn of them, and what was."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from streameval.order.by_score import by_score
 from streameval.order.item_keys import as_keys, check_key, family, is_number, key_type, sample, types_of_both
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
+
+COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")  # of each cutoff
 
 
 @dataclass(frozen=True)
@@ -168,3 +170,30 @@ def _tied_by(ranking: Ranking, key: tuple[str, ...], whole: tuple[str, ...]) -> 
         )
     options = replace(ranking.options, key=key)
     return Ranking(ranking.rows, options, replace(by_score(ranking.rows, options), whole=whole))
+
+
+@dataclass(frozen=True)
+class DrawnPair:
+    """Two rankings at cutoffs j = 0..m-1, and a sample of the items whose side changes at one of them.
+
+    Attributes:
+        table: The sample, in the order of `u`, and of another hash of the key where two are equal. `key` (a struct
+            where several columns are the key); `first_a`, `first_b`, int32: the first cutoff whose top of A, of B,
+            holds the item, m where none does; `u`, uint64: the hash that draws; `position_a`, `position_b`, int64:
+            where the item is stored, null where that was not looked for; `predicted`, int8, where there is a judge.
+        gains, losses (int64 arrays, shape (m,)): Items that only the top of B, of A, holds.
+        gains_predicted, losses_predicted (int64 arrays, shape (m,)): Those of them that the judge takes for positive;
+            0 without a judge.
+        size_a, size_b (int64 arrays, shape (m,)): Items in each top.
+        cells (int64 array, shape (c, m + 1, m + 1), or None): Items by the judge's prediction (c = 2; without one c is
+            1), `first_a` and `first_b`; the last cell is 0. None where there are too many cutoffs for it.
+    """
+
+    table: pa.Table
+    gains: Int64Array
+    losses: Int64Array
+    gains_predicted: Int64Array
+    losses_predicted: Int64Array
+    size_a: Int64Array
+    size_b: Int64Array
+    cells: Int64Array | None

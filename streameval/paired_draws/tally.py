@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.paired_draws.drawn import DrawnPair
+from streameval.paired_draws.pair import DrawnPair
 from streameval.typing import Int64Array
 
 MOST_CELLS = 1 << 20

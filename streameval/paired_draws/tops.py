@@ -19,8 +19,7 @@ from streameval.order.finer_bins import OrderWords
 from streameval.order.locate import missing_scores
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
-from streameval.paired_draws.drawn import DrawnPair
-from streameval.paired_draws.pair import PairedDraw, ScoreCutoffs
+from streameval.paired_draws.pair import DrawnPair, PairedDraw, ScoreCutoffs
 from streameval.progress import Progress
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import word_matrix

@@ -12,11 +12,10 @@ import pyarrow as pa
 from streameval.order.checkpoints import Scans
 from streameval.order.partials import Engine, Partial, PartialBuilder, partial_of
 from streameval.order.run_threads import Scanning
-from streameval.paired_draws.drawn import DrawnPair
 from streameval.paired_draws.join import Joined, join
 from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of
 from streameval.paired_draws.key_spill import KeySpill, hashes_of, parts_for
-from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
+from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import CutoffRates
 from streameval.paired_draws.refused_keys import refuse_contradictions, refuse_disjoint, refuse_repeated
 from streameval.paired_draws.tally import CutoffCounts

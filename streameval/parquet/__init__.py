@@ -2,7 +2,7 @@
 
 - `files`: which files make up a ranking; `tails`: their ends, many read together; `footers`: what each says it holds
   (`layout`, `schema`, `facts`, `statistics`, from bytes that `thrift` parses).
-- `read_items`: wanted items of some row groups, column by column (`parts`); `read_column`: one column of them, by pages
+- `read_items`: wanted items of some row groups, column by column; `read_column`: one column of them, by pages
   or else by row groups; `forecast` and `account`: what that would take, and took.
 - `find_pages`: which `pages` of a file hold wanted rows; `decode_pages`: decode these alone;
   `texts`, `numbers`: take values out of plain or packed pages; `codecs`: decompress one.

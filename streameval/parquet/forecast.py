@@ -12,7 +12,7 @@ from streameval.parquet.account import Forecast
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
-from streameval.parquet.parts import Part
+from streameval.parquet.pages import Part
 
 
 def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:

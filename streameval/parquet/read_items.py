@@ -16,7 +16,7 @@ from streameval.parquet.check_values import check_text
 from streameval.parquet.checks import COPIES_OF_ONE
 from streameval.parquet.chunks import OpenFile, TogetherRead
 from streameval.parquet.footers import Footer
-from streameval.parquet.parts import Part
+from streameval.parquet.pages import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
 from streameval.parquet.schema import wide_type
 from streameval.typing import Int64Array

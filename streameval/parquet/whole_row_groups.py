@@ -17,7 +17,7 @@ from streameval.parquet.check_values import check_text
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer, refuse_changed
 from streameval.parquet.groups import stream_group
-from streameval.parquet.parts import Part
+from streameval.parquet.pages import Part
 from streameval.parquet.schema import wide_type
 from streameval.parquet.undecodable import UNDECODABLE, decoding
 from streameval.typing import Int64Array

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import OutsideError
+from streameval.order.checkpoints import share_of
 from streameval.order.partials import SUM, Job, P, Partial
-from streameval.order.shards import share_of
 from streameval.progress import Progress
 from streameval.remote.worker import JobRequest, check_seen, count_of_shares, files_of, serialize
 from streameval.rows.row_groups import RowGroup

@@ -20,7 +20,7 @@ from streameval.errors import InputError, NoRowsError
 from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
-from streameval.parquet.parts import Part
+from streameval.parquet.pages import Part
 from streameval.parquet.statistics import ChunkBounds
 from streameval.parquet.struct_fields import own_columns
 from streameval.progress import Progress, silent

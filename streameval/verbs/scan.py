@@ -9,7 +9,7 @@ from streameval.engines import Engine
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds import kind_of
-from streameval.order.shards import ScanState, Shard
+from streameval.order.checkpoints import ScanState, Shard
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
 from streameval.study import Study

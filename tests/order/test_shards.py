@@ -22,10 +22,9 @@ from streameval.cli import run
 from streameval.cli.meter import Meter
 from streameval.errors import InputError, StudyError
 from streameval.order import run_threads as sweeping
-from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError, forget
+from streameval.order.checkpoints import Checkpoints, Scans, Shard, UnfinishedError, forget
 from streameval.order.locate import least_memory, locate
 from streameval.order.partials import merged, partial_of
-from streameval.order.shards import Shard
 from streameval.progress import Step
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kinds.paired.weighted import WeightedDraw, WeightedNeeds
-from streameval.paired_draws.drawn import COUNTS, DrawnPair
-from streameval.paired_draws.pair import ScoreCutoffs
+from streameval.paired_draws.pair import COUNTS, DrawnPair, ScoreCutoffs
 from streameval.questions.comparing import Comparing
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array
 

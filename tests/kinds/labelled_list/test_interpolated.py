@@ -11,7 +11,7 @@ from suite_cases import cases, examples
 from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a fixture)
 
 import streameval
-from streameval.counting import kept_bits
+from streameval.counting import kept
 from streameval.counting.labelled_rows import packed
 from streameval.kernels import exact, groups
 from streameval.kernels import interpolated as kernels
@@ -60,7 +60,7 @@ def test_sums_from_the_end_are_those_of_the_definition(seed, n, before, fall, be
 @pytest.mark.parametrize("values", cases([None, 1, 3, 40, 2_000], None, 3, 2_000))
 @pytest.mark.parametrize("share", cases([0.02, 0.5, 1.0], 0.02, 0.5))
 def test_both_orders_of_ties_in_many_blocks(values, share, small_blocks, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(kept_bits, "_HELD", 100)  # the rest in a file
+    monkeypatch.setattr(kept, "_HELD", 100)  # the rest in a file
     labels, scores = list_of(5, 1_500, values, share)
     late, early = (area(labels[np.lexsort([sign * labels, -scores])]) for sign in (1, -1))
     rows = [row_of(evaluate(labels, scores, way)) for way in WAYS]

@@ -1,7 +1,8 @@
-"""The labels of a list in its order, kept as bits while its blocks are summed: a bit an item, two where items may tie.
+"""The labels of a list in its order, kept while its blocks are summed: as bits, or as the groups of items that tie.
 
 Look-ups need the rows of a block again, and interpolated precision those of every block: to decode them twice would
-take as long as all the rest.
+take as long as all the rest. Bits take one an item, two where items may tie; groups a byte or two for each number, of
+most lists.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, TiedRows, UntiedRows
 from streameval.counting.block_sums import BlockSums
 from streameval.kernels.bits import count_bits
-from streameval.kernels.groups import of_bits
+from streameval.kernels.groups import of_bits, of_numbers
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.kernels.jit import small
 from streameval.stores.scratch import ScratchFile, Spill
-from streameval.typing import UInt64Array
+from streameval.typing import AnyArray, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
@@ -73,3 +75,31 @@ def _best_of_labels(
 ) -> tuple[int, int]:
     with small(rows[1] - rows[0]):
         return best_of_labels(labels, rows, before, best)
+
+
+class KeptGroups:
+    """Groups of blocks in order: in memory while they are few, else in a file."""
+
+    def __init__(self, file: ScratchFile) -> None:
+        self._spill, self._kept = Spill(file, _HELD), list[tuple[int, int, np.dtype[Any]]]()
+
+    def keep(self, numbers: AnyArray) -> None:
+        """Keep those of the next block: sizes and positives, shape (2, groups)."""
+        self._kept.append((self._spill.keep(numbers.data), numbers.nbytes, numbers.dtype))
+
+    def groups(self, block: int) -> BlockGroups:
+        """Groups of a block."""
+        numbers = self._read(block)
+        return TiedRows.of(of_numbers(numbers), (0, numbers.shape[1]), numbers.shape[1])
+
+    def look(self, block: int, first: int, last: int) -> LookUp:
+        """See `streameval.counting.lookups.Kept`."""
+        numbers = self._read(block)
+        positives = int(numbers[1, :-1].sum(dtype=np.int64))
+        return partial(best_of_groups, of_numbers(numbers), (0, numbers.shape[1] - 1), (last - first, positives))
+
+    def _read(self, block: int) -> AnyArray:
+        number, size, kind = self._kept[block]
+        numbers: AnyArray = np.empty(size, np.uint8)  # writable, as compiled code expects arrays to be
+        numbers[:] = np.frombuffer(self._spill.read(number, 0, size), np.uint8)
+        return numbers.view(kind).reshape(2, -1)
