@@ -171,18 +171,17 @@ def before_each(counts: AnyArray) -> Int64Array:
     return sums
 
 
-def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
+def sum_groups(sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
     Args:
-        before: Ranks before the first group, which is the first to begin in its block.
         sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     starts = before_each(sizes)
-    for a, b in pairwise(block_edges(before, starts[:-1])):
+    for a, b in pairwise(block_edges(0, starts[:-1])):
         if a < b:
-            yield sum_groups_of_block(before + int(starts[a]), np.stack([sizes[a:b], positives[a:b]]), cutoffs)
+            yield sum_groups_of_block(int(starts[a]), np.stack([sizes[a:b], positives[a:b]]), cutoffs)
 
 
 def sum_groups_of_block(before: int, numbers: AnyArray, cutoffs: Int64Array) -> BlockSums:

@@ -184,8 +184,9 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words:
 
 
 @kernel
-def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, out: Bytes) -> int:
+def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, out: Bytes) -> int:
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
+    row = 0
     for i in range(pages.shape[0]):
         body = page_body(raw, pages[i])
         at = values_at(body, pages[i], told)

@@ -40,7 +40,7 @@ class Ranked:
     def places(self) -> Places:
         """Sums and look-ups."""
         sizes, positives = (np.diff(one, prepend=0) for one in (self.ranks, self.found))
-        totals = fold(sum_groups(0, sizes, positives, _NO_CUTS), _NO_CUTS)
+        totals = fold(sum_groups(sizes, positives, _NO_CUTS), _NO_CUTS)
         starts = self.ranks - sizes
 
         def look(block: int) -> BlockGroups:

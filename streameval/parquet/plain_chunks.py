@@ -231,7 +231,7 @@ def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
             told = np.zeros(plain.N_TOLD, np.int64)
             told[[plain.OPTIONAL, plain.WIDTH]] = chunk.leaf.max_def, values.itemsize
             whole = read_only(np.frombuffer(raw, np.uint8))
-            return plain.chunk_numbers(whole, pages, told, 0, values.view(np.uint8)) == values.size
+            return plain.chunk_numbers(whole, pages, told, values.view(np.uint8)) == values.size
         row = 0
         for numbers in _pages(checked, raw, values.dtype):
             values[row : row + numbers.size] = numbers

@@ -89,7 +89,7 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
     Raises:
         ValueError: The bytes are no schema.
     """
-    (_, elements), _ = thrift.read_list(schema, 0)
+    (_, elements), _ = thrift.read_list(schema)
     if not elements:
         raise ValueError("it has no elements")
     walk = iter(elements[1:])

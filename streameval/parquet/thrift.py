@@ -33,10 +33,10 @@ def read_struct(raw: bytes, at: int = 0) -> tuple[Fields, int]:
         return _struct(np.frombuffer(raw, np.uint8), at, 0)
 
 
-def read_list(raw: bytes, at: int = 0) -> tuple[tuple[int, list[Any]], int]:
+def read_list(raw: bytes) -> tuple[tuple[int, list[Any]], int]:
     """Read a list: the type of its elements and their values, and the position after it; errors as `read_struct`."""
-    with small(len(raw) - at):
-        return _list(np.frombuffer(raw, np.uint8), at, 0)
+    with small(len(raw)):
+        return _list(np.frombuffer(raw, np.uint8), 0, 0)
 
 
 def read_zigzag(raw: bytes, at: int) -> tuple[int, int]:

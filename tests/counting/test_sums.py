@@ -118,7 +118,7 @@ def test_rows_and_groups_are_summed_alike(seed, values):
         cutoffs = np.array([1, 7, 64, 65, 200, 300])
         a = total_of(keys, labels, 64, cutoffs)
         n, p = (np.array(one) for one in zip(*groups_of(keys, labels), strict=True))
-        b = fold(list(sum_groups(0, n, p, cutoffs)), cutoffs)
+        b = fold(list(sum_groups(n, p, cutoffs)), cutoffs)
         assert a.rank_sum == b.rank_sum
         assert a.precision_sum == pytest.approx(b.precision_sum, rel=1e-14)
         assert np.array_equal(a.start, b.start)
@@ -168,7 +168,7 @@ def test_sums_of_a_group_agree_with_fractions(n, p, before):
 def test_nothing_wraps_past_two_to_the_63(order):
     """5·10⁹ items of one score, half of them positive: every sum is one formula, here in whole numbers."""
     n, p = 5 * 10**9, 25 * 10**8
-    found = fold(list(sum_groups(0, np.array([n]), np.array([p]), NO_CUTS)), NO_CUTS)
+    found = fold(list(sum_groups(np.array([n]), np.array([p]), NO_CUTS)), NO_CUTS)
     assert found.rank_sum["early"] == p * (p + 1) // 2
     assert found.rank_sum["late"] == p * (n - p) + p * (p + 1) // 2 > 2**63
     assert found.positives * (found.n_items - found.positives) > 2**62
