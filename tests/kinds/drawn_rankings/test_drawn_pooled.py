@@ -192,7 +192,7 @@ def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
 
 def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     """Ten labels of items that the table has as positives are turned to 0."""
-    studied(60)
+    studied(30)
     tasks = csv.read_csv("done.csv")
     answers = tasks.column("label").to_numpy().copy()
     answers[np.flatnonzero(answers == 1)[:10]] = 0

@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_shown(home, capsys):
 
 
 def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
-    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "90"]
+    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "24"]
     assert run([*plan, "--at", "1,5", "--seed", "1"]) == 0
     assert "--at 1,5" in capsys.readouterr().out
     assert run(["select", "st", "--export", "tasks.csv"]) == 0

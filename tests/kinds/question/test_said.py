@@ -63,10 +63,10 @@ def test_a_width_is_answered_once_its_bounds_are_as_near_as_asked_for(begun, cap
 
 
 def test_a_width_that_its_budget_does_not_reach_stays_open_and_says_so(home, people, capsys):
-    streameval.plan("list.parquet", "q", score="score", questions="positives within 5%", seed=3, budget=150)
+    streameval.plan("list.parquet", "q", score="score", questions="positives within 5%", seed=3, budget=110)
     said = to_the_end(capsys, people)
     assert "so far, not yet within 5%" in said
-    assert "The budget of 150 labels is spent." in said
+    assert "The budget of 110 labels is spent." in said
 
 
 def test_the_path_of_a_cut_names_the_rank_that_it_is_of(begun):
