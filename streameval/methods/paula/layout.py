@@ -110,7 +110,7 @@ def decimal(epsilon: Fraction) -> str:
     return f"{float(epsilon):.4f}".rstrip("0")
 
 
-@functools.lru_cache(maxsize=64)  # one command asks for the layout of its plan several times
+@functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
 def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layout:
     """Lay out the plan of fewest labels whose γ(1+ε) − 1 is at most `alpha`.
 
@@ -129,7 +129,7 @@ def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layo
     return best
 
 
-@functools.lru_cache(maxsize=64)  # one command asks for the layout of its plan several times
+@functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
 def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layout:
     """Lay out the plan of the smallest γ(1+ε) whose labels keep a budget; an `InputError` where ε = 1 takes more."""
 
