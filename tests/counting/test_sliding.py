@@ -58,7 +58,7 @@ def falling(n, rng):
 
 @settings(max_examples=examples(25, 150), deadline=None)
 @given(
-    n=st.integers(1, 70),
+    n=st.integers(1, examples(45, 70)),
     seed=st.integers(0, 2**32),
     window=st.integers(1, 6),
     epsilon=st.sampled_from(["1", "0.5", "0.75", "0.3"]),

@@ -292,13 +292,17 @@ def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp
     folder, table = shuffled
     frame = pl.from_arrow(table)
     ranks = np.unique(np.random.default_rng(4).integers(1, 6_001, 200))
-    for options in (RankingOptions(), RankingOptions(score="conf"), RankingOptions(score="conf", key=("text",))):
-        expected = open_ranking(str(folder / "parts"), options).fetch(ranks, ["id", "text"]).table
-        sources = [table, frame, frame.lazy(), pl.scan_parquet(folder / "whole.parquet"), table.to_pandas()]
-        for source in sources:
+    sources = [table, frame, frame.lazy(), pl.scan_parquet(folder / "whole.parquet"), table.to_pandas()]
+    for options, given in (
+        (RankingOptions(), sources[:1]),
+        (RankingOptions(score="conf"), sources[1:2]),
+        (RankingOptions(score="conf", key=("text",)), sources),
+    ):
+        expected = open_ranking(str(folder / "parts"), options).fetch(ranks, ["id", "text"]).table.to_pylist()
+        for source in sources if LONG else given:
             ranking = open_ranking(source, options)
             assert ranking.n_items == 6_000
-            assert ranking.fetch(ranks, ["id", "text"]).table.to_pylist() == expected.to_pylist()
+            assert ranking.fetch(ranks, ["id", "text"]).table.to_pylist() == expected
     again = open_ranking(pa.concat_tables([table.slice(0, 7), table.slice(7)]), RankingOptions())
     assert again.fingerprint == open_ranking(table, RankingOptions()).fingerprint
 
