@@ -293,13 +293,13 @@ def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp
     frame = pl.from_arrow(table)
     ranks = np.unique(np.random.default_rng(4).integers(1, 6_001, 200))
     sources = [table, frame, frame.lazy(), pl.scan_parquet(folder / "whole.parquet"), table.to_pandas()]
-    for options, given in (
+    for options, tried in (
         (RankingOptions(), sources[:1]),
         (RankingOptions(score="conf"), sources[1:2]),
         (RankingOptions(score="conf", key=("text",)), sources),
     ):
         expected = open_ranking(str(folder / "parts"), options).fetch(ranks, ["id", "text"]).table.to_pylist()
-        for source in sources if LONG else given:
+        for source in sources if LONG else tried:
             ranking = open_ranking(source, options)
             assert ranking.n_items == 6_000
             assert ranking.fetch(ranks, ["id", "text"]).table.to_pylist() == expected
