@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from places import RECORDED
+from refusals import refused
 
 import streameval
 from streameval.cli import run as command
@@ -197,3 +198,13 @@ def test_f1_and_the_share_that_was_judged_are_told_at_each_cutoff(tmp_path):
     assert [rows["1"][f"f1_at_{k}"] for k in (1, 5, 10)] == [2 / 4, 4 / 8, 4 / 13]
     assert rows["2"]["judged_at_1"] == 0.0
     assert (found.mean("judged", 5), found.mean("f1", 1), found.mean("set_recall")) == (0.3, 0.25, 1 / 3)
+
+
+def test_lines_that_end_in_several_ways_are_named(tmp_path, capsys):
+    lines = [f"q1 Q0 d{rank} {rank} {10 - rank} tag" for rank in range(1, 6)]
+    (tmp_path / "run").write_bytes("\r\n".join(lines).encode() + b"\n")
+    (tmp_path / "list.jsonl").write_bytes(b'{"id": 1, "s": 0.5}\n{"id": 2, "s": 0.4}\r\n')
+    said = refused(capsys, "plan", f"trec:{tmp_path / 'run'}", "--study", tmp_path / "s", "--score", "score")
+    assert "run: line 5 ends in LF, those before it in CR LF. Hint: save the table with line ends of one kind" in said
+    said = refused(capsys, "plan", tmp_path / "list.jsonl", "--study", tmp_path / "s", "--score", "s")
+    assert "list.jsonl: line 2 ends in CR LF, those before it in LF" in said

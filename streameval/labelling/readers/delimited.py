@@ -104,6 +104,9 @@ def _several_ends(path: str) -> bool:
     kinds = [False] * 3
     with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
+            if b"\r" not in chunk:  # as in most texts: to count takes much longer
+                kinds[1] = kinds[1] or b"\n" in chunk
+                continue
             chunk += stream.read(1) if chunk.endswith(b"\r") else b""
             both = chunk.count(b"\r\n")
             counts = (both, chunk.count(b"\n") - both, chunk.count(b"\r") - both)
@@ -126,12 +129,29 @@ def _refuse_mixed_rows(path: str, delimiter: str) -> None:
                 end = last[0][len(last[0].rstrip("\r\n")) :]
                 first = first or end
                 if end not in ("", first):
-                    raise InputError(
-                        f"{path}: line {reader.line_num:,} ends in {_ENDS[end]}, those before it in {_ENDS[first]}",
-                        "save the table with line ends of one kind",
-                    )
+                    raise _mixed(path, reader.line_num, end, first)
         except csv.Error:
             pass  # a cell beyond every limit, which is told of elsewhere
+
+
+def refuse_mixed_lines(path: str) -> None:
+    """Refuse a text without cells whose lines end in several ways: DuckDB stops, or loses one of them."""
+    if not _several_ends(path):
+        return
+    with open_text(path, errors="replace") as stream:
+        first = ""
+        for number, line in enumerate(stream, 1):
+            end = line[len(line.rstrip("\r\n")) :]
+            first = first or end
+            if end not in ("", first):
+                raise _mixed(path, number, end, first)
+
+
+def _mixed(path: str, line: int, end: str, first: str) -> InputError:
+    return InputError(
+        f"{path}: line {line:,} ends in {_ENDS[end]}, those before it in {_ENDS[first]}",
+        "save the table with line ends of one kind",
+    )
 
 
 def _digest(path: str) -> Callable[[], str]:

@@ -28,7 +28,7 @@ from streameval.labelling.readers import (
     one_path,
     open_text,
 )
-from streameval.labelling.readers.delimited import rejected
+from streameval.labelling.readers.delimited import refuse_mixed_lines, rejected
 from streameval.text.json_objects import KEEP_ONE, first_repeated
 
 READS = "JSONL"
@@ -60,7 +60,8 @@ def read(connection: Connection, source: Any) -> Opened:
 
 
 def lines_of(path: str) -> str:
-    """Lines of a text in a column `line`, as SQL."""
+    """Lines of a text in a column `line`, as SQL; an `InputError` where they end in several ways."""
+    refuse_mixed_lines(path)
     return (
         f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
         f"columns = {{'line': 'VARCHAR'}}, max_line_size = {LINE}, buffer_size = {LINE}, "
