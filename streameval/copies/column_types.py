@@ -67,21 +67,20 @@ def types_of(connection: Connection, opened: Opened, score: str | None, nan: str
         raise InputError(f"{opened.name}: there is no column '{score}'", did_you_mean(score, names))
     some = f"(SELECT * FROM se_given LIMIT {_SAMPLE})"
     asked: dict[str, tuple[str, ...]] = {name: _SCORES if name == score else _KINDS for name in names}
-    sampled = _fitting(connection, some, aliases, asked, score)
-    found = _fitting(connection, "se_given", aliases, {n: sampled.fits[n] or asked[n] for n in names}, score, sampled)
-    if score is not None:
+    sampled, _ = _fitting(connection, some, aliases, asked, score)
+    # a type that does not fit the sampled rows is not tried again
+    left = {name: asked[name] if kinds is None else kinds for name, kinds in sampled.fits.items()}
+    found, missing = _fitting(connection, "se_given", aliases, left, score)
+    if score is not None and (found.fits[score] == () or missing[score]):
         _refuse_scores(connection, opened, (score, aliases[score]), found.fits[score] == (), nan)
     return found
 
 
 def _fitting(
-    connection: Connection, rows: str, aliases: dict[str, str], asked: dict[str, tuple[str, ...]], score: str | None,
-    sampled: ColumnTypes | None = None,
-) -> ColumnTypes:  # fmt: skip
-    """Which types fit the values of some rows; of types that do not fit the sampled rows, none is tried again."""
-    tried = [
-        (name, kind) for name, kinds in asked.items() for kind in kinds if sampled is None or sampled.fits[name] != ()
-    ]
+    connection: Connection, rows: str, aliases: dict[str, str], asked: dict[str, tuple[str, ...]], score: str | None
+) -> tuple[ColumnTypes, dict[str, int]]:
+    """Which types fit the values of some rows, and how many values are missing in each column."""
+    tried = [(name, kind) for name, kinds in asked.items() for kind in kinds]
     mismatches = [_mismatches(quote(aliases[name]), kind, name == score) for name, kind in tried]
     there = [f"count({_present(quote(alias), name == score)})" for name, alias in aliases.items()]
     query = f"SELECT count(*), {', '.join([*there, *mismatches])} FROM {rows}"
@@ -92,7 +91,7 @@ def _fitting(
     for (name, kind), wrong in zip(tried, counts[len(aliases) :], strict=True):
         if fits[name] is not None and not wrong:
             fits[name] = (*(fits[name] or ()), kind)
-    return ColumnTypes(fits, count)
+    return ColumnTypes(fits, count), {name: count - there for name, there in zip(aliases, counts, strict=False)}
 
 
 def _mismatches(column: str, kind: str, is_score: bool) -> str:
@@ -100,8 +99,9 @@ def _mismatches(column: str, kind: str, is_score: bool) -> str:
     value = _present(column, is_score)
     if is_score and kind in ("DOUBLE", "TIMESTAMP"):
         number = f"try_cast({value} AS {kind})"
-        rounded = f"try_cast({value} AS HUGEINT) <> try_cast({number} AS HUGEINT) AND contains({value}, '.') = false"
-        return f"count({value}) FILTER (WHERE {number} IS NULL{f' OR ({rounded})' * (kind == 'DOUBLE')})"
+        rounded = f"try_cast({value} AS HUGEINT) <> try_cast({number} AS HUGEINT)"
+        lossy = f" WHEN NOT contains({value}, '.') THEN {rounded}" * (kind == "DOUBLE")
+        return f"count({value}) FILTER (WHERE CASE WHEN {number} IS NULL THEN true{lossy} ELSE false END)"
     written = f"lower({value})" if kind == "BOOLEAN" else value
     return f"count({value}) FILTER (WHERE try_cast({value} AS {kind})::VARCHAR IS DISTINCT FROM {written})"
 
@@ -111,8 +111,12 @@ def _present(column: str, is_score: bool) -> str:
     if not is_score:
         return column
     blank = ", ".join(map(literal, _BLANK))
-    # not as IN (...): DuckDB makes a join of that, which loses the order of the rows
-    return f"CASE WHEN NOT list_contains([{blank}], lower(trim({column}))) THEN trim({column}) END"
+    # not as IN (...): DuckDB makes a join of that, which loses the order of the rows; what begins with a digit, a sign
+    # or a point is none of them, which is soon seen
+    return (
+        f"CASE WHEN {column} >= '+' AND {column} < ':' OR NOT list_contains([{blank}], lower(trim({column}))) "
+        f"THEN trim({column}) END"
+    )
 
 
 def typed(opened: Opened, types: dict[str, str], score: str | None) -> str:

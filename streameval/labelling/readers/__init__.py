@@ -234,13 +234,14 @@ def chunks(path: str) -> Iterator[bytes]:
     with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):
             yield chunk
-            ends = chunk.splitlines(keepends=True) if b"\n" in chunk or b"\r" in chunk else [chunk]
-            if begun + len(ends[0]) > 2 * LINE:
+            first = min((at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0), default=len(chunk))
+            last = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+            if begun + first > 2 * LINE:
                 raise InputError(
                     f"{path}: line {line:,} has more than {2 * LINE >> 20} MiB",
                     "leave texts of that length out of the table",
                 )
-            begun = 0 if ends[-1].endswith((b"\n", b"\r")) else len(ends[-1]) + (begun if len(ends) == 1 else 0)
+            begun = begun * (last < 0) + len(chunk) - last - 1
             line += chunk.count(b"\n")
 
 
