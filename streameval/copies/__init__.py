@@ -30,6 +30,7 @@ from streameval.stores import is_remote
 from streameval.stores.clients import is_known
 
 TABLES = {"Table", "RecordBatch", "DataFrame"}  # which lie in memory as they are
+LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
 BATCH_BYTES = 1 << 23
 _MOST_ROWS = 1 << 16
 

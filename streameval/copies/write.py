@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streameval.copies import Unread, kind_of, name_of, open_list, paths_of
+from streameval.copies import LIST_COPY, Unread, kind_of, name_of, open_list, paths_of
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
 from streameval.parquet.tails import read_tail
 from streameval.process.system import sync
@@ -71,24 +71,41 @@ def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
 def for_a_while(
     source: Any, options: RankingOptions, progress: Progress = silent, kept: Path | None = None
 ) -> Iterator[Any]:
-    """Give what to open for a list: itself, or a copy among the system's temporary files, removed at the end.
+    """Give what to open for a list: itself, or a copy.
+
+    That is one of the same content that a study has, of which no row is read again; else one among the system's
+    temporary files, removed at the end. Studies are looked for in the current folder and in that of the list.
 
     Args:
-        kept: A copy that may be there: of the same content, it is given, and nothing is read.
+        kept: A copy that may be there, wherever.
     """
     kind = kind_of(source)
     if kind is None:
         yield source
         return
     with temporary_folder("streameval-work") as folder, open_list(source, kind, options) as unread:
-        there = None if kept is None or unread.content is None else record_of(kept)
-        if kept is not None and there is not None and there["content"] == unread.content:
-            with told_of_source(kept, source):
-                yield str(kept)
+        there = [] if kept is None else [kept]
+        if (copy := _copy_of(unread, [*there, *_copies_near(unread.places[0])])) is not None:
+            with told_of_source(copy, source):
+                yield str(copy)
             return
         write_copy(unread, folder / "list", progress)
         with told_of_source(folder / "list", source):
             yield str(folder / "list")
+
+
+def _copy_of(unread: Unread, folders: Iterable[Path]) -> Path | None:
+    """Find a complete copy of what would be read: its content was hashed just now, so none is of an earlier text."""
+    if unread.content is None:
+        return None
+    records = ((folder, record_of(folder)) for folder in folders)
+    return next((folder for folder, record in records if record and record["content"] == unread.content), None)
+
+
+def _copies_near(place: str) -> Iterator[Path]:
+    """Copies of studies that lie in the current folder, or beside a list."""
+    for folder in dict.fromkeys([os.path.abspath(os.curdir), os.path.dirname(place)]):
+        yield from (record.parent for record in sorted(Path(folder).glob(f"*/{LIST_COPY}/{RECORD}")))
 
 
 @contextmanager

@@ -39,13 +39,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from streameval.copies import LIST_COPY
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin
 from streameval.parquet.own_tables import Own, read_table
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
-from streameval.study.plan_files import AGAINST_COPY, LIST_COPY, difference, plan_files, read_plan, restores
+from streameval.study.plan_files import AGAINST_COPY, difference, plan_files, read_plan, restores
 from streameval.study.result_files import Evaluation, read_evaluation
 from streameval.study.results import EVALUATE
 from streameval.types import SIDE_TABLES, Plan

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
+from streameval.copies import LIST_COPY
 from streameval.errors import StudyError
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
@@ -26,8 +27,7 @@ from streameval.study.formats import marked, read_header
 from streameval.text import short
 from streameval.types import SIDE_TABLES, Plan
 
-LIST_COPY = "ranking"  # folder of a study that holds its list, where that was read from what is no Parquet
-AGAINST_COPY = "against"  # the same of the list with which it is compared
+AGAINST_COPY = "against"  # folder that holds the list with which `LIST_COPY` is compared, if it had to be copied too
 _COPIES = {"copied": ("source", LIST_COPY), "against_copied": ("against", AGAINST_COPY)}  # by what tells of them
 _MAY_BE_EMPTY = ("paired",)  # kinds of study that may have an answer without a label
 _RESTORE = "restore it, or repeat the plan with its --seed"

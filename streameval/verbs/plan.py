@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import kind_for
@@ -16,7 +17,6 @@ from streameval.queries.options import RankingsDraw
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions, described
-from streameval.study.plan_files import LIST_COPY
 from streameval.study.reuse import Reuse
 from streameval.types import Plan
 

@@ -497,3 +497,23 @@ def test_whole_numbers_that_would_be_rounded_are_no_scores(tmp_path):
     assert (
         run(["plan", str(path), "--score", "s", "--study", str(tmp_path / "fine"), "--budget", "4", "--seed", "1"]) == 0
     )
+
+
+def test_exact_cost_and_simulate_take_the_copy_that_a_study_beside_the_list_has(labelled, tmp_path, monkeypatch):
+    exact = streameval.exact(labelled, label="good", score="conf").metrics
+    streameval.plan(labelled, tmp_path / "s", score="conf", seed=1)
+    monkeypatch.setattr(write_module, "write_copy", lambda unread, *_: pytest.fail(f"{unread.name} was read again"))
+    assert streameval.exact(labelled, label="good", score="conf").metrics.equals(exact)
+    assert streameval.cost(labelled, score="conf").n_items == ITEMS
+    assert streameval.simulate(labelled, label="good", score="conf", replicates=1).rows
+    again = pytest.raises(pytest.fail.Exception, match=r"p\.csv was read again")
+    with again:  # whose scores may be of another type
+        streameval.exact(labelled, label="good", score="good")
+    shutil.move(tmp_path / "s" / "ranking" / "part-00000.parquet", tmp_path / "part-00001.parquet")
+    with again:
+        streameval.exact(labelled, label="good", score="conf")
+    shutil.move(tmp_path / "part-00001.parquet", tmp_path / "s" / "ranking" / "part-00000.parquet")
+    text = labelled.read_text()
+    labelled.write_text(text.replace("0.5", "0.6"))
+    with again:
+        streameval.exact(labelled, label="good", score="conf")

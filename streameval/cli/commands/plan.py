@@ -160,12 +160,12 @@ def _plan(asked: _ToPlan, output: Output) -> None:
 
 def _rehearse(asked: _ToPlan, output: Output) -> None:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
-    from streameval.copies import kind_of
+    from streameval.copies import LIST_COPY, kind_of
     from streameval.copies.write import for_a_while
     from streameval.kinds.curve.plan import draw, drawing
     from streameval.parquet.account import Forecast
     from streameval.study import Study
-    from streameval.study.plan_files import LIST_COPY, file_names
+    from streameval.study.plan_files import file_names
 
     if "judge" in asked.given or "judge_classes" in asked.given:
         raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
