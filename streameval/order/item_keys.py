@@ -5,7 +5,7 @@
 | a whole number: integers, decimals of scale 0 | int64, uint64, decimal128(38, 0) | whatever the type |
 | a float that is a whole number | float64 | with floats; in two lists that are compared, with whole numbers too |
 | text | large_string | whatever the encoding |
-| bytes, and UUIDs, which are their 16 bytes | large_binary, UUID | whatever the width |
+| bytes, and UUIDs, which are their 16 bytes | large_binary, UUID | whatever the width; UUIDs with texts of one |
 | a day | date32 | with days |
 | a moment; one without a time zone is taken for UTC | a timestamp, as it is stored | whatever unit and zone |
 | a boolean | bool | with booleans |
@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
+from streameval.rows.uuids import uuids_of
 
 _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
@@ -109,6 +109,8 @@ def _type_of_both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     if families == {"moments"}:
         finest = max(one.unit, other.unit, key=["s", "ms", "us", "ns"].index)
         return pa.timestamp(finest, one.tz or other.tz)
+    if families == {"bytes", "text"} and _UUID in (one, other):
+        return _UUID
     return {"bytes": pa.large_binary(), "days": pa.date32()}.get(*families) if len(families) == 1 else None
 
 
@@ -117,13 +119,24 @@ def is_number(kind: pa.DataType) -> bool:
     return family(kind) in ("whole numbers", "floats")
 
 
+def is_hashed_by_value(both: pa.DataType, kinds: Collection[pa.DataType]) -> bool:
+    """Whether `as_whole` has to give keys of two lists one type before they are hashed; `both` is that of the two."""
+    numbers = all(map(is_number, kinds)) and both != pa.float64()
+    return numbers or (both == _UUID and any(family(kind) == "text" for kind in kinds))
+
+
 def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
     """Give columns of numbers a type whose hashes are those of their values: 2⁶⁴ − 1 and −1 are one word of 64 bits.
 
-    Floats have passed `refuse_inexact`, and NaN becomes null.
+    Floats have passed `refuse_inexact`, and NaN becomes null. Text meets UUIDs of the other list, and becomes one.
+
+    Raises:
+        InputError: A text that is no UUID.
     """
     for at, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
-        if name in names:
+        if name in names and family(column.type) in ("text", "bytes"):
+            keys = keys.set_column(at, name, _as_uuid(column, name))
+        elif name in names:
             plain = column.cast(stored_type(column.type))
             if pa.types.is_floating(plain.type):
                 plain = plain.cast(pa.float64())  # Arrow casts float16 to nothing else
@@ -131,6 +144,14 @@ def as_whole(keys: pa.Table, names: Collection[str]) -> pa.Table:
             wide = pa.types.is_decimal(plain.type) or plain.type == pa.uint64()
             keys = keys.set_column(at, name, plain.cast(_WHOLE if wide else pa.int64()))
     return keys
+
+
+def _as_uuid(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    try:
+        return _as_type(column, _UUID)
+    except ValueError as error:
+        raise InputError(f"key '{name}' {error}, as keys of the other list are",
+                         f"give both as text, in SQL {name}::text") from None  # fmt: skip
 
 
 def as_keys(keys: pa.Table, types: pa.Schema, where: str) -> pa.Table:
@@ -152,7 +173,7 @@ def as_keys(keys: pa.Table, types: pa.Schema, where: str) -> pa.Table:
             text = " ".join(str(error).split())
             raise InputError(
                 f"{where}: key column '{wanted.name}' is {column.type}, and holds what {wanted.type} cannot ({text})",
-                "cast one of them",
+                f"give both one type, in SQL {wanted.name}::text",
             ) from None
     return pa.table(columns, types)
 
@@ -164,8 +185,7 @@ def _as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
         half = pa.types.is_float16(column.type)
         return (column.cast(pa.float64()) if half else column).cast(wanted)
     if stored_type(column.type) == pa.large_string():
-        column = pa.chunked_array([[None if text is None else UUID(text.strip()).bytes for text in column.to_pylist()]],
-                                  pa.binary(16))  # fmt: skip
+        return uuids_of(column)
     stored = column.cast(pa.binary(16)).chunks
     return pa.chunked_array([pa.ExtensionArray.from_storage(wanted, one) for one in stored], wanted)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.order.by_score import by_score
-from streameval.order.item_keys import as_keys, check_key, family, is_number, key_type, sample, types_of_both
+from streameval.order.item_keys import as_keys, check_key, family, is_hashed_by_value, key_type, sample, types_of_both
 from streameval.rankings.ranking import Ranking
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -93,12 +93,24 @@ class Pair:
         for ranking in rankings:
             _check_types(ranking, self.key, self.judge)
         for name in self.key:
-            if name not in self.shared and len({family(plain_type(one, name)) for one in rankings}) > 1:
+            if not self._meet(name, rankings):
                 b, a = (f"{first_key(one, [name])} in {one.rows.name}" for one in rankings)
                 raise InputError(f"no key of one list meets one of the other: the first {b}, {a}",
                                  f"give both one type, in SQL {name}::text")  # fmt: skip
         tied_a, tied_b = (_tied_by(one, self.key, self.whole) for one in (self.a, self.b))
         return replace(self, a=tied_a, b=tied_b)
+
+    def _meet(self, name: str, rankings: Sequence[Ranking]) -> bool:
+        """Whether keys of both lists may be equal: text meets UUIDs if that of the first row is one."""
+        if len({family(plain_type(one, name)) for one in rankings}) == 1:
+            return True
+        if self.shared.get(name) != pa.uuid():
+            return name in self.shared
+        try:
+            wanted = pa.schema([(name, pa.uuid())])
+            return all(as_keys(_first_row(one, [name]), wanted, one.rows.name).num_rows < 2 for one in rankings)
+        except InputError:
+            return False
 
     @cached_property
     def shared(self) -> dict[str, pa.DataType]:
@@ -107,10 +119,9 @@ class Pair:
 
     @property
     def whole(self) -> tuple[str, ...]:
-        """Key columns that are hashed as whole numbers, so that ties agree where the types of the lists do not."""
+        """Key columns that are hashed by value, so that ties agree where the types of the lists do not."""
         kinds = {name: [of.rows.schema.field(name).type for of in (self.a, self.b)] for name in self.shared}
-        numbers = [name for name, both in kinds.items() if all(map(is_number, both))]
-        return tuple(name for name in numbers if self.shared[name] != pa.float64())
+        return tuple(name for name, both in kinds.items() if is_hashed_by_value(self.shared[name], both))
 
     def key_types(self, of: Ranking | None = None) -> pa.Schema:
         """Types of the key columns as they are returned of one of the rankings; of A, unless one is given."""
@@ -118,15 +129,17 @@ class Pair:
 
     def some_keys(self) -> pa.Table:
         """Key of the first row of A, as keys are returned."""
-        rows = self.a.rows
-        stored = rows.take(np.zeros(min(1, rows.n_rows), np.int64), list(self.key)).table.select(list(self.key))
-        return as_keys(stored, self.key_types(), rows.name)
+        return as_keys(_first_row(self.a, self.key), self.key_types(), self.a.rows.name)
 
 
 def first_key(ranking: Ranking, key: Sequence[str]) -> str:
     """Show the key of the first row of a ranking, with its types, for messages."""
+    return sample(_first_row(ranking, key))
+
+
+def _first_row(ranking: Ranking, key: Sequence[str]) -> pa.Table:
     rows = ranking.rows
-    return sample(rows.take(np.zeros(min(1, rows.n_rows), np.int64), list(key)).table.select(list(key)))
+    return rows.take(np.zeros(min(1, rows.n_rows), np.int64), list(key)).table.select(list(key))
 
 
 def plain_type(ranking: Ranking, column: str) -> pa.DataType:

@@ -16,6 +16,7 @@ from streameval.errors import InputError
 from streameval.parquet.account import Forecast, total
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
+from streameval.rows.uuids import uuids_of
 from streameval.typing import Int64Array
 
 
@@ -24,8 +25,9 @@ def _given_as(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
     columns = []
     for column, wanted in zip(table.columns, schema, strict=True):
         try:
-            columns.append(column.cast(wanted.type))
-        except pa.ArrowException as error:
+            text_of_uuid = wanted.type == pa.uuid() != column.type
+            columns.append(uuids_of(column) if text_of_uuid else column.cast(wanted.type))
+        except (pa.ArrowException, ValueError) as error:
             raise InputError(
                 f"{where}: column '{wanted.name}' is {wanted.type} in one list and {column.type} in the other, with "
                 f"values that go into neither ({error})",

@@ -159,14 +159,13 @@ MORE = {
 TEXTS = (in_csv, in_json_lines)
 REFUSED = {  # in a line that has a key of each side: a list of text has types of its own, and none of these
     **{("positives", name): TEXTS for name in ("uint64", "decimal", "bytes", "moment", "zoned")},
-    **{("against", name): TEXTS for name in ("uint64", "decimal", "uuid", "bytes", "moment", "zoned")},
+    **{("against", name): TEXTS for name in ("uint64", "decimal", "bytes", "moment", "zoned")},
 }
 LAW = [(place, name, form) for place in PLACES for name in KEYS for form in forms_of(name)]
 
 
 def is_refused(place, name, kind, write):
-    text_for_uuid = (place, name) == ("against", "uuid") and kind == pa.string()
-    return text_for_uuid or write in REFUSED.get((place, name), ())
+    return write in REFUSED.get((place, name), ())
 
 
 @pytest.mark.parametrize(
@@ -183,3 +182,37 @@ def test_keys_meet_by_value_in_every_place_from_every_form(place, name, form, tm
             PLACES[place](items_of(name), given, tmp_path / "study")
     else:
         assert PLACES[place](items_of(name), given, tmp_path / "study") == JOINED
+
+
+UUIDS = [uuid.UUID(int=7919 * i + 1) for i in range(8)]
+
+
+def compared(study, new, old):
+    streameval.plan(new, study, against=old, score="score", key="id", at="2", seed=1)
+    return Study(study).plan().ranks.tolist()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("tied", [False, True])
+def test_texts_of_uuids_meet_uuids_of_the_other_list_ties_included(order, tied, tmp_path):
+    score = [1.0] * 8 if tied else [float(i) for i in range(8)]
+    raw = pa.array([one.bytes for one in UUIDS], pa.uuid())
+    lists = [pa.table({"id": raw, "score": score}),
+             pa.table({"id": [f"{{{one}}}".upper() for one in UUIDS], "score": score})][::order]  # fmt: skip
+    assert compared(tmp_path / "s", *lists) == []  # the tops are the same
+    lists[1] = lists[1].set_column(1, "score", [[-one for one in range(8)]])
+    assert len(compared(tmp_path / "t", *lists)) > 0
+    shown = streameval.select(tmp_path / "t", ranking=tuple(lists), columns="id").table.column("id")
+    assert set(shown.to_pylist()) <= set(UUIDS)
+
+
+@pytest.mark.parametrize(("strange", "tied"), [(0, False), (7, False), (5, True)])
+def test_text_that_is_no_uuid_beside_uuids_is_refused_in_a_line(strange, tied, tmp_path):
+    texts = [str(one) for one in UUIDS]
+    texts[strange] = "k7"
+    score = [1.0] * 8 if tied else [float(i) for i in range(8)]
+    lists = [pa.table({"id": pa.array([one.bytes for one in UUIDS], pa.uuid()), "score": score}),
+             pa.table({"id": texts, "score": score})]  # fmt: skip
+    with pytest.raises(InputError, match=r"id is k7|key 'id' 'k7' is no UUID|'k7' is no UUID") as caught:
+        compared(tmp_path / "s", *lists)
+    assert "::text" in caught.value.line
