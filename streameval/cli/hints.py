@@ -53,7 +53,12 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "scan": _SPARK,
 }  # by verb: options that stood in the guides, and what says the same now
-MEANT = {"evaluate": {"--relevant": "--vote 'mean>=2' says from which grade on an item is positive"}}
+_STUDY = {"--out": "the folder of the study is named by --study"}
+MEANT = {
+    "adopt": _STUDY,
+    "evaluate": {"--relevant": "--vote 'mean>=2' says from which grade on an item is positive"},
+    "plan": _STUDY,
+}
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 FlagsOf = Callable[[str], Collection[str]]  # options of a verb, as they are typed
 _FEW = 4

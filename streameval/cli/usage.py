@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from itertools import takewhile
+from pathlib import Path
 
 from cyclopts import (
     CycloptsError,
@@ -25,6 +27,8 @@ def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
         return unknown(flags_of, verb, (error.token.keyword or error.token.value).partition("=")[0])
     if isinstance(error, UnusedCliTokensError):
         extra = " ".join(error.unused_tokens or [])
+        if Path(extra).is_file() and "--labels" in flags_of(verb):
+            return f"nothing takes '{extra}'. Hint: labels are given by name: --labels {shlex.quote(extra)}"
         return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         if error.keyword is not None:
@@ -44,10 +48,17 @@ def _whole(arguments: list[str], error: MissingArgumentError) -> str:
     examples = [line.strip() for line in (error.target.__doc__ or "").splitlines() if "Example: " in line]
     if not typed and examples:
         return examples[0].removeprefix("Example: ")
+    before = len([*takewhile(lambda word: not word.startswith("-"), typed)])
+    if name == "--study" and before > 1 and _is_new_folder(typed[before - 1]):
+        return shlex.join(["streameval", verb, *typed[: before - 1], name, typed[before - 1], *typed[before:]])
     if name.startswith("--"):
         return f"{shlex.join(['streameval', verb, *typed])} {name} {_stand_in(name)}"
-    before = len([*takewhile(lambda word: not word.startswith("-"), typed)])
     return " ".join([shlex.join(["streameval", verb, *typed[:before]]), name, shlex.join(typed[before:])]).strip()
+
+
+def _is_new_folder(word: str) -> bool:
+    """Whether a word is nothing that can be read: no path that is there, no address and no pattern."""
+    return not (Path(word).exists() or re.search(r"[:*?\[]", word))
 
 
 def _completed(arguments: list[str], option: str) -> str:

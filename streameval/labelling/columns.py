@@ -167,6 +167,12 @@ class _ColumnSearch:
                 f"{self.opened.name}: the label table has no column 'rank'",
                 f"the items have '{names[0]}' too: --on={names[0]} says which item a row is about",
             )
+        if on is None and not there.intersection(RANK_COLUMNS):
+            raise InputError(
+                f"{self.opened.name}: the label table has no column 'rank'",
+                f"{did_you_mean('rank', self.opened.columns)}; a column that the items have too is named with "
+                "--on COL, one of ranks is called rank, one of the tasks' numbers se_task",
+            )
         if on in (None, "rank"):
             ranks = RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]
             return (self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks))),)

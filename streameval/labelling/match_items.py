@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, closest, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, quote
@@ -93,6 +93,12 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
             f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
         )
     again = shlex.quote(",".join([*(one for one in have if one != "score"), key]))
+    if closest(key, have) is None:
+        columns = ", ".join(one for one in have if one != "score")
+        return (
+            f"labels come with columns of the items: {columns}; one of the tasks' numbers is called se_task; or --columns "
+            f"left it out: `streameval select STUDY --columns {again}` has it"
+        )
     return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
 
 

@@ -158,13 +158,21 @@ def _one(text: str, start: int, end: int) -> Cutoff:
         return Cutoff("share", read_share(text, start, "a share of the list", kind))
     rank = number(kind)
     if rank is None or rank != rank.to_integral_value():
-        raise refused(text, start, FORM)
+        raise refused(text, start, FORM, _meant(kind, rank))
     if rank < 1:
         hint = "write 1000 for 1,000 in a list of cutoffs" if kind == "000" else None
         raise refused(text, start, f"rank {kind} is below 1, the rank of the best item", hint)
     if rank > _MOST:
         raise refused(text, start, f"rank {kind} is beyond any list")
     return Cutoff("rank", int(rank))
+
+
+def _meant(written: str, value: Decimal | None) -> str | None:
+    """What may be meant by what is no cutoff: a share of something, or a value behind =."""
+    if value is not None and 0 < value < 1:
+        return f"say of what: precision:{written}, recall:{written} or score:{written}"
+    kind, _, behind = written.partition("=")
+    return f"such as {kind}:{behind or 0.9}" if kind.lower() in _VALUED else None
 
 
 def _at(text: str, start: int, kind: str, value: str) -> Cutoff:

@@ -153,6 +153,9 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     ("select s --ask what --quit", "did you mean --quiet?"),
     ("evaluate s --labls a.csv", "did you mean --labels?"),
     ("plan l.parquet --study s --misses 3", "--misses is an option of `evaluate`"),
+    ("plan l.parquet --out s", "has no option --out. Hint: the folder of the study is named by --study; --out is "),
+    ("evaluate s pyproject.toml", "nothing takes 'pyproject.toml'. Hint: labels are given by name: --labels pyproject"),
+    ("evaluate s extra", "nothing takes 'extra'. Hint: options go by name; `streameval evaluate --help` lists them"),
     ("select s extra", "nothing takes 'extra'. Hint: options go by name; `streameval select --help` lists them"),
 ])  # fmt: skip
 def test_an_unknown_option_is_answered_by_what_its_own_verb_has(capsys, command, said):

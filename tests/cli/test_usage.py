@@ -26,6 +26,9 @@ def test_a_command_without_anything_is_told_what_it_needs_and_a_whole_command(ve
 
 @pytest.mark.parametrize(("command", "said"), [
     (["plan", "x.csv"], "plan needs --study. Hint: streameval plan x.csv --study STUDY"),
+    (["plan", "x.csv", "s1", "--budget", "9"], "needs --study. Hint: streameval plan x.csv --study s1 --budget 9"),
+    (["plan", "x.csv", "tests"], "needs --study. Hint: streameval plan x.csv tests --study STUDY"),
+    (["plan", "x.csv", "y*.csv"], "needs --study. Hint: streameval plan x.csv 'y*.csv' --study STUDY"),
     (["adopt", "my list.csv"], "adopt needs --study. Hint: streameval adopt 'my list.csv' --study STUDY"),
     (["simulate", "x.csv", "--score", "s"], "needs --label. Hint: streameval simulate x.csv --score s --label LABEL"),
     (["select", "--export", "t.csv"], "select needs STUDY. Hint: streameval select STUDY --export t.csv"),

@@ -457,7 +457,7 @@ def test_a_column_that_both_tables_have_is_proposed(tmp_path, capsys, head, row,
     told = capsys.readouterr().err
     assert "l.csv: the label table has no column 'rank'" in told
     if named is None:
-        assert "name it with --on COL" in told
+        assert "named with --on COL, one of ranks is called rank, one of the tasks' numbers se_task" in told
     else:
         assert told.endswith(f"the items have '{named}' too: --on {named} says which item a row is about\n")
         assert taken_in(study, tmp_path / "l.csv", on=named).tallied.labels.account["labelled"] == 1
@@ -505,3 +505,16 @@ def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, stu
     command = [sys.executable, "-c", code, str(study), *files]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ast.literal_eval(done.stdout) == [[f"{one.isoformat()}+00:00" for one in moments]] * len(files)
+
+
+def test_numbers_of_tasks_under_another_name_are_led_to_the_name_that_is_read(catalogue, tmp_path, capsys):
+    table = tmp_path / "l.csv"
+    table.write_text("Task,label\n17,1\n")
+    assert run(["evaluate", str(catalogue.path("curve-selected")), "--labels", str(table), "--on", "Task"]) == 2
+    said = capsys.readouterr().err
+    assert "columns of the items: id, text, country, llm, right; one of the tasks' numbers is called se_task" in said
+
+
+def test_a_label_file_that_is_not_there_is_said_not_to_be(catalogue, tmp_path, capsys):
+    assert run(["evaluate", str(catalogue.path("curve-selected")), "--labels", str(tmp_path / "l.csv")]) == 2
+    assert "l.csv: no such file. Hint: check the spelling; a path without a leading /" in capsys.readouterr().err
