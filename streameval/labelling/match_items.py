@@ -96,8 +96,8 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
     if closest(key, have) is None:
         columns = ", ".join(one for one in have if one != "score")
         return (
-            f"labels come with columns of the items: {columns}; one of the tasks' numbers is called se_task; or --columns "
-            f"left it out: `streameval select STUDY --columns {again}` has it"
+            f"labels come with columns of the items: {columns}; one of the tasks' numbers is called se_task; "
+            f"or --columns left it out: `streameval select STUDY --columns {again}` has it"
         )
     return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
 
