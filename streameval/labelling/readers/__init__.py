@@ -216,8 +216,8 @@ def _head(source: Any) -> bytes | None:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD)
     except FileNotFoundError as error:
-        hint = "check the spelling; a path without a leading / starts at the current folder"
-        raise InputError(f"{path[:200]}: no such file", hint) from error
+        spelling = "check the spelling; a path without a leading / starts at the current folder"
+        raise InputError(f"{path[:200]}: no such file", spelling) from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         hint = DAMAGED if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) else None
