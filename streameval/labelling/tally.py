@@ -15,11 +15,11 @@ from streameval.labelling.answers import whose
 from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed
 from streameval.labelling.rules import VoteCounts, VoteRule, vote_rule
+from streameval.labelling.unlabelled import unlabelled
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
 
-_FATES = ("again", "superseded", "outranked", "repeat", "control", "rejected", "skipped", "blank", "unreadable",
-          "unknown")  # fmt: skip
+_FATES = ("again", "superseded", "outranked", "repeat", "control", "rejected", "blank", "unreadable", "unknown")
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,11 @@ def tally(
         stored, prefer, extra: As in `streameval.labelling.fates.fold`.
 
     Returns:
-        Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), open (those
-            that nobody answered or skipped), positive, undecided (ranks whose answers tie or contradict each other);
-            and rows: votes, doubled, contradictory, and every other fate of a row. Rows that name no annotator and
-            agree on a rank are doubled as well, and contradictory where they do not agree, though each is a vote.
+        Tallied: `labels.account` counts ranks: planned, labelled, positive, missing (planned ranks without a label),
+            and of these open (nobody answered or skipped them), undecided (their answers tie or contradict each other)
+            and skipped (all others); and rows: votes, doubled, contradictory, and every other fate of a row. Rows that
+            name no annotator and agree on a rank are doubled as well, and contradictory where they do not agree, though
+            each is a vote.
     """
     chosen = vote_rule(rule)
     rows = fold(stored, chosen, prefer, extra).table
@@ -80,6 +81,7 @@ def tally(
         "untimed": untimed(rows).num_rows,
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
+    account["skipped"] = unlabelled(account)["skipped"]
     people = agreement(rows, extra)
     meaning = whose(rows, counts, label, plan.ranks, people, chosen)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *meaning)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
+from streameval.labelling.unlabelled import unlabelled_words
 from streameval.reporting import tables
 from streameval.reporting.charts import POLICY, page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
@@ -104,9 +105,9 @@ def _subject(study: ReportedStudy, several: bool) -> str:
     parts += [number_of(curve.n_items, "item"), _order(plan), ". "]
     if plan is None:
         return f"<p class='soft'>{escaped(''.join(parts))}Every item has a label.</p>"
-    missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
+    without = unlabelled_words(study.evaluation.summary["account"])
     parts += [f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"]
-    parts += [f", {missing:,} of them missing." if missing else "."]
+    parts += [f"; without a label: {without}." if without else "."]
     return f"<p class='soft'>{escaped(''.join(parts))}</p>"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.curve import Basis, Curve
+from streameval.labelling.unlabelled import unlabelled_words
 from streameval.study.next_command import NOTHING, NextCommand, remaining
 from streameval.study.result_files import Evaluation
 from streameval.text import number_of
@@ -39,7 +40,7 @@ def remarks(found: Evaluation) -> tuple[str, ...]:
 def _missing(account: Mapping[str, int]) -> str:
     missing = account["planned"] - account["labelled"]
     ones = "one is" if missing == 1 else "ones are"
-    return f", {missing:,} planned {ones} missing" if missing else ""
+    return f", {missing:,} planned {ones} missing ({unlabelled_words(account)})" if missing else ""
 
 
 def estimate_sentence(basis: Basis) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from streameval.labelling.unlabelled import unlabelled_words
 from streameval.study import Study
 from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining, results_again
 from streameval.text import number_of
@@ -89,9 +90,8 @@ def with_labels(
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
     labels = number_of(planned, "label") if planned else "nothing to label"
     head = f"{subject}, {labels}{_labelled(labelled, planned)}."
-    if missing := planned - labelled:
-        tasks = "task is" if missing == 1 else "tasks are"
-        after = NextCommand(remaining(study).command, f"{missing:,} {tasks} open")
+    if planned > labelled:
+        after = NextCommand(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
     return Standing(study, "evaluated", head, so_far, (), *after, facts=facts)
 

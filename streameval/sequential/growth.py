@@ -17,7 +17,8 @@ _MIXED = 0.7  # nats that a mean over stakes costs
 _UNEVEN = 1.2  # labels until evidence gets there, to those after which its expectation does
 _SAMPLES = 200
 _ENDLESS = 1e12  # labels
-_MIXED_AT_ALL, _LEARNED = 0.35, 10  # of a forecast: nats as above, and labels until stakes are about right
+_LEARNED, _MIXED_ON = 10, 0.2  # of a forecast: labels until stakes are about right, and nats as above from then on
+_SWING = 0.6  # variance of what a label adds to a mean over stakes, beside that with the best of them
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Rates:
         _, growth, variance = self.growth(bet)
         best = growth.argmax(axis=1)[:, None]
         growth, variance = (np.take_along_axis(one, best, axis=1)[:, 0] for one in (growth, variance))
-        wanted, learned = max(bet.wanted + _MIXED_AT_ALL, 0.01), 1 + _LEARNED / max(labels, 1)
+        wanted, learned = max(bet.wanted + _MIXED_ON, 0.01), 1 + _LEARNED / max(labels, 1)
         mean = np.minimum(learned * wanted / np.maximum(growth, 1e-12), _ENDLESS)
-        found = rng.wald(mean, learned * wanted**2 / np.maximum(variance, 1e-12))
+        found = rng.wald(mean, learned * wanted**2 / np.maximum(_SWING * variance, 1e-12))
         return np.where(mean < _ENDLESS, found, np.inf)

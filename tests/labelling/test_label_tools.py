@@ -233,7 +233,10 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     people = found.summary["agreement"]["annotators"]
     assert len(people) == 2
     assert "" not in people
-    assert found.summary["account"]["skipped"] == skips * sum(one is None for v in decided.values() for one in v)
+    assert sum(one["skips"] for one in people.values()) == skips * sum(
+        one is None for v in decided.values() for one in v
+    )
+    assert found.summary["account"]["skipped"] == skips * sum({*v} == {None} for v in decided.values())
 
 
 def recorded_selection(path):

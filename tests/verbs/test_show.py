@@ -61,9 +61,33 @@ def test_a_study_labelled_in_part_says_which_tasks_are_open(pairs, capsys):
     lines, said = stands(capsys)
     assert lines[0] == f"pairs: precision of 3,000 items, {total:,} labels of which {some:,} are in."
     assert lines[1].startswith("So far, with probability 0.95, the truth lies inside the bounds at every rank at once")
-    assert lines[2].endswith(f" --remaining --export remaining.csv      {total - some:,} tasks are open")
+    assert lines[2].endswith(f" --remaining --export remaining.csv      tasks without a label: {total - some:,} open")
     assert run(shlex.split(said["next"])[1:]) == 0
     assert len(Path("remaining.csv").read_text().splitlines()) == total - some + 1
+
+
+def test_items_without_a_label_are_counted_alike_wherever_they_are_told(pairs, capsys):
+    """Of those without one 4 are skipped (one of them by two people), 3 undecided, 2 open: in words, and as JSON."""
+    total = pairs("curve-planned")
+    ranks = Study("pairs").plan().ranks[:-2].tolist()
+    votes = [(rank, "skip" if rank in ranks[:4] else "1") for rank in [*ranks, ranks[0]]] + [
+        (one, "0") for one in ranks[-3:]
+    ]
+    pq.write_table(pa.table({"rank": [one for one, _ in votes], "label": [one for _, one in votes]}), "votes.parquet")
+    words = "2 open, 4 skipped, 3 undecided"
+    for command in (["evaluate", "pairs", "--labels", "votes.parquet"], ["labels", "pairs"]):
+        capsys.readouterr()
+        assert run(command) == 0
+        assert words in capsys.readouterr().out
+    accounts = [streameval.labels("pairs").account, Study("pairs").evaluation().summary["account"]]
+    assert run(["show", "pairs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(f"{total:,} labels of which {total - 9:,} are in.")
+    assert lines[2].endswith(f"tasks without a label: {words}")
+    assert run(["report", "pairs", "--out", "page.html"]) == 0
+    assert f"without a label: {words}." in Path("page.html").read_text(encoding="utf-8")
+    for account in accounts:
+        assert [account[name] for name in ("missing", "open", "skipped", "undecided")] == [9, 2, 4, 3]
 
 
 def test_a_study_with_all_labels_leads_to_a_cut(pairs, capsys):

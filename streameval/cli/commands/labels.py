@@ -65,6 +65,7 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
 
 
 def _lines(study: Path, state: LabellingProgress) -> list[str]:
+    from streameval.labelling.unlabelled import unlabelled
     from streameval.reporting.given_again import doubt_lines
     from streameval.reporting.sentences import width_reached
 
@@ -72,10 +73,10 @@ def _lines(study: Path, state: LabellingProgress) -> list[str]:
     if not account["planned"]:
         return ["There is nothing to label.", *(_sources(state) if state.sources else [])]
     share = account["labelled"] / account["planned"]
-    skipped = account["planned"] - account["labelled"] - account["undecided"] - account["open"]
+    without = ", ".join(f"{number:,} {why}" for why, number in unlabelled(account).items())
     torn = ": their answers tie or contradict each other" if account["undecided"] else ""
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
-             f"{account['open']:,} open, {skipped:,} skipped, {account['undecided']:,} undecided{torn}."]  # fmt: skip
+             f"{without}{torn}."]  # fmt: skip
     half = state.half_width
     if half and not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")

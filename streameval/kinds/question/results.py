@@ -27,6 +27,7 @@ from streameval.kinds.question.says import (
     shown_values,
 )
 from streameval.kinds.question.tree import known_now
+from streameval.labelling.unlabelled import unlabelled
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.questions.printed import measure_of
 from streameval.reporting.said import Columns, Told
@@ -210,8 +211,10 @@ _WHY = {
 
 def _account(found: Result) -> list[str]:
     account = found.summary["account"]
-    torn, silent = account["undecided"], account["planned"] - account["labelled"] - account["open"]
-    kinds = ((silent - torn, "skipped"), (torn, "left open by answers that tie or contradict each other"))
+    without = unlabelled(account)
+    silent = without["skipped"] + without["undecided"]
+    kinds = ((without["skipped"], "skipped"),
+             (without["undecided"], "undecided, as their answers tie or contradict each other"))  # fmt: skip
     what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
     costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
     counts = "it counts" if silent == 1 else "they count"

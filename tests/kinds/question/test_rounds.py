@@ -206,7 +206,7 @@ def test_people_who_contradict_each_other_leave_an_item_open(begun):
         "rank": known["rank"], "label": turned, "annotator": ["ben"] * 10}))  # fmt: skip
     assert found.summary["account"]["undecided"] == 10
     assert found.tables["answers"].column("labels").to_pylist() == [40]
-    assert "10 items were left open by answers that tie or contradict each other: they count as" in " ".join(
+    assert "10 items were undecided, as their answers tie or contradict each other: they count as" in " ".join(
         KIND.told(found, str).remarks)  # fmt: skip
 
 

@@ -398,7 +398,7 @@ def test_items_without_a_label_are_called_what_they_are_and_add_up(begun, people
     spoken = [{**row, "label": str(row["label"])} for row in [*rows[:45], *turned]]
     skipped = [{**row, "label": "skip"} for row in rows[45:]]
     pq.write_table(pa.Table.from_pylist([*spoken, *skipped]), "answers.parquet")
-    account = ("3 items were skipped, and 5 items were left open by answers that tie or contradict each other: they "
+    account = ("3 items were skipped, and 5 items were undecided, as their answers tie or contradict each other: they "
                "count as what is worst for each side.")  # fmt: skip
     for command in (["evaluate", "q", "--labels", "answers.parquet"], ["show", "q"]):
         assert account in told(capsys, *command)
