@@ -15,21 +15,25 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.machine import description
 from benchmarks.readme import markdown, write_section
 from benchmarks.shapes import SHAPES, N, Shape, shape_of
-from benchmarks.simulated_lists import ask
+from benchmarks.simulated_lists import SimulatedList, ask
 from streameval.kernels.hypergeometric import log_binomial
 from streameval.kinds.question.cost import curve_as_sharp
 from streameval.questions.asking import Asking
+from streameval.sequential.deciding import WORTH
 
 K, DELTA = 10**6, 0.05
+T = TypeVar("T")
 _log_binomial = log_binomial.plain()
 _STOPS = (400, 700, 1000, 2000, 4000)
-_LISTED, _PATIENCE = 320_000, 5_000  # items, and labels, of forecasts
+_LISTED, _PATIENCE, _LOOKS = 320_000, 5_000, 4  # items, labels and rounds of forecasts
+CASES = ("precision", "recall", "positives", "precision, anywhere", "recall, anywhere")
 _COUNTED = 10**8  # items: in longer lists the expected number of positives stands for theirs, which it is to 1 in 1,000
 
 
@@ -62,7 +66,7 @@ class Runs:
     number: int
     processes: int
 
-    def of(self, run: Callable[[int], Found], share: float = 1.0) -> list[Found]:
+    def of(self, run: Callable[[int], T], share: float = 1.0) -> list[T]:
         """All runs of a case, or a share of as many."""
         numbers = range(max(2, round(self.number * share)))
         if self.processes == 1:
@@ -301,41 +305,60 @@ def recalls(runs: Runs) -> str:
     return f"{markdown(head, rows)}\n\n{_wrong('Gates of recall', every)}"
 
 
-def foreseen(run: int) -> list[tuple[float, float]]:
-    """Ask for a recall near one that a list of a random shape has: how often what was forecast holds, at first.
-
-    Returns:
-        Of each of the first three rounds after which it is open: whether it was decided by the median, and by the
-        number that nine in ten do not exceed. What is open at `_PATIENCE` labels takes more than those.
-    """
-    rng = np.random.default_rng(run)
+def asked_of(case: str, rng: np.random.Generator, run: int) -> tuple[SimulatedList, str]:
+    """Draw a list, and what is asked of it: of a prior that forecasts state, or (`…, anywhere`) far from it."""
+    if case.startswith("precision"):
+        demanded = float(rng.choice([0.5, 0.7, 0.8, 0.9, 0.95]))
+        near = demanded * WORTH + 0.5, (1 - demanded) * WORTH + 0.5
+        share = rng.beta(*near) if case == "precision" else rng.random()
+        return Shape(_LISTED, lambda _: share).list(run), f"precision@{_LISTED // 4} >= {demanded}"
     top, scale, power = rng.uniform(0.6, 0.98), 10 ** rng.uniform(3.5, 5), rng.choice([1.0, 2.0, 3.0])
     of = Shape(_LISTED, lambda rank: top / (1 + (rank / scale) ** power)).list(run)
+    if case == "positives":
+        return of, f"positives within {rng.integers(10, 31)}%"
     rank = min(int(scale * rng.uniform(0.5, 3)), _LISTED // 2)
     inside, positives = of.positives([rank, _LISTED])
-    demanded = np.clip(round(inside / positives + rng.normal(0, 0.15), 2), 0.05, 0.97)
-    rounds = ask(Asking(f"recall@{rank} >= {demanded:.2f}"), of, run, (_PATIENCE,)).rounds
-    answer = rounds[-1][1]
-    needed = math.inf if answer.outcome == "open" else answer.lines[0].labels
-    found = []
-    for labels, then in rounds[:3]:
-        if then.outcome == "open":
-            said = [math.inf if one is None else labels + one for one in (then.more.median, then.more.nine_in_ten)]
-            median, nine = (float(min(needed, _PATIENCE) <= one) for one in said)
-            found.append((median, nine))
-    return found
+    near = inside / positives + rng.normal(0, 0.15) if case == "recall" else rng.random()
+    return of, f"recall@{rank} >= {np.clip(round(near, 2), 0.05, 0.97):.2f}"
+
+
+def foreseen(case: str, run: int) -> list[tuple[float, float, float]]:
+    """Ask, and say of each of the first rounds after which it is open what was forecast, and what it took.
+
+    Returns:
+        Labels that the forecast said half of the time, and nine times in ten, infinite where all that are left; and
+        those that it took, infinite where it is open at `_PATIENCE`: so only forecasts of fewer can be judged.
+    """
+    of, question = asked_of(case, np.random.default_rng(run), run)
+    asked = ask(Asking(question), of, run, (_PATIENCE,), _LOOKS)
+    answer = asked.answer
+    needed = asked.labels if case == "positives" else answer.lines[0].labels
+    took = math.inf if answer.outcome == "open" else needed
+    return [
+        (*(math.inf if one is None else labels + one for one in (then.more.median, then.more.nine_in_ten)), took)
+        for labels, then in asked.rounds[:_LOOKS]
+        if then.outcome == "open" and then.more.left is not None
+    ]
+
+
+def held(said: Sequence[tuple[float, float]]) -> str:
+    """How often a question was decided by the labels said, of forecasts of no more than are labelled."""
+    judged = [took <= labels for labels, took in said if labels <= _PATIENCE]
+    return f"{np.mean(judged):.0%} of {len(judged):,}" if judged else ""
 
 
 def forecasts(runs: Runs) -> str:
-    """How often forecasts of a recall hold, after each of the first rounds."""
-    each = [foreseen(number) for number in range(2 * runs.number)]
+    """How often forecasts hold, of each kind of question, after the first round and after later ones."""
     rows = []
-    for at, name in enumerate(("first", "second", "third")):
-        held = np.array([one[at] for one in each if len(one) > at])
-        rows.append([name, f"{len(held):,}", *(f"{share:.0%}" for share in held.mean(axis=0))])
-    whole = np.array([one for found in each for one in found])
-    rows.append(["all", f"{len(whole):,}", *(f"{share:.0%}" for share in whole.mean(axis=0))])
-    return markdown(["round", "forecasts", "decided by the median", "by nine in ten"], rows)
+    for case in CASES:
+        found = runs.of(partial(foreseen, case))
+        for name, part in (("first", slice(0, 1)), ("later", slice(1, None))):
+            each = [one for of_run in found for one in of_run[part]]
+            said = [[(one[at], one[2]) for one in each] for at in (0, 1)]
+            rows.append([case, name, f"{len(each):,}", *map(held, said)])
+            print(*rows[-1], sep="  ", flush=True)
+    head = ["question", "rounds", "forecasts", "decided by the median", "by nine in ten"]
+    return markdown(head, rows)
 
 
 PARTS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -80,8 +81,8 @@ class Asked:
     """What became of a question.
 
     Attributes:
-        rounds: The labels that had been asked for after each round, and what they prove; only the last, where nothing
-            stops it before.
+        rounds: The labels that had been asked for after each of the first rounds and the last, and what they prove;
+            only the last, where nothing stops it before.
         first: How many were asked for in the first round; of a width that is its pilot.
         state: What the design remembers of its draws.
         refused: Why it was not gone on with.
@@ -103,12 +104,13 @@ class Asked:
         return self.rounds[-1][1]
 
 
-def ask(asking: Asking, of: SimulatedList, seed: int, stops: tuple[int, ...] = ()) -> Asked:
+def ask(asking: Asking, of: SimulatedList, seed: int, stops: tuple[int, ...] = (), looks: float = math.inf) -> Asked:
     """Ask until there is nothing left to ask, in rounds as large as the design has them.
 
     Args:
         seed: Of the draw.
         stops: A round ends at each of these numbers of labels, and none begins after the last.
+        looks: Rounds after which it is read what the labels prove, where there are `stops`; it is at the end as well.
     """
     design = design_for(asking.asked, setting_of(asking, of.n_items, None, seed=seed))
 
@@ -125,11 +127,12 @@ def ask(asking: Asking, of: SimulatedList, seed: int, stops: tuple[int, ...] = (
             if more is drawn:
                 break
             drawn, first = more, first or more.table.num_rows
-            if stops:
+            if stops and len(rounds) < looks:
                 rounds.append((drawn.table.num_rows, design.answer(drawn, labels(drawn))))
     except InputError as error:
         refused = str(error)
-    rounds = rounds or [(drawn.table.num_rows, design.answer(drawn, labels(drawn)))]
+    if not rounds or rounds[-1][0] < drawn.table.num_rows:
+        rounds.append((drawn.table.num_rows, design.answer(drawn, labels(drawn))))
     return Asked(rounds, first, drawn.state, refused)
 
 

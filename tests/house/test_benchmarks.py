@@ -2,12 +2,14 @@
 
 import importlib
 import json
+import math
 import re
 
 import numpy as np
 import pytest
+from binomial import binomial_tail
 from places import HOME
-from suite_cases import cases, slow
+from suite_cases import cases, examples, slow
 
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in (HOME / "benchmarks").glob("*.py")}
 CASES = sorted(name for name, text in SOURCES.items() if re.search("^CASE = ", text, re.MULTILINE))
@@ -83,10 +85,22 @@ def test_questions_of_every_design_are_asked():
     assert bench.questions.total((".95/(1+(r/3·10⁵)²), 2·10⁹ items", 20), 0).refused
 
 
-def test_forecasts_of_a_recall_are_held_against_the_labels_that_it_took():
-    found = bench.questions.foreseen(0)
-    assert 1 <= len(found) <= 3
-    assert all(0 <= median <= nine <= 1 for median, nine in found)
+@pytest.mark.parametrize("case", ["precision", "recall", "positives"])
+def test_forecasts_hold_as_often_as_they_say_where_truths_are_as_their_prior(case):
+    """Of forecasts of no more labels than are given: the first of each question, so that they are independent."""
+    runs = examples(3, 150)
+    found = [one[0] for one in (bench.questions.foreseen(case, run) for run in range(5_000, 5_000 + runs)) if one]
+    for at, share in ((0, 0.5), (1, 0.9)):
+        judged = [one[2] <= one[at] for one in found if one[at] <= 5_000]
+        held, missed = sum(judged), len(judged) - sum(judged)
+        assert binomial_tail(len(judged), held, share) > 1e-3
+        assert binomial_tail(len(judged), missed, 1 - share) > 1e-3
+
+
+def test_forecasts_are_judged_where_as_many_labels_were_given():
+    said = [(100.0, 90.0), (100.0, 101.0), (5_000.0, math.inf), (5_001.0, math.inf), (math.inf, 7.0)]
+    assert bench.questions.held(said) == "33% of 3"
+    assert bench.questions.held(said[3:]) == ""
 
 
 def test_a_table_of_questions_says_how_many_answers_are_wrong(monkeypatch):
