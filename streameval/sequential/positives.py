@@ -359,8 +359,7 @@ def _evidence_at(factors: Factors, beta: FloatArray) -> FloatArray:
     """The evidence that there is against some masses of bad items, by that against a few of them."""
     few = np.unique(np.quantile(np.rint(beta), np.linspace(0, 1, _GRID), method="nearest").astype(np.int64))
     logs = [float(evidence(factors, int(one))[-1]) for one in few]
-    at_each: FloatArray = np.interp(beta, few, np.clip(logs, -_MOST_NATS, _MOST_NATS))
-    return at_each
+    return np.asarray(np.interp(beta, few, np.clip(logs, -_MOST_NATS, _MOST_NATS)))
 
 
 def _next_of_sample(drawn: DrawnItems, size: int | None) -> DrawnItems:

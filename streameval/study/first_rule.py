@@ -7,7 +7,7 @@ are now, and told beside any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streameval.errors import InputError, StudyError
@@ -62,6 +62,19 @@ def late_rule_sentence(summary: Mapping[str, Any]) -> str:
         return ""
     late, before = f"Counted by {_named(now)}, chosen after labels were in.", summary["by_first_rule"]
     return f"{late} By {_named(first)}, the first: {before}" if before else late
+
+
+def late_known_sentences(late: Mapping[str, Any] | None) -> Iterator[str]:
+    """Say the same of studies whose answers were known to a question.
+
+    Args:
+        late: `of`: studies, each with its `rule` and the `first`; `by_first`: what the first ones say.
+    """
+    for one in late["of"] if late else ():
+        yield (f"Items known from {one['study']} are counted by {_named(one['rule'])}, chosen after labels were in "
+               f"(first {_named(one['first'])}).")  # fmt: skip
+    if late:
+        yield f"By what came first: {late['by_first']}"
 
 
 def _named(rule: Mapping[str, Any]) -> str:

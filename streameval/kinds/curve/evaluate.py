@@ -17,6 +17,7 @@ from streameval.labelling.tally import Tallied
 from streameval.metrics.bounded import metrics
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
+from streameval.study.first_rule import first_rule, summary_before
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, curve_of, half_width_of, slice_curves, whole_curve
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
@@ -71,7 +72,7 @@ def _evaluated(
     facts = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     facts["votes"] = taken.state
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **taken.told, **facts}
-    summary["label_tables"] = taken.history
+    summary |= {"label_tables": taken.history, "first_rule": first_rule(summary_before(folder, plan))}
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     results = (metrics(curve), summary, tallied.issues, slices, taken.new)

@@ -110,7 +110,7 @@ class QuestionStudy(Kind):
         from streameval.kinds.question.before import beside_before
         from streameval.kinds.question.evaluate import measured
         from streameval.kinds.question.says import answers_told
-        from streameval.kinds.question.tree import known_now, whose_known
+        from streameval.kinds.question.tree import counted_first, known_now, late_rules, whose_known
         from streameval.study.first_rule import rule_of, tally_by
 
         known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
@@ -121,6 +121,9 @@ class QuestionStudy(Kind):
             then = tally_by(folder, plan, first)
             answers = None if then is None else measured(plan, known, whose, then)[0]["answers"].to_pylist()
             more["by_first_rule"] = answers and answers_told(answers, plan.parameters["zone"])
+        if late := late_rules(folder, plan):
+            then = measured(plan, known_now(folder, plan, counted_first), whose, tallied)[0]["answers"].to_pylist()
+            more["known_by_late_rules"] = {"of": late, "by_first": answers_told(then, plan.parameters["zone"])}
         return tables, claim, more
 
     def answer(self, found: Any, question: Question) -> Bounds:

@@ -14,7 +14,7 @@ from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
 from streameval.sequential import KnownItems
-from streameval.study.first_rule import late_rule_sentence
+from streameval.study.first_rule import late_known_sentences, late_rule_sentence
 from streameval.study.results import Result
 from streameval.text import number_of
 from streameval.types import Plan
@@ -214,7 +214,8 @@ def promise(found: Result) -> str:
         rest += f" All questions of the study that were asked to hold together do so with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
     said = f"{what} {seldom(found.summary['claim']['confidence'])}{found.claim.if_right}.{rest}"
-    said = f"{said} {late_rule_sentence(found.summary)}".rstrip()
+    late = late_rule_sentence(found.summary), *late_known_sentences(found.summary.get("known_by_late_rules"))
+    said = " ".join(filter(None, (said, *late)))
     return f"{said} {found.caution}".rstrip()
 
 

@@ -8,10 +8,11 @@ plan; which labels they have is read here whenever it is evaluated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from streameval.kinds.question.known import known_of
 from streameval.labelling.tally import Tallied
 from streameval.sequential import KnownItems
 from streameval.study import Study
+from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 from streameval.study.judging import last_judging, tally_stored
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array, Int64Array
@@ -27,9 +29,18 @@ from streameval.typing import Int8Array, Int64Array
 _FOLDER = re.compile(r"question-([1-9]\d*)")
 
 
+Count = Callable[[Study, Plan], Tallied]
+
+
 def counted(folder: Study, plan: Plan) -> Tallied:
     """Count the labels that a study has, judged as in its last evaluation."""
     return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
+
+
+def counted_first(folder: Study, plan: Plan) -> Tallied:
+    """Count them by the first rule under which the study had labels, where votes have labels by it."""
+    first = first_rule(summary_before(folder, plan))
+    return (first and tally_by(folder, plan, first)) or counted(folder, plan)
 
 
 def asked_of(folder: Study) -> list[tuple[Path, Plan]]:
@@ -69,27 +80,27 @@ def _below(folder: Study) -> Iterator[tuple[Path, Plan]]:
         yield from _below(Study(place))
 
 
-def known_in(tree: Sequence[tuple[Path, Plan]]) -> KnownItems:
+def known_in(tree: Sequence[tuple[Path, Plan]], count: Count = counted) -> KnownItems:
     """Items that have an answer anywhere in a tree, with their labels as they are; -1 where it made no label.
 
     Where two studies have an answer of one item, that of the first counts. What a question was told is known counts by
     the answers that there are of it now; only what the root knew has no others.
     """
     known = known_of(tree[0][1])
-    parts = [(known.rank, known.label), *(_answered(Study(place), plan) for place, plan in tree)]
+    parts = [(known.rank, known.label), *(_answered(Study(place), plan, count) for place, plan in tree)]
     ranks, first = np.unique(np.concatenate([rank for rank, _ in parts]), return_index=True)
     return KnownItems(ranks, np.concatenate([label for _, label in parts])[first])
 
 
-def _answered(folder: Study, plan: Plan) -> tuple[Int64Array, Int8Array]:
+def _answered(folder: Study, plan: Plan, count: Count) -> tuple[Int64Array, Int8Array]:
     if not folder.labels.folder.exists():
         return np.empty(0, np.int64), np.empty(0, np.int8)
-    tallied = counted(folder, plan)
+    tallied = count(folder, plan)
     return plan.ranks[tallied.answered], tallied.labels.label[tallied.answered]
 
 
-def known_now(folder: Study, plan: Plan) -> KnownItems:
-    """What a question was planned with, with the labels that these items have now.
+def known_now(folder: Study, plan: Plan, count: Count = counted) -> KnownItems:
+    """What a question was planned with, with the labels that these items have now, as they are counted.
 
     As planned where it lies alone, and where it was handed on without any votes, which results stand without.
     """
@@ -99,11 +110,26 @@ def known_now(folder: Study, plan: Plan) -> KnownItems:
     tree = tree_of(root)
     if not any(Study(place).labels.folder.exists() for place, _ in tree):
         return known
-    found = known_in(tree)
+    found = known_in(tree, count)
     label = np.full(known.rank.size, -1, np.int8)
     there = isin(known.rank, found.rank)
     label[there] = found.label[np.searchsorted(found.rank, known.rank[there])]
     return known if np.array_equal(label, known.label) else replace(known, label=label, planned=known.label)
+
+
+def late_rules(folder: Study, plan: Plan) -> list[dict[str, Any]]:
+    """Studies whose answers are known to a question and are counted by a rule that came after labels, JSON-ready.
+
+    Returns:
+        Of each `study`, its folder, and `rule` and `first`: the rule now, and the first under which it had labels.
+    """
+    late, known = [], known_of(plan).rank
+    for place, other in tree_of(root_of(folder)) if known.size else ():
+        before = None if place.resolve() == folder.folder.resolve() else summary_before(Study(place), other)
+        first, rule = first_rule(before), before and rule_of(before)
+        if first not in (None, rule) and isin(known, other.ranks).any():
+            late.append({"study": place.resolve().name, "rule": rule, "first": first})
+    return late
 
 
 def whose_known(folder: Study, plan: Plan) -> tuple[str, str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from refusals import refused
 from suite_cases import slow
@@ -422,3 +424,23 @@ def test_what_the_study_has_decided_is_not_asked_anew(curve, capsys, question):
     assert f"c has answered this already. Hint: streameval check c '{question}'" in said
     folder, _ = added("c", question, confidence="0.999")  # to be surer is another question
     assert folder == "c/question-1"
+
+
+def test_a_rule_that_came_late_to_the_study_of_known_items_is_told_by_the_question(curve, people):
+    """Two people say no of ten tasks that were answered yes: the first rule counts them as no, a later one as yes."""
+    curve()
+    labels = pq.read_table("c/labels.parquet", columns=["rank", "label"])
+    yes = labels.filter(pc.field("label") == 1)["rank"].to_numpy()[:10]
+    no = [pa.table({"rank": yes, "label": np.zeros(10, np.int8), "annotator": [name] * 10}) for name in ("ben", "cem")]
+    folder, made = added("c", "precision@1000 >= 0.61", seed=6, round=200)
+    streameval.evaluate("c", labels=pa.concat_tables(no), vote="any")
+    found = streameval.evaluate(folder, labels=people(streameval.select(folder).table))
+    known, label = (made.known.column(name).to_numpy() for name in ("rank", "label"))
+    inside, positive = int((known <= 1_000).sum()), int(label[known <= 1_000].sum())
+    said, counts = KIND.promised(found), f"{inside} items known before ({{}} positive)"
+    late = "Items known from c are counted by the rule 'any', chosen after labels were in (first the rule 'majority')."
+    assert counts.format(positive) in said.split(late)[0]
+    assert counts.format(positive - int((yes <= 1_000).sum())) in said.split(f"{late} By what came first: ")[1]
+    assert found.summary["known_by_late_rules"]["of"] == [
+        {"study": "c", "rule": {"vote": "any", "prefer": []}, "first": {"vote": "majority", "prefer": []}}
+    ]
