@@ -113,7 +113,7 @@ def named_columns(schema: bytes) -> dict[str, Column]:
     for leaf in (leaf for column in columns for leaf in column.leaves if len(leaf.path) > 1 and not leaf.max_rep):
         name = ".".join(leaf.path)
         if name not in found:
-            (_, (_, first, *rest)), _ = thrift.read_list(leaf.chain, 0)
+            (_, (_, first, *rest)), _ = thrift.read_list(leaf.chain)
             elements = ({**first, _NAME: (thrift.BINARY, name.encode())}, *rest)
             found[name] = Column(name, (replace(leaf, column=name),), elements)
     return found

@@ -16,7 +16,8 @@ import streameval
 from streameval.errors import InputError, StreamevalError, StudyError
 from streameval.parquet.check_values import check_values
 from streameval.parquet.own_tables import read_table
-from streameval.parquet.statistics import Stated
+from streameval.parquet.schema import BYTE_ARRAY
+from streameval.parquet.statistics import Statistics
 
 
 @pytest.mark.parametrize("name", ["grown-evaluated", "gate-half-labelled", "slices-evaluated"])
@@ -73,7 +74,8 @@ def test_bits_that_flip_in_the_copy_of_a_list_are_never_passed_over(copied, tmp_
 
 def test_a_number_beyond_the_dictionary_is_one_line():
     damaged = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a", "b"]), safe=False)
-    stated = [Stated("its page index", 0, 2, b"a", b"b", 0)]
-    leaf = SimpleNamespace(order="bytes")
+    fields = np.array([[0, 0, 1, 1, 1]])  # no null, and the bounds "a" and "b"
+    stated = [Statistics("its page index", np.array([0]), np.array([2]), memoryview(b"ab"), fields)]
+    leaf = SimpleNamespace(order="bytes", physical=BYTE_ARRAY)
     with pytest.raises(InputError, match="here: cannot be decoded"):
         check_values(pa.chunked_array([damaged]), 0, stated, leaf, "here")
