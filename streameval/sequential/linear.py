@@ -264,7 +264,8 @@ class Linear(QuestionDesign):
         rng = np.random.default_rng(0)
         sides = np.array([[rates.cases(bet, counted, rng) for bet in one.bets] for one in open_.values()])
         until = stopped(sides.min(axis=1), sides[:, 1] < sides[:, 0]).max(axis=0)
-        return forecast(until, int(rates.left.sum()), weight=self._nearness(rates.samples, open_))
+        left = int(rates.left.sum() + (labels == -1).sum())  # tasks that are out with people are to come too
+        return forecast(until, left, weight=self._nearness(rates.samples, open_))
 
     def _nearness(self, samples: FloatArray, claims: Iterable[int]) -> FloatArray:
         """How likely samples of the rates are beside each other before all labels, by what they make of the metrics."""

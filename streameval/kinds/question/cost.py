@@ -30,6 +30,8 @@ def case_sentence(case: str, labels: LabelForecast) -> str:
         if labels.nine_in_ten in (None, labels.median, labels.most)
         else f"nine times in ten at most {labels.nine_in_ten:,}"
     )
+    if labels.nine_in_ten is None and labels.left is not None and labels.most is None:
+        often = f"or all {labels.left:,} that are left"
     more = "; ".join(filter(None, (often, most)))
     return f"About {number_of(labels.median, 'label')} {case}{f' ({more})' if more else ''}."
 

@@ -139,8 +139,9 @@ def decision_on(found: Result, question: Question) -> Decision | None:
             outcome = _OUTCOMES[row["outcome"]]
             if outcome != "inconclusive":
                 return Decision(outcome, None, "")
-            more = found.summary["more"]["median"] or None  # 0 labels decide nothing that is open
-            return Decision(outcome, more, forecast_sentence(found.summary).rstrip("."))
+            more = found.summary["more"]["median"]  # 0 labels decide nothing that is open
+            labels = found.summary["account"]["labelled"] + more if more else None
+            return Decision(outcome, labels, forecast_sentence(found.summary).rstrip("."))
     follows = outcome_by(bounds_of(found, question), cast(Condition, question.demand))
     return None if follows == "inconclusive" else Decision(follows, None, "")
 

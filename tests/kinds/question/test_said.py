@@ -17,10 +17,11 @@ from suite_cases import LONG
 import streameval
 from streameval.cli import run
 from streameval.kinds.question import KIND
+from streameval.kinds.question.cost import case_sentence
 from streameval.kinds.question.evaluate import answers_of, metrics_of
 from streameval.kinds.question.says import forecast_sentence
 from streameval.questions import Question
-from streameval.sequential import Line
+from streameval.sequential import AS_LABELLED, LabelForecast, Line
 from streameval.study import Study
 
 
@@ -475,3 +476,16 @@ def test_a_question_that_may_never_be_decided_says_so_in_its_forecast():
     assert forecast_sentence(summary) == "It may take all 319,950 that are left: half of the time no fewer decide."
     summary["more"] = {"median": 300, "nine_in_ten": 3_000, "most": None, "left": 319_950}
     assert forecast_sentence(summary) == "About 300 more may decide (nine times in ten at most 3,000)."
+
+
+def test_check_counts_the_labels_of_a_question_in_all_as_those_of_a_curve(begun):
+    begun("gate open")
+    summary = KIND.read(Study("q")).summary
+    (one,) = streameval.check("q")
+    assert one.labels == summary["account"]["labelled"] + summary["more"]["median"]
+    assert one.decides.startswith(f"About {summary['more']['median']:,} more may decide")
+
+
+def test_a_question_that_may_never_be_decided_says_so_when_it_is_planned():
+    said = case_sentence(AS_LABELLED, LabelForecast(300, None, None, 9_000))
+    assert said == f"About 300 labels {AS_LABELLED} (or all 9,000 that are left)."
