@@ -55,8 +55,8 @@ def ending(schema: bytes, groups: StoredGroups, places: Iterable[int] = (), keys
         keys: List of key-value pairs; empty for none.
     """
     at, count = iter(places), thrift.list_head(thrift.STRUCT, len(groups))
-    head = b"\x15\x02\x19" + schema + b"\x16" + thrift.zigzag(sum(group[0].rows for group in groups)) + b"\x19"
-    body = b"".join(_row_group(group, [next(at) for _ in group]) for group in groups)
+    head = b"\x15\x02\x19" + schema + b"\x16" + thrift.zigzag(sum([group[0].rows for group in groups])) + b"\x19"
+    body = b"".join([_row_group(group, [next(at) for _ in group]) for group in groups])
     written = head + count + body + (b"\x19" + keys if keys else b"") + b"\0"
     return written + len(written).to_bytes(4, "little") + MAGIC
 
@@ -64,7 +64,7 @@ def ending(schema: bytes, groups: StoredGroups, places: Iterable[int] = (), keys
 def _row_group(chunks: Sequence[StoredChunk], places: Sequence[int]) -> bytes:
     """Write a RowGroup of columns, total_byte_size, num_rows."""
     columns = thrift.list_head(thrift.STRUCT, len(chunks)) + b"".join(map(_column_chunk, chunks, places))
-    size = thrift.zigzag(sum(one.uncompressed for one in chunks))
+    size = thrift.zigzag(sum([one.uncompressed for one in chunks]))
     return b"\x19" + columns + b"\x16" + size + b"\x16" + thrift.zigzag(chunks[0].rows) + b"\0"
 
 
