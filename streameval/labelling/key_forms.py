@@ -99,9 +99,13 @@ def ambiguous(column: str, kind: str, known: str) -> str:
     """
     if is_float(kind):
         return f"coalesce(NOT isnan({column}) AND {_inexact(column, kind)}, false)"
-    if is_number(kind) or not (is_whole(known) or is_float(known)):
-        return "false"
     text = f"trim({column}::VARCHAR)"
+    if is_number(kind):
+        return "false"
+    if (decimal := _DECIMAL.fullmatch(known)) is not None and not is_whole(known):
+        return _lost_of_decimal(text, int(decimal[1]))
+    if not (is_whole(known) or is_float(known)):
+        return "false"
     decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
     scientific = f"contains({text}, 'e') OR contains({text}, 'E')"
     cut = f"({scientific}) AND length({decimals}) < TRY_CAST({exponent} AS INTEGER)"
@@ -231,6 +235,17 @@ def _decimal(column: str, kind: str, scale: int) -> str:
     text = f"({_whole(column, kind)})::VARCHAR" if is_float(kind) else f"trim({column}::VARCHAR)"
     exact = f"regexp_full_match({text}, '[-+]?[0-9]*(\\.[0-9]{{0,{scale}}}0*)?')"
     return f"CASE WHEN {exact} THEN TRY_CAST({text} AS DECIMAL(38, {scale})) END"
+
+
+def _lost_of_decimal(text: str, scale: int) -> str:
+    """Whether a text may have been another decimal of a scale: one that went through a float, as SQL.
+
+    A decimal is written with all digits of its scale, a float beyond 2⁵³ of its units with fewer, or with noughts. One
+    digit is what floats are written with, so that it tells nothing of a scale of 1.
+    """
+    whole = f"length(split_part({text}, '.', 2)) = {scale}" if scale > 1 else "false"
+    large = f"abs(TRY_CAST({text} AS DOUBLE)) * 1e{scale} >= {_EXACT['DOUBLE']}"
+    return f"coalesce(contains({text}, '.') AND NOT ({whole}) AND {large}, false)"
 
 
 def _bytes(column: str, kind: str, known: str) -> str:

@@ -172,6 +172,21 @@ def test_an_id_that_became_a_double_labels_no_other_item(tmp_path):
     assert not (study / "votes").exists()
 
 
+@pytest.mark.parametrize(
+    ("scale", "shortened", "exact"),
+    [
+        (1, "9007199254740992.0", "9007199254740993"),
+        (2, "9007199254740992.0", "9007199254740993.00"),
+        (2, "9007199254740992.000000", "9007199254740993"),
+        (4, "900719925474.1", "900719925474.0993"),
+    ],
+)
+def test_a_decimal_that_went_through_a_float_labels_no_other_item(connection, scale, shortened, exact):
+    own = f"DECIMAL(30,{scale})"
+    rows = f"SELECT {ambiguous('k', 'VARCHAR', own)} FROM (VALUES (?), (?), ('12.5')) AS t(k)"
+    assert connection.execute(rows, [shortened, exact]).fetchall() == [(True,), (False,), (False,)]
+
+
 @pytest.mark.parametrize(("key", "said"), [
     ("x", r"row 1 has id 'x', .* id is x \(VARCHAR\) in the first row, id is 1 \(BIGINT\) of the first planned item"),
     (3, r"id matches nothing: id is 3 \(BIGINT\) in the first row, id is 1 \(BIGINT\) of the first planned item"),
