@@ -147,7 +147,7 @@ class DeepestCut(QuestionDesign):
         return more if more.table.num_rows > drawn.table.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
-        """The deepest rank that is proven, and what twice the labels may prove, or those that a budget leaves."""
+        """The deepest rank that is proven, and what twice the labels may prove, or as many as are left."""
         known = self._known(drawn, labels)
         curves = fitted(known, self.n_items, np.random.default_rng(0))
         facts = self._facts(drawn, labels)
@@ -158,12 +158,14 @@ class DeepestCut(QuestionDesign):
             proven, stuck = self._proven(sequence, pool, facts)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
-            more = counted if self.most is None else min(counted, self.most)
+            left = self.n_items - known.rank.size
+            more = min(counted, left if self.most is None else min(left, self.most))
             further = 0 if stuck else _density(start, sequence).reach(shares, more)
             deeper = int(sequence.ranks[further - 1]) if further else 0
             reach = Reach(more, deeper) if deeper > front else None
             path = self._path(sequence, max(0, proven - 1), pool)
         done = front == most or known.rank.size == self.n_items
+        reach = None if done else reach
         estimate = min(max(front, float(np.median(curves.deepest(self._target)))), most)
         line = Line(
             self.question, "pass" if done else "open", front, estimate, most if done else math.nan,

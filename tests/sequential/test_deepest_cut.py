@@ -383,6 +383,17 @@ def test_short_lists_end_with_every_item_known_or_the_whole_list_proven(n_items,
         assert answer.lines[0].lower == true
 
 
+@pytest.mark.parametrize("torn", [0.1, 0.35, 0.6])
+def test_a_forecast_counts_on_no_more_labels_than_the_list_has_left(torn):
+    """Answers to a part of the items tie, so that the cut stays short of what the others alone would prove."""
+    design = plan(60, "0.7")
+    for drawn, labels in rounds(design, lambda ranks: ranks > 0):
+        tied = np.where(noise(drawn.table["rank"].to_numpy() + 5) < torn, -2, labels).astype(np.int8)
+        reach = design.answer(drawn, tied).reach
+        assert reach is None or reach.labels <= 60 - drawn.table.num_rows
+    assert drawn.table.num_rows == 60
+
+
 def test_where_every_first_item_has_a_label_the_front_is_a_fact():
     known = KnownItems(np.arange(1, 121), (np.arange(1, 121) <= 99).astype(np.int8))
     design = plan(10**6, "0.9", known=known)
