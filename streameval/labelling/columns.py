@@ -142,10 +142,20 @@ def find(
 
 
 def listed_name(key: str, names: Sequence[str]) -> str | None:
-    """The items' own column of a name, whatever its capitals; the first of several, None where there is none."""
+    """Find the items' own column of a name, whatever its capitals; None where there is none.
+
+    Raises:
+        InputError: Several have this name in other capitals, and none in these: one of them would be a guess.
+    """
     if key in names:
         return key
-    return next((name for name in names if name.lower() == key.lower()), None)
+    found = [name for name in names if name.lower() == key.lower()]
+    if len(found) > 1:
+        raise InputError(
+            f"labels come with '{key}', and the items have {' and '.join(map(repr, found))}",
+            "call the column of the labels as that of the items that is meant",
+        )
+    return found[0] if found else None
 
 
 def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, str]]:

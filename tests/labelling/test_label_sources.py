@@ -392,6 +392,24 @@ def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path
 ROUNDED = ["1e1", "1.7E+01", "1.23457E+11", "1,23457E+11", "1.7e2"]
 
 
+def test_a_name_that_two_columns_of_the_items_have_in_other_capitals_is_refused(tmp_path):
+    items = pa.table({"Id": [1, 2, 3], "ID": [3, 1, 2]})
+    labels = pa.table({"id": [1, 2, 3], "label": [1, 0, 0]})
+    exact = labels.rename_columns(["ID", "label"])
+    said = r"labels come with 'id', and the items have 'Id' and 'ID'"
+    streameval.plan(items, tmp_path / "s", budget=3, seed=1)
+    streameval.select(tmp_path / "s", ranking=items)
+    with pytest.raises(InputError, match=said):
+        streameval.evaluate(tmp_path / "s", labels=labels, on="id")
+    with pytest.raises(InputError, match=said):
+        streameval.exact(items, labels=labels, on="id", label="label")
+    with pytest.raises(InputError, match=said):
+        streameval.adopt(items, tmp_path / "a", labels=labels, on="id", drawn="unknown")
+    found = streameval.evaluate(tmp_path / "s", labels=exact, on="ID")
+    assert found.curve.precision_at(2).estimate == 0.5
+    assert found.curve.precision_at(1).estimate == 0
+
+
 @pytest.mark.parametrize(
     ("key", "rounded"),
     [
