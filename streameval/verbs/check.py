@@ -131,7 +131,7 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     following = _next(folder, result, checks, why)
     alone, more = _alone(folder, kind, result, checks, why)
     if alone:
-        checks = tuple(_asked_alone(one, int(result.summary["account"]["labelled"]), more) for one in checks)
+        checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
     return Checks(said, kind.claim(result), kind.promised(result), why, following, alone)
 
@@ -173,11 +173,14 @@ def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> st
     return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
 
 
-def _asked_alone(checked: Checked, labelled: int, more: int) -> Checked:
-    """Say of a condition that is open what it takes as a question of its own: one forecast of one condition."""
-    if checked.outcome != "inconclusive":
-        return checked
-    return replace(checked, labels=labelled + more, decides=f"about {more:,} more, asked alone")
+def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:
+    """Say of conditions that are open what they take as a question of their own: together, where there are several."""
+    several = sum(one.outcome == "inconclusive" for one in checks) > 1
+    decides = f"about {more:,} more, " + ("asked with the others" if several else "asked alone")
+    return tuple(
+        replace(one, labels=labelled + more, decides=decides) if one.outcome == "inconclusive" else one
+        for one in checks
+    )
 
 
 def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> tuple[str, int]:

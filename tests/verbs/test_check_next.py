@@ -198,3 +198,22 @@ def test_a_question_is_offered_only_where_one_answers_all_that_is_open(tmp_path,
     streameval.plan(pq.read_table(folder), "memory", seed=4, budget=300)
     with_tables(Path("memory"), answered("memory", truth, "all.parquet"))
     assert not offered("memory", gates[0])
+
+
+def test_a_forecast_of_several_conditions_is_said_to_be_of_all_of_them(tmp_path, monkeypatch, capsys, one_ranking):
+    """Asked by itself, a condition on the first 2,000 items could not take as many as the list has."""
+    folder, _, truth = one_ranking
+    monkeypatch.chdir(tmp_path)
+    streameval.plan(str(folder), "study", seed=4, budget=300)
+    with_tables(Path("study"), answered("study", truth, "all.parquet"))
+    near = [
+        f"{measure} >= {bounds.estimate - 0.1 * (bounds.estimate - bounds.lower):.4f}"
+        for measure in ("precision@2000", "recall@5000")
+        for bounds in streameval.show("study", measure).bounds.values()
+    ]
+    first, second = streameval.check("study", near)
+    assert first.decides == second.decides
+    assert first.decides.endswith(" more, asked with the others")
+    assert said_alone(capsys, "study", *near).endswith(" asks these alone, together")
+    (alone,) = streameval.check("study", near[0])
+    assert alone.labels < first.labels

@@ -45,7 +45,8 @@ def offered(
         return NOTHING, 0
     given = [word for text in by_text for word in ("--for", text)]
     surer = flags({"confidence": certain}) if certain != "0.95" else []
-    asks = command("asks this alone", "plan", "--study", str(folder.folder), *given, *surer)
+    what = "asks this alone" if len(by_text) == 1 else "asks these alone, together"
+    asks = command(what, "plan", "--study", str(folder.folder), *given, *surer)
     return asks, forecast.median
 
 
