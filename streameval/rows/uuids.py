@@ -17,7 +17,7 @@ def uuids_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         ValueError: A text that is none, which it shows.
 
     >>> str(uuids_of(pa.chunked_array([["{00000000-0000-0000-0000-00000000000A}"]]))[0])
-    '0000000000000000000000000000000a'
+    '00000000-0000-0000-0000-00000000000a'
     """
     plain = pc.ascii_lower(pc.utf8_trim_whitespace(texts.cast(pa.large_string())))
     digits = pc.replace_substring_regex(plain, "^urn:uuid:|[-{}]", "")

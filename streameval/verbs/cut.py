@@ -63,6 +63,8 @@ def cut(
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     target = Cutoff.of(cutoff)
+    if target.kind == "recall" and not target.value:
+        raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
     asked = {"cutoff": str(target)}
     misses = None if misses is None else check_misses(misses)
     folder, kind = Study(Path(study)), answering(study, "cut")

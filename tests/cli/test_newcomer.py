@@ -23,7 +23,7 @@ MISTAKES = {
     "plan list.parquet --study s --method loguniforn": "did you mean 'loguniform'",
     "select": "STUDY",
     "select nowhere": "nowhere",
-    "evaluate done labels.csv": "options go by name",
+    "evaluate done labels.csv": "labels are given by name: --labels labels.csv",
     "cut": "STUDY",
     "show done precision@many": "at column 11",
     "evaluate done --log yaml": "yaml",

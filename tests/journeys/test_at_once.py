@@ -1,5 +1,6 @@
 """Two commands in one study at the same time, and what killed ones leave behind."""
 
+import gzip
 import json
 import os
 import shutil
@@ -132,7 +133,9 @@ def test_what_killed_processes_left_is_removed_by_the_next_and_what_is_in_use_is
 
 
 def test_no_room_for_temporary_files_is_worth_a_retry(study, tmp_path, forks):
-    command = ["evaluate", str(study), "--labels", str(tmp_path / "a.parquet")]
+    labels = tmp_path / "labels.csv.gz"  # packed: it is read in a database of its own, which may spill
+    labels.write_bytes(gzip.compress(b"rank,label\n1,1\n"))
+    command = ["evaluate", str(study), "--labels", str(labels)]
     done = forks.run(command, tmp_path, Trouble(limits={"RLIMIT_FSIZE": 0}))
     assert done.status == 3
     assert "no temporary file can be written. Hint: make room" in done.err

@@ -45,9 +45,10 @@ def bare(monkeypatch):
         monkeypatch.delattr(os, name)
 
 
-def test_files_are_read_the_same_without_positioned_reads(bare, tmp_path):
+@pytest.mark.parametrize("size", [1 << 14, 1 << 15])  # of a file that is read at once, and of one in parts
+def test_files_are_read_the_same_without_positioned_reads(bare, size, tmp_path):
     path = tmp_path / "bytes"
-    raw = bytes(range(256)) * 64
+    raw = bytes(range(256)) * (size // 256)
     path.write_bytes(raw)
     with LOCAL.open(str(path)) as file:
         asked = [(9000, 300), (5, 10), (16_380, 4)]
@@ -56,7 +57,8 @@ def test_files_are_read_the_same_without_positioned_reads(bare, tmp_path):
         found, places = file.gather(np.array(asked))
         wanted = [found[at : at + size].tobytes() for at, (_, size) in zip(places, asked, strict=True)]
         assert wanted == [raw[at : at + size] for at, size in asked]
-        assert file.gather(np.array([(16_000, 500)]))[0].tobytes() == raw[16_000:]  # it ends before
+        found, places = file.gather(np.array([(size - 384, 500)]))
+        assert found[places[0] :].tobytes() == raw[size - 384 :]  # it ends before
 
 
 def test_the_journey_runs_on_a_system_without_them(bare, catalogue, tmp_path):

@@ -527,7 +527,7 @@ def _csv(folder):
         (["sql", "STUDY", "SELECT 1", "--out", "rows.xlsx"], "end it in .parquet or .csv"),
         (["sql", "NOWHERE", "SELECT 1"], "make a study with `streameval plan`"),
         (["show", "STUDY", "precision@10001"], "rank 10,001 is outside 1..10,000"),
-        (["show", "STUDY", "rank@recall:1.5"], "outside (0, 1]"),
+        (["show", "STUDY", "rank@recall:1.5"], "outside [0, 1]"),
         (["show", "STUDY", "rank@precision:high"], "not a number"),
         (["show", "STUDY", "precison@5"], "did you mean 'precision'?"),
     ],

@@ -72,7 +72,8 @@ def _evaluated(
     facts = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     facts["votes"] = taken.state
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **taken.told, **facts}
-    summary["label_tables"], summary["first_rule"] = taken.history, first_rule(summary_before(folder, plan))
+    summary["label_tables"] = taken.history
+    summary["first_rule"] = first_rule(summary_before(folder, plan)) or first_rule(summary)
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     results = (metrics(curve), summary, tallied.issues, slices, taken.new)
