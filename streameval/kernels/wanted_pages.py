@@ -104,8 +104,8 @@ def take_numbers(
         places (int64 array, shape (pages, 7)): See `streameval.kernels.page_index.OFFSET`.
         told (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
             what makes keys of them.
-        ends (int64 array, shape (2, pages)): Receives the smallest and the largest key of each page.
-        wanted (int64 array): Wanted rows of these pages, counted within their row groups.
+        ends (int64 array, shape (pages, 2)): Receives the smallest and the largest key of each page.
+        wanted (int64 array): Wanted rows, counted within their row groups.
         found (int64 array, shape (wanted,)): Receives their bits.
 
     Returns:
@@ -117,7 +117,7 @@ def take_numbers(
         encoding = head[headers.ENCODING]
         if head[headers.PAGE_TYPE] != _DATA_PAGE or rows <= 0:
             return page
-        begin, end = place[BEGIN] - places[0, BEGIN], place[END] - places[0, BEGIN]
+        begin, end = place[BEGIN], place[END]
         body = page_body(bodies, head)
         at = values_at(body, head, told)
         low, high, beyond = 1, 0, at + rows * width
@@ -137,5 +137,5 @@ def take_numbers(
             low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], found[begin:end])
         if low > high:
             return page
-        ends[0, page], ends[1, page] = low, high
+        ends[page, 0], ends[page, 1] = low, high
     return -1

@@ -14,9 +14,9 @@ from streameval.parquet.chunks import UnfitError
 
 UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, _LZ4 = 0, 1, 2, 4, 5, 6, 7
 _CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", _LZ4: "lz4_raw"}
-_MARK = 16  # bytes
-# in a block of LZ4, behind literals: the last byte four times more, and then so many literals
-_REPEATED, _LITERALS = 4, b"\x01\x00" + b"\xf0" + bytes([_MARK - 15])
+_MARK = os.urandom(16)
+# in a block of LZ4, behind literals: the last byte four times more, and then the mark as literals
+_REPEATED, _BEHIND = 4, b"\x01\x00" + b"\xf0" + bytes([len(_MARK) - 15]) + _MARK
 
 
 def decompress(codec: int, body: memoryview, size: int) -> memoryview | bytes:
@@ -87,13 +87,11 @@ def _brotli_size(body: memoryview, size: int) -> int:
 def _lz4(body: memoryview, size: int) -> memoryview:
     """Decompress a block of LZ4 of some bytes, at least one.
 
-    No block says how many there are. So a mark that nobody foresees is put behind it: where there are fewer bytes than
+    No block says how many there are. So a mark that nobody foresaw is put behind it: where there are fewer bytes than
     `size`, the mark is elsewhere, and where there are more, there is no room for it.
     """
-    mark = os.urandom(_MARK)
-    behind = b"".join((body, _LITERALS, mark))
-    whole = _own.of(_LZ4).decompress(behind, size + _REPEATED + _MARK, asbytes=True)
-    if not whole.endswith(mark):
+    whole = _own.of(_LZ4).decompress(b"".join((body, _BEHIND)), size + _REPEATED + len(_MARK), asbytes=True)
+    if not whole.endswith(_MARK):
         raise OSError(f"a page of {size:,} bytes decompresses to fewer")
     return memoryview(whole)[:size]
 

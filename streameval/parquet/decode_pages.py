@@ -8,7 +8,6 @@ codec and page version that Arrow knows is decoded by Arrow.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -24,9 +23,8 @@ from streameval.parquet.check_values import check_values, unproven_of
 from streameval.parquet.checks import AT, BODY, COPIES_OF_ONE, check_run, stored_chunk
 from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
 from streameval.parquet.images import StoredChunk, image
-from streameval.parquet.pages import Pages, Run
+from streameval.parquet.pages import Pages, Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.statistics import Statistics
 from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.undecodable import why_undecodable
 from streameval.typing import Int64Array
@@ -123,16 +121,12 @@ def _written_out(run: Run) -> int:
 
 def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
     """Hold the values of pages against what is stated of them: all at once, and one by one where something is amiss."""
-    stated, begin, leaf = list[list[Statistics]](), 0, runs[0].pages.chunks.leaf
-    for run in runs:
-        stated.append([replace(one, first=one.first + begin) for one in run.stated])
-        begin += run.pages.n_rows
-    if not unproven_of(values, 0, [one for of_run in stated for one in of_run], leaf):
+    stated, begin, leaf = stated_of(runs), 0, runs[0].pages.chunks.leaf
+    if not unproven_of(values, 0, stated, leaf):
         return
-    begin = 0
-    for run, of_run in zip(runs, stated, strict=True):
-        for i, (n_rows, chunk) in enumerate(run.pages.places[:, [ROWS, CHUNK]].tolist()):
-            of_page = [one.chosen(slice(i, i + 1)) for one in of_run]
+    for run in runs:
+        for n_rows, chunk in run.pages.places[:, [ROWS, CHUNK]].tolist():
+            of_page = [one.within(begin, n_rows) for one in stated]
             check_values(values.slice(begin, n_rows), begin, of_page, leaf, run.pages.chunks[chunk].place)
             begin += n_rows
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
-from streameval.kernels import parquet
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import is_small, read_only
-from streameval.kernels.page_index import BEGIN, END
+from streameval.kernels.page_index import BEGIN, END, ROWS
 from streameval.parquet.check_values import unproven
 from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
-from streameval.parquet.pages import Run
+from streameval.parquet.pages import Run, stated_of
 from streameval.parquet.statistics import NUMBERS, number_type
-from streameval.typing import AnyArray, Int64Array, UInt8Array
+from streameval.typing import AnyArray, Int64Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer
 
@@ -85,32 +85,29 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
     if numbers is None or not known or is_small(_PAGE * pages):
         return None
     try:
-        found = [_of_run(run, numbers) for run in runs]
+        found = _of_runs(runs, numbers)
     except (pa.ArrowException, OSError, UnfitError):
         return None
-    return pa.array(np.concatenate(found).view(numbers.stored).astype(numbers.narrow, copy=False))
+    return pa.array(found.view(numbers.stored).astype(numbers.narrow, copy=False))
 
 
-def _of_run(run: Run, numbers: _Numbers) -> AnyArray:
+def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
     """Bits of wanted numbers; an `UnfitError` where a page is unusual or amiss."""
-    places, keys = run.pages.places, np.empty((2, len(run.heads)), np.int64)
-    wanted = run.pages.wanted[places[0, BEGIN] : places[-1, END]]
-    found = np.empty(wanted.size, np.int64)
-    bodies, heads = _plain_bodies(run)
-    if kernels.take_numbers(read_only(bodies), heads, places, numbers.told, keys, wanted, found) >= 0:
-        raise UnfitError("they are not known to be sound numbers")
-    low, high = numbers.of_keys(keys)
+    places, wanted = np.concatenate([run.pages.places for run in runs]), np.concatenate([run.pages.own for run in runs])
+    count = places[:, END] - places[:, BEGIN]
+    places[:, END] = np.cumsum(count)
+    places[:, BEGIN] = places[:, END] - count
+    heads = np.concatenate([run.heads for run in runs])
+    heads[:, BODY], heads[:, headers.PAGE_COMPRESSED] = 0, heads[:, headers.PAGE_UNCOMPRESSED]
+    keys, found = np.empty((len(places), 2), np.int64), np.empty(wanted.size, np.int64)
+    # page by page: to put decompressed bodies behind one another takes new memory, and longer than all these calls
+    for i, body in enumerate(chain.from_iterable(map(Run.bodies, runs))):
+        page, raw = slice(i, i + 1), read_only(np.frombuffer(body, np.uint8))
+        if kernels.take_numbers(raw, heads[page], places[page], numbers.told, keys[page], wanted, found) >= 0:
+            raise UnfitError("they are not known to be sound numbers")
+    low, high = numbers.of_keys(keys).T
     inside = low.min() >= numbers.least and high.max() <= numbers.most  # NaN is not
-    if not inside or unproven(run.first, low, high, run.stated):
+    first = np.cumsum(places[:, ROWS]) - places[:, ROWS]
+    if not inside or unproven(first, low, high, stated_of(runs)):
         raise UnfitError("they are not known to be what is stated of them")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)
-
-
-def _plain_bodies(run: Run) -> tuple[UInt8Array, Int64Array]:
-    """Bodies of data pages, decompressed, and headers with their places; an `UnfitError` where that cannot be done."""
-    if not run.pages.chunks.facts[:, parquet.CODEC].any():
-        return run.body, run.heads
-    bodies, heads = [run.plain(i) for i in range(len(run.heads))], run.heads.copy()
-    sizes = np.array([len(memoryview(body)) for body in bodies])
-    heads[:, headers.PAGE_COMPRESSED], heads[:, BODY] = sizes, np.cumsum(sizes) - sizes
-    return np.frombuffer(b"".join(bodies), np.uint8), heads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.parquet.chunks import Chunks, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.footers import Footer
-from streameval.parquet.statistics import Statistics, of_headers
+from streameval.parquet.statistics import Statistics, joined, nothing_of, of_headers, states_anything
 from streameval.typing import Int64Array, UInt8Array
 
 _BUCKET_BITS = 12
@@ -103,12 +104,16 @@ class Pages:
         return np.concatenate([coded[coded[:, 1] > 0], self.places[:, :2]])
 
     @property
+    def own(self) -> Int64Array:
+        """Wanted rows that these pages hold."""
+        return self.wanted[self.places[0, BEGIN] : self.places[-1, END]]
+
+    @property
     def positions(self) -> Int64Array:
         """Where the wanted rows lie among the rows of these pages."""
         rows = self.places[:, ROWS]
         shift = np.cumsum(rows) - rows - self.places[:, FIRST]
-        wanted = self.wanted[self.places[0, BEGIN] : self.places[-1, END]]
-        return np.asarray(wanted + np.repeat(shift, self.places[:, END] - self.places[:, BEGIN]), dtype=np.int64)
+        return np.asarray(self.own + np.repeat(shift, self.places[:, END] - self.places[:, BEGIN]), dtype=np.int64)
 
     def part(self, begin: int, end: int) -> Pages:
         """Some of the pages."""
@@ -135,28 +140,38 @@ class Run:
     heads: Int64Array
     dictionaries: Int64Array
 
-    @cached_property
-    def first(self) -> Int64Array:
-        """First row of each page, counted over these pages alone."""
-        rows = self.pages.places[:, ROWS]
-        return np.asarray(np.cumsum(rows) - rows)
-
-    @cached_property
-    def stated(self) -> tuple[Statistics, ...]:
-        """What is stated of the values of each page (see `first`): of its chunk, in the column index, in its header."""
-        if self.pages.chunks.footer.verify == "off":
-            return ()
-        whole, rows = self.pages.chunks.stated.chosen(self.pages.places[:, CHUNK]), self.pages.places[:, ROWS]
-        whole.fields[whole.rows != rows, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
-        elsewhere = (whole,) if self.pages.stated is None else (whole, self.pages.stated)
-        in_headers = of_headers(self.body.data, self.heads[:, headers.N_HEADER], (self.first, rows), self.heads)
-        return (*(replace(one, first=self.first, rows=rows) for one in elsewhere), *in_headers)
-
-    def plain(self, page: int) -> pa.Buffer | memoryview | bytes:
-        """Decompress a data page of version 1; an `UnfitError` where that cannot be done."""
-        at, size, plain = self.heads[page, [headers.N_HEADER + 1, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]]
-        codec = int(self.pages.chunks.facts[self.pages.places[page, CHUNK], kernels.CODEC])
+    def bodies(self) -> Iterator[memoryview | bytes]:
+        """Decompress data pages of version 1, one after another; an `UnfitError` where that cannot be done."""
+        places = self.heads[:, [headers.N_HEADER + 1, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]].tolist()
+        codecs, raw = self.pages.chunks.facts[self.pages.places[:, CHUNK], kernels.CODEC].tolist(), self.body.data
         try:
-            return decompress(codec, self.body.data[at : at + size], int(plain))
+            for codec, (at, size, plain) in zip(codecs, places, strict=True):
+                yield decompress(codec, raw[at : at + size], plain)
         except (pa.ArrowException, OSError) as error:
             raise UnfitError("a page cannot be decompressed") from error
+
+
+def stated_of(runs: Sequence[Run]) -> list[Statistics]:
+    """What is stated of the values of each page of a leaf: of its chunk, in the column index, in its header.
+
+    First rows are counted over the pages of all runs.
+    """
+    if runs[0].pages.chunks.footer.verify == "off":
+        return []
+    places, heads, chunks, indexes = list[Int64Array](), list[Int64Array](), list[Statistics](), list[Statistics]()
+    for run in runs:
+        mine = run.pages.places
+        places.append(mine)
+        heads.append(run.heads)
+        chunks.append(run.pages.chunks.stated.chosen(mine[:, CHUNK]))
+        indexes.append(run.pages.stated or nothing_of(mine[:, FIRST], mine[:, ROWS]))
+    rows, every = np.concatenate(places)[:, ROWS], np.concatenate(heads)
+    first = np.cumsum(rows) - rows
+    found = [joined(chunks, first, rows), joined(indexes, first, rows)]
+    some = np.concatenate([chunk.rows for chunk in chunks]) != rows
+    found[0].fields[some, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
+    if states_anything(every):
+        begins = np.cumsum([0, *(run.body.size for run in runs)])[:-1]
+        at = every[:, headers.N_HEADER] + np.repeat(begins, [len(run.heads) for run in runs])
+        found += of_headers(memoryview(b"".join(run.body.data for run in runs)), at, (first, rows), every)
+    return found

@@ -99,6 +99,29 @@ def not_of_pages(where: str, pages: int) -> InputError:
     return InputError(f"{where}: its column index cannot be read, or is not of its {pages:,} pages", RESTORE)
 
 
+def nothing_of(first: Int64Array, rows: Int64Array) -> Statistics:
+    """A column index that is not there."""
+    absent = np.full((len(first), kernels.N_STATED), kernels.ABSENT)
+    return Statistics(IN_INDEX, first, rows, memoryview(b""), absent)
+
+
+def joined(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> Statistics:
+    """Those from one source, one after another, of the rows that are given."""
+    fields = np.concatenate([one.fields for one in some])
+    if len(some) == 1:
+        return Statistics(some[0].source, first, rows, some[0].raw, fields)
+    begins = np.cumsum([0, *(len(one.raw) for one in some)])[:-1]
+    shift = np.repeat(begins, [len(one.fields) for one in some])[:, None]
+    fields += np.where(fields >= 0, shift, 0) * _IS_PLACE
+    return Statistics(some[0].source, first, rows, memoryview(b"".join(one.raw for one in some)), fields)
+
+
+def states_anything(pages: Int64Array) -> bool:
+    """Whether a header of a data page states anything of its values."""
+    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
+    return bool(nulls.max(initial=-1) >= 0 or told.max(initial=-1) >= 0)
+
+
 def of_headers(
     raw: memoryview, at: Int64Array, rows: tuple[Int64Array, Int64Array], pages: Int64Array
 ) -> list[Statistics]:
@@ -109,9 +132,9 @@ def of_headers(
         rows (int64 arrays): First row and rows of each.
         pages (int64 array, shape (pages, N_HEADER)): See `streameval.kernels.page_header`.
     """
-    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
-    if max(nulls.max(initial=-1), told.max(initial=-1)) < 0:
+    if not states_anything(pages):
         return []
+    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
     counts = np.full((len(pages), kernels.N_STATED), kernels.ABSENT, dtype=np.int64)
     counts[:, kernels.STATED_NULLS] = nulls
     places = told + np.where(told >= 0, at[:, None], 0) * _IS_PLACE

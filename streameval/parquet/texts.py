@@ -18,9 +18,10 @@ from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import UnfitError
-from streameval.parquet.pages import Run
+from streameval.parquet.pages import Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.typing import Int64Array
+from streameval.parquet.statistics import Statistics
+from streameval.typing import BoolArray, Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
 
@@ -43,13 +44,13 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
     Returns:
         pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
-    pieces, sizes = [], []
-    chunks = runs[0].pages.chunks
+    pieces, sizes, chunks = [], [], runs[0].pages.chunks
+    stated = [(one, one.bounded | (one.nulls >= 0)) for one in stated_of(runs)]
     try:
-        for run, i, raw, mine in _pages(runs):
+        for page, (run, i, raw, mine) in enumerate(_pages(runs)):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
             total = find_texts(raw, chunks.leaf.max_def, mine, begin, size)
-            if total < 0 or not _held(run, i, raw):
+            if total < 0 or not _held(run, i, raw, page, stated):
                 return None
             pieces.append(copy_texts(raw, begin, size, total))
             sizes.append(size)
@@ -62,16 +63,21 @@ def _pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Array]]:
     """Data pages: their run, their number in it, their bytes, and the wanted rows, counted in the page."""
     for run in runs:
         wanted, places = run.pages.wanted, run.pages.places[:, [FIRST, BEGIN, END]].tolist()
-        for i, (first, begin, end) in enumerate(places):
-            yield run, i, read_only(np.frombuffer(run.plain(i), np.uint8)), wanted[begin:end] - first
+        for i, (body, (first, begin, end)) in enumerate(zip(run.bodies(), places, strict=True)):
+            yield run, i, read_only(np.frombuffer(body, np.uint8)), wanted[begin:end] - first
 
 
-def _held(run: Run, page: int, raw: Bytes) -> bool:
-    """Hold all texts of a page against what is stated of them; whether they can be told apart."""
-    stated = [one for one in run.stated if one.bounded[page] or one.nulls[page] >= 0]
+def _held(run: Run, i: int, raw: Bytes, page: int, every: Sequence[tuple[Statistics, BoolArray]]) -> bool:
+    """Hold all texts of a page against what is stated of it; whether they can be told apart.
+
+    Args:
+        i, page: Its number in its run, and in what is stated.
+        every: What is stated of pages, and of which it says anything.
+    """
+    stated = [one for one, said in every if said[page]]
     if not stated:
         return True
-    n_rows, chunk = int(run.pages.places[page, ROWS]), run.pages.chunks[run.pages.places[page, CHUNK]]
+    n_rows, chunk = int(run.pages.places[i, ROWS]), run.pages.chunks[run.pages.places[i, CHUNK]]
     begin, size = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
     if find_texts(raw, chunk.leaf.max_def, np.arange(n_rows), begin, size) < 0:
         return False

@@ -101,9 +101,9 @@ def test_the_ends_of_a_page_are_its_smallest_and_its_largest_number(kind):
     for page, (begin, end) in enumerate(((0, 10), (1300, 1302), (1500, 2000))):
         heads[page, [headers.PAGE_VALUES, headers.PAGE_COMPRESSED]] = end - begin, (end - begin) * stored.itemsize
         heads[page, headers.N_HEADER + 1] = begin * stored.itemsize
-    keys, nothing = np.empty((2, 3), np.int64), np.empty(0, np.int64)
+    keys, nothing = np.empty((3, 2), np.int64), np.empty(0, np.int64)
     raw = read_only(np.frombuffer(stored.tobytes(), np.uint8))
     assert take_numbers(raw, heads, places, told.told, keys, nothing, nothing) == -1
     pages = [stored[0:10], stored[1300:1302], stored[1500:2000]]
-    low, high = told.of_keys(keys)
+    low, high = told.of_keys(keys).T
     assert (low.tolist(), high.tolist()) == ([page.min() for page in pages], [page.max() for page in pages])
