@@ -39,22 +39,23 @@ class _FooterCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, ...], list[list[Chunks]]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, ...], dict[str, list[Chunks]]] = OrderedDict()
         self._size = 0  # bytes of footers
 
     def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> list[list[Chunks]]:
         """Chunks of a file by column and leaf."""
-        key = (footer.file.path, footer.digest, footer.verify, str(footer.limit), *columns)
+        key = footer.file.path, footer.digest, footer.verify, str(footer.limit)
         with self._lock:
-            if key in self._found:
-                return self._found[key]
-        found = file.chunks(footer, range(footer.row_group_rows.size), columns)
-        with self._lock:
-            self._size += 0 if key in self._found else footer.length
-            self._found[key] = found
-            while len(self._found) > (_KEPT if self._size > _KEPT_BYTES else _MOST_KEPT):
-                self._size -= self._found.popitem(last=False)[1][0][0].footer.length
-        return found
+            known = self._found.get(key, {})
+            lacking = [name for name in columns if name not in known]
+        if lacking:
+            found = zip(lacking, file.chunks(footer, range(footer.row_group_rows.size), lacking), strict=True)
+            with self._lock:
+                self._size += 0 if key in self._found else footer.length
+                known = self._found[key] = {**self._found.get(key, known), **dict(found)}
+                while len(self._found) > (_KEPT if self._size > _KEPT_BYTES else _MOST_KEPT):
+                    self._size -= next(iter(self._found.popitem(last=False)[1].values()))[0].footer.length
+        return [known[name] for name in columns]
 
 
 KNOWN = _FooterCache()

@@ -6,7 +6,7 @@ makes a table of them, which takes longer than decoding. Nulls, other types and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels import page_header as headers
+from streameval.kernels import parquet
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import is_small, read_only
@@ -24,7 +25,7 @@ from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run, stated_of
 from streameval.parquet.statistics import NUMBERS, number_type
-from streameval.typing import AnyArray, Int64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer
 
@@ -97,13 +98,11 @@ def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
     count = places[:, END] - places[:, BEGIN]
     places[:, END] = np.cumsum(count)
     places[:, BEGIN] = places[:, END] - count
-    heads = np.concatenate([run.heads for run in runs])
-    heads[:, BODY], heads[:, headers.PAGE_COMPRESSED] = 0, heads[:, headers.PAGE_UNCOMPRESSED]
-    keys, found = np.empty((len(places), 2), np.int64), np.empty(wanted.size, np.int64)
-    # page by page: to put decompressed bodies behind one another takes new memory, and longer than all these calls
-    for i, body in enumerate(chain.from_iterable(map(Run.bodies, runs))):
-        page, raw = slice(i, i + 1), read_only(np.frombuffer(body, np.uint8))
-        if kernels.take_numbers(raw, heads[page], places[page], numbers.told, keys[page], wanted, found) >= 0:
+    keys, found, page = np.empty((len(places), 2), np.int64), np.empty(wanted.size, np.int64), 0
+    for bodies, heads in chain.from_iterable(map(_plain_bodies, runs)):
+        span = slice(page, page + len(heads))
+        page = span.stop
+        if kernels.take_numbers(read_only(bodies), heads, places[span], numbers.told, keys[span], wanted, found) >= 0:
             raise UnfitError("they are not known to be sound numbers")
     low, high = numbers.of_keys(keys).T
     inside = low.min() >= numbers.least and high.max() <= numbers.most  # NaN is not
@@ -111,3 +110,17 @@ def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
     if not inside or unproven(first, low, high, stated_of(runs)):
         raise UnfitError("they are not known to be what is stated of them")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)
+
+
+def _plain_bodies(run: Run) -> Iterator[tuple[UInt8Array, Int64Array]]:
+    """Bodies of data pages, decompressed, and headers with their places; an `UnfitError` where that cannot be done.
+
+    Compressed ones come one by one: to put them behind one another takes new memory, and longer than many calls.
+    """
+    if not run.pages.chunks.facts[:, parquet.CODEC].any():
+        yield run.body, run.heads
+        return
+    heads = run.heads.copy()
+    heads[:, BODY], heads[:, headers.PAGE_COMPRESSED] = 0, heads[:, headers.PAGE_UNCOMPRESSED]
+    for page, body in enumerate(run.bodies()):
+        yield np.frombuffer(body, np.uint8), heads[page : page + 1]
