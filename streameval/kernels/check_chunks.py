@@ -1,12 +1,16 @@
-"""What a Parquet footer says of column chunks, held against the file's size and the schema."""
+"""What Parquet files state: of column chunks, held against sizes and schema; of values, held against these."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from streameval.kernels import parquet as kernels
-from streameval.kernels.jit import borrowing_kernel
+from streameval.kernels.jit import borrowing_kernel, kernel
 from streameval.kernels.thrift import Bytes
 from streameval.typing import Int64Array
 
+# what `keep_to` is told
+WIDTH, FLIP, SIGNED, LEAST, MOST = range(5)
 # what may be wrong, and columns of the leaves that `group_fault` is given
 SOUND, LACKING, MISNUMBERED, NEGATIVE, OUTSIDE, CROWDED, UNCOUNTED, UNFIT, OTHER_TYPE = range(9)
 WRONG_TOTAL, OTHER_SCHEMA = 9, 10
@@ -93,3 +97,60 @@ def misplaced(raw: Bytes, facts: Int64Array, names: Bytes, cuts: Int64Array, siz
                 if raw[at + byte] != names[name + byte]:
                     return True
     return False
+
+
+@kernel
+def _number_at(raw: Bytes, at: int, width: int) -> int:
+    """A signed number of some bytes, lowest first."""
+    found = np.uint64(0)
+    for i in range(width):
+        found |= np.uint64(raw[at + i]) << np.uint64(8 * i)
+    unused = 64 - 8 * width
+    return np.int64(found << np.uint64(unused)) >> unused
+
+
+@kernel
+def keep_to(
+    raw: Bytes, fields: Int64Array, first: Int64Array, rows: Int64Array, begin: Int64Array, low: Int64Array,
+    high: Int64Array, told: Int64Array
+) -> bool:  # fmt: skip
+    """Whether numbers, none of them null, are shown to keep to what is stated of some rows.
+
+    Numbers are given by keys: signed numbers of the same order, made of their bits by turning over `FLIP` and, where
+    they are negative, `SIGNED`.
+
+    Args:
+        raw (uint8 array): Where bounds lie.
+        fields (int64 array, shape (stretches, N_STATED)): See `streameval.kernels.parquet.statistics`.
+        first, rows (int64 arrays, shape (stretches,)): First row of each, ascending, and its rows.
+        begin (int64 array, strictly increasing): First rows of stretches of numbers, of which those above are made up.
+        low, high (int64 arrays): Smallest and largest key of each of these; that of a NaN where one is.
+        told (int64 array): `WIDTH`, bytes of a number, and what makes keys; `LEAST` and `MOST`, keys of no NaN.
+
+    Returns:
+        bool: Also false where nulls are stated, a stretch has no row, or a bound is NaN or of another length.
+    """
+    at, width, least, most = 0, told[WIDTH], told[LEAST], told[MOST]
+    for i in range(fields.shape[0]):
+        if rows[i] <= 0 or fields[i, kernels.STATED_NULLS] > 0:
+            return False
+        while at + 1 < begin.size and begin[at + 1] <= first[i]:
+            at += 1
+        for end in range(2):
+            place, size = fields[i, kernels.LOW_AT + 2 * end], fields[i, kernels.LOW_AT + 2 * end + 1]
+            if place < 0:
+                continue
+            if size != width or place + width > raw.size:
+                return False
+            bound = _number_at(raw, place, width)
+            bound ^= told[FLIP] ^ (bound >> 63 & told[SIGNED])
+            if told[SIGNED] and bound == -end:  # the one zero of the other sign, which is as large
+                bound = end - 1
+            if bound < least or bound > most:
+                return False
+            one = at
+            while one < begin.size and (one == at or begin[one] < first[i] + rows[i]):
+                if low[one] < (least if end else bound) or high[one] > (bound if end else most):
+                    return False
+                one += 1
+    return True
