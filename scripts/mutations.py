@@ -92,7 +92,7 @@ MUTATIONS = [
              "tests/parquet/test_damaged_parquet.py"),
     Mutation("own-checksum-skipped", "stores/own_files.py", "        checksum.check(content)\n", "",
              "tests/study/test_own_files.py"),
-    Mutation("spill-without-remainder", "rankings/spill.py", "order.size * edge // pieces for",
+    Mutation("spill-without-remainder", "spill/item_files.py", "order.size * edge // pieces for",
              "order.size // pieces * edge for", "tests/verbs/test_cut.py"),
     Mutation("saved-partials-dropped", "order/checkpoints.py", "[*map(_Saved.load, kept), made]", "[made]",
              "tests/order/test_shards.py"),

@@ -1,7 +1,7 @@
 """Exact evaluation: from a list whose every item has a label to its sums, and to lookups in it.
 
 `in_stored_order` sums a list that is stored in its order; `by_score` one that is ordered by a score, wherever its rows
-lie: it counts labels per score (`counters`, `piled_words`), or orders them (`parted_words`, `ordered_words`).
+lie: it counts labels per score (`counters`, `piled_words`), or orders them (`ordered_words`).
 `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
 questions about places in it. `scans` are the jobs that an engine runs over labelled rows.
 """

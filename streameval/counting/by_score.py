@@ -19,13 +19,13 @@ from streameval.counting.kept import KeptBits, KeptGroups
 from streameval.counting.label_counts import LabelCounts
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
-from streameval.counting.parted_words import KeyRanges, Parted, word_type
 from streameval.counting.piled_words import PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
-from streameval.stores.scratch import ScratchFile, Spill
+from streameval.spill.parted_words import KeyRanges, Parted, word_type
+from streameval.spill.store import ScratchFile, Spill
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker

@@ -19,7 +19,7 @@ from streameval.counting.totals import fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
-from streameval.stores.scratch import ScratchFile
+from streameval.spill.store import ScratchFile
 from streameval.typing import Int64Array, UInt64Array
 
 # turns order keys into scores

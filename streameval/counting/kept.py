@@ -20,7 +20,7 @@ from streameval.kernels.bits import count_bits
 from streameval.kernels.groups import of_bits, of_numbers
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.kernels.jit import small
-from streameval.stores.scratch import ScratchFile, Spill
+from streameval.spill.store import ScratchFile, Spill
 from streameval.typing import AnyArray, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory

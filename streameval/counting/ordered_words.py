@@ -12,8 +12,8 @@ import numpy as np
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import Block, blocks, sum_range
 from streameval.counting.labelled_rows import RowRange, in_order
-from streameval.counting.parted_words import Parted, Pile, SortedRows
 from streameval.errors import InputError
+from streameval.spill.parted_words import Parted, Pile, SortedRows
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
 _BYTES_TO_SORT = 48  # per item of a pile: its words three times, and what their sums take

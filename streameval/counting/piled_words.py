@@ -21,7 +21,7 @@ from streameval.kernels import label_counts as kernels
 from streameval.kernels.jit import read_only
 from streameval.kernels.label_counts import PILE_BITS
 from streameval.kernels.sorted_sets import unique
-from streameval.stores.scratch import ScratchFile
+from streameval.spill.store import ScratchFile
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 WORD = np.dtype(np.uint16)

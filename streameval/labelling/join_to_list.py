@@ -28,7 +28,7 @@ from streameval.labelling.key_forms import (
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.labelling.readers import given, name_of, open_source
 from streameval.labelling.reading import refuse_words_of_no_row
-from streameval.stores.scratch import mapped_bytes
+from streameval.stores.temporary import mapped_bytes
 from streameval.typing import UInt8Array
 
 _MEMORY = "1GB"

@@ -33,6 +33,11 @@ class OrderWords:
         """All words."""
         return self.key, self.low, self.hash, self.position
 
+    @property
+    def matrix(self) -> UInt64Array:
+        """All words that there are, shape (words, n), the one that is compared first in the first row."""
+        return np.stack([part for part in self.parts if part.size == self.key.size])
+
     def where(self, kept: BoolArray) -> OrderWords:
         """The words of some of the rows."""
         low = self.low[kept] if self.low.size else self.low

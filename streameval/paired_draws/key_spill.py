@@ -6,7 +6,7 @@ import numpy as np
 
 from streameval.kernels.parting import parts_of
 from streameval.paired_draws.top_rows import TopRows, second_hashes
-from streameval.stores.scratch import PartedSpill, Spill
+from streameval.spill.store import PartedSpill, Spill
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _SALT = np.uint64(0)

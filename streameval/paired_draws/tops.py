@@ -22,7 +22,6 @@ from streameval.order.scores import Keys
 from streameval.paired_draws.pair import DrawnPair, PairedDraw, ScoreCutoffs
 from streameval.progress import Progress
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.spill import word_matrix
 from streameval.rows.units import Unit
 from streameval.typing import BoolArray, Int64Array, UInt64Array
 
@@ -78,7 +77,7 @@ class Tops:
         if self.scan is None:
             words = keys.key[None]
         else:
-            words = word_matrix(OrderWords(keys.key, keys.low, hashes, positions.view(np.uint64)))
+            words = OrderWords(keys.key, keys.low, hashes, positions.view(np.uint64)).matrix
         return count_before(np.ascontiguousarray(words), self.ends)
 
 
@@ -98,7 +97,7 @@ def _at_ranks(ranking: Ranking, ranks: Int64Array, scans: Scans, progress: Progr
     if inside.size:
         checkpoints = ranking.order.checkpoints(inside, scans)
         with checkpoints.saving():
-            ends[:, : inside.size] = word_matrix(ranking.order.places(inside, progress, checkpoints))
+            ends[:, : inside.size] = ranking.order.places(inside, progress, checkpoints).matrix
     return Tops(ranking.order.scan_all(1), ends)
 
 

@@ -24,7 +24,7 @@ from streameval.paired_draws.tops import check_sizes, may_hold, refuse_missing, 
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.stores.scratch import ScratchFile, Spill
+from streameval.spill.store import ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 from streameval.typing import Int64Array
 

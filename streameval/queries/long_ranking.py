@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from streameval.counting.parted_words import KeyRanges
 from streameval.errors import InputError
 from streameval.kernels.parting import NEVER
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
 from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.measured import Measure, Measured, RankedRange
-from streameval.stores.scratch import PartedSpill, Spill
+from streameval.spill.parted_words import KeyRanges
+from streameval.spill.store import PartedSpill, Spill
 from streameval.typing import UInt8Array, UInt64Array
 
 _NOTHING = np.empty(0, np.uint64)

@@ -36,7 +36,7 @@ from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
 from streameval.queries.never_returned import Named
 from streameval.rows.units import Unit
-from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
+from streameval.spill.store import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt64Array
 

@@ -23,8 +23,8 @@ from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
 from streameval.rankings.items import ItemReader, beside_rank, listed
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.spill import ItemSpill, word_matrix
 from streameval.rows.units import Unit
+from streameval.spill.item_files import ItemSpill
 from streameval.typing import Int64Array
 
 _GATHERED = 1 << 18  # rows that are read together where they lie scattered
@@ -93,7 +93,7 @@ def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, li
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
-                spill.add(table, word_matrix(words)[:, here], interval[here])
+                spill.add(table, words.matrix[:, here], interval[here])
                 at += table.num_rows
     for file in range(files):
         yield from spill.sorted(file, limit)
@@ -127,7 +127,7 @@ def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[Ord
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
     hashes = scan.hashes(unit) if scan.key_columns and needed else None
     words = scan.words(unit.first_position, keys, rows, hashes)
-    interval = count_before(word_matrix(words), word_matrix(ends))
+    interval = count_before(words.matrix, ends.matrix)
     inside = interval < ends.key.size
     return words.where(inside), interval[inside]
 

@@ -16,7 +16,7 @@ from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.stores.scratch import mapped_bytes
+from streameval.stores.temporary import mapped_bytes
 from streameval.typing import Int64Array, UInt8Array
 
 MOST_SLICES = 200

@@ -22,8 +22,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
 from streameval.slices.column import Slices
 from streameval.slices.locate_slices import locate_slices
-from streameval.stores.scratch import mapped_bytes
-from streameval.stores.temporary import temporary_folder
+from streameval.stores.temporary import mapped_bytes, temporary_folder
 from streameval.types import Plan
 from streameval.typing import Int8Array, Int64Array, UInt8Array
 

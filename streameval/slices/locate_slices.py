@@ -22,7 +22,6 @@ from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.spill import word_matrix
 from streameval.rows.units import Unit
 from streameval.slices.column import Slices
 from streameval.text import those_with
@@ -129,7 +128,7 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[In
     key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
     hashes = scan.tie_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
-    words = word_matrix(OrderWords(key[first], low, hashes, position.view(np.uint64)))
+    words = OrderWords(key[first], low, hashes, position.view(np.uint64)).matrix
     order = np.lexsort(words[::-1])
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
@@ -150,7 +149,7 @@ def _count(
         keys = scan.scores(unit)
         everything = np.arange(unit.rows, dtype=np.uint32)
         hashes = scan.hashes(unit) if scan.key_columns else None
-        before = count_before(word_matrix(scan.words(unit.first_position, keys, everything, hashes)), marks)
+        before = count_before(scan.words(unit.first_position, keys, everything, hashes).matrix, marks)
         codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
         inside = np.searchsorted(flat, codes * np.int64(many) + before)
         return np.bincount(before, minlength=many), np.bincount(inside, minlength=flat.size)

@@ -7,7 +7,7 @@
     listing    folders and patterns of an object store     trouble    what a store's errors mean
     transfer   whole small files, to and fro               staged     sets of files that appear whole
     claims     one run at a time fills a folder there
-    atomic     local files that appear whole               partitioned, scratch   parts of tables; long arrays
+    atomic     local files that appear whole               partitioned            parts of tables
     web        files of web servers, as a store's
     own_files  files that we wrote, checked when read      checksum   of a file, kept within it
     locks      one command at a time                       temporary  folders that do not outlive their command

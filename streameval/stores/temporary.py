@@ -14,8 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from streameval.errors import OutsideError
+import numpy as np
+
+from streameval.errors import OutsideError, outside_trouble
+from streameval.process.system import reserve
 from streameval.stores import locks
+from streameval.typing import UInt8Array
 
 _ENDING = ".part"
 
@@ -37,6 +41,19 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
         shutil.rmtree(path, ignore_errors=True)
         if handle is not None:
             os.close(handle)
+
+
+def mapped_bytes(path: Path, size: int) -> UInt8Array:
+    """Make a file of `size` zero bytes, and map it; an `OutsideError` where the disk is full.
+
+    A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
+    """
+    try:
+        with open(path, "wb") as file:
+            reserve(file, size)
+    except OSError as error:
+        raise outside_trouble(error, path.parent) or error from error
+    return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))
 
 
 def _systems() -> str:

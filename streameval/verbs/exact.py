@@ -38,7 +38,7 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
 from streameval.rows.units import readers
-from streameval.stores.scratch import ScratchFile
+from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study

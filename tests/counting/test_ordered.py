@@ -20,11 +20,11 @@ from streameval.counting import scans as here
 from streameval.counting.counters import Cells
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.ordered_words import OrderedWords
-from streameval.counting.parted_words import KeyRanges, Parted, Pile
 from streameval.counting.piled_words import PiledWords, Piles, RuledOutError
 from streameval.kernels.words import sort_words
 from streameval.process import system
-from streameval.stores import scratch
+from streameval.spill import store
+from streameval.spill.parted_words import KeyRanges, Parted, Pile
 
 REAL = ("ppdb_human", "nyt10_reside", "fivethirtyeight_all", "clef_tar2017_amc", "skin_logreg")
 
@@ -102,7 +102,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
     piles = Piles(Cells(low, 32, span))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(piled_words, "_MOST_WORDS", most)
-        with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
+        with store.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
             piled = PiledWords(piles, file, held, n)
             for rows in np.array_split(np.arange(n), 3):
                 piled.add(pickle.loads(pickle.dumps(piles.split(keys[rows], labels[rows]))))
@@ -139,9 +139,9 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
     labels = rng.integers(0, 2, n).astype(np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
-        with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
+        with store.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
             ranges = KeyRanges.of(keys[:1], n, most, shift)
-            parted = Parted(ranges, scratch.Spill(file, held, n * ranges.word.itemsize))
+            parted = Parted(ranges, store.Spill(file, held, n * ranges.word.itemsize))
             for rows in np.array_split(np.arange(n), 3):
                 split = parted.ranges.split(keys[rows], labels[rows])
                 parted.add(pickle.loads(pickle.dumps(split)))
@@ -194,7 +194,7 @@ def test_a_full_disk_is_told_before_anything_is_read(tmp_path, monkeypatch):
     def full(file, size):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(scratch, "reserve", full)
+    monkeypatch.setattr(store, "reserve", full)
     with pytest.raises(streameval.OutsideError, match="No space left on device"):
         evaluated(tmp_path / "l", 0.05, 0.0)
     assert evaluated(tmp_path / "l", 0.05).curve.claim.coverage == "exact"

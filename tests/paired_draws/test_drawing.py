@@ -400,11 +400,11 @@ def test_tops_that_share_nothing_are_compared_where_the_tables_do():
 
 KILLED = """
 import os, signal, sys
-from streameval.stores import scratch
+from streameval.spill import store
 from streameval.paired_draws import two_tables
 sys.path.insert(0, sys.argv[3])
 from test_drawing import DRAW, pair_of
-two_tables.Spill = lambda file, memory: scratch.Spill(file, 100)
+two_tables.Spill = lambda file, memory: store.Spill(file, 100)
 two_tables.join = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 two_tables.draw_two_tables(pair_of(*sys.argv[1:3], key=("name",)), DRAW)
 """

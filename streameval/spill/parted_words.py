@@ -17,7 +17,7 @@ from streameval.kernels import words as kernels
 from streameval.kernels.jit import read_only, small
 from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.stores.scratch import PartedSpill, Spill
+from streameval.spill.store import PartedSpill, Spill
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 _RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache

@@ -10,13 +10,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from streameval.order.finer_bins import OrderWords
 from streameval.typing import Int64Array, UInt64Array
-
-
-def word_matrix(words: OrderWords) -> UInt64Array:
-    """Words of items, shape (words, n), the one that is compared first in the first row."""
-    return np.stack([part for part in words.parts if part.size == words.key.size])
 
 
 class ItemSpill:
