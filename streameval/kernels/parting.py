@@ -1,4 +1,4 @@
-"""Rows of many rankings, parted by ranking: which part a row goes to, and which place among its ranking's rows.
+"""Rows in parts, and those of many rankings parted by ranking: which part a row goes to, and where in it.
 
 A digit of a ranking is the 12 lowest bits of its number with those of a hash of the other bits added, and another salt
 gives another digit. There are 2^b parts, told by b bits of a digit: however the numbers lie, parts are about equal. By
@@ -21,28 +21,37 @@ NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
 
 
 @kernel
-def parts_of(low: UInt64Array, salt: np.uint64, taken: int, place: Int32Array, edges: Int64Array) -> None:
-    """Part rows by their ranking.
+def partition(part: Int32Array, place: Int64Array, edges: Int64Array) -> None:
+    """Place rows part by part, each part in the order of rows.
+
+    Args:
+        part (int32 array, shape (n,)): The part of each row.
+        place (int64 array, shape (n,)): Receives the place of each row.
+        edges (int64 array, shape (parts + 1,)): Zero; receives where each part begins; and n.
+    """
+    for i in range(part.size):
+        edges[part[i] + 1] += 1
+    for p in range(edges.size - 1):
+        edges[p + 1] += edges[p]
+    following = edges[:-1].copy()
+    for i in range(part.size):
+        place[i] = following[part[i]]
+        following[part[i]] += 1
+
+
+@kernel
+def parts_of(low: UInt64Array, salt: np.uint64, taken: int, bits: int, part: Int32Array) -> None:
+    """Find the part of each row by its ranking.
 
     Args:
         low: uint64 array, shape (n,).
         salt: Of the digit.
-        taken: Lowest bits of the digit that rows were parted by before; the next tell the parts.
-        place (int32 array, shape (n,)): Receives the place of each row, part by part, each part in the order of rows.
-        edges (int64 array, shape (2^bits + 1,)): Zero; receives where each part begins; and n.
+        taken: Lowest bits of the digit that rows were parted by before; the next `bits` tell the parts.
+        part (int32 array, shape (n,)): Receives them.
     """
-    mask, above, beside = np.uint64(edges.size - 2), np.uint64(DIGIT), np.uint64(taken)
+    mask, above, beside = np.uint64((1 << bits) - 1), np.uint64(DIGIT), np.uint64(taken)
     for i in range(low.size):
-        part = np.int64(((low[i] ^ mix64((low[i] >> above) ^ salt)) >> beside) & mask)
-        place[i] = part
-        edges[part + 1] += 1
-    for p in range(edges.size - 1):
-        edges[p + 1] += edges[p]
-    following = edges[:-1].copy()
-    for i in range(low.size):
-        part = place[i]
-        place[i] = following[part]
-        following[part] += 1
+        part[i] = np.int64(((low[i] ^ mix64((low[i] >> above) ^ salt)) >> beside) & mask)
 
 
 def backwards(bits: int) -> Int64Array:

@@ -1,4 +1,4 @@
-"""Join the tops of two tables by the hashes of their keys, one part of the hashes after another."""
+"""Join the tops of two tables by the hashes of their keys, which wait in a file, part by part."""
 
 from __future__ import annotations
 
@@ -6,15 +6,53 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streameval.kernels.parting import gather
+from streameval.kernels.jit import small
+from streameval.kernels.parting import gather, parts_of
 from streameval.paired_draws.kept import KeptColumns, joined, some
-from streameval.paired_draws.key_spill import Hashes, KeySpill
 from streameval.paired_draws.rates import CutoffRates
 from streameval.paired_draws.tally import CutoffCounts
-from streameval.paired_draws.top_rows import draws_of
-from streameval.typing import Int32Array, Int64Array, UInt64Array
+from streameval.paired_draws.top_rows import TopRows, draws_of, second_hashes
+from streameval.spill.store import PartedSpill, Spill
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt64Array
 
 _MOST_NAMED = 1 << 16  # hashes of keys that are refused: some of them are looked for in the tables
+_SALT = np.uint64(0)
+_LEAST_ROWS, _MOST_BITS = 1 << 20, 10
+Hashes = tuple[UInt64Array, UInt64Array, Int64Array]  # tie hash, another hash, and code
+
+
+def part_bits(rows: int) -> int:
+    """Bits that tell apart the parts to make of the rows of both tables: each part is held in memory at once."""
+    return min((rows // _LEAST_ROWS).bit_length(), _MOST_BITS)
+
+
+def hashes_of(rows: TopRows, m: int) -> dict[str, AnyArray]:
+    """128 bits that tell the key of each row, and a code: its first cutoff, of 0..m-1, plus m where it is predicted."""
+    code = rows.first[0] + m * rows.predicted
+    return {"low": rows.hash, "high": second_hashes(rows.keys), "code": code.astype(np.min_scalar_type(2 * m - 1))}
+
+
+class KeySpill:
+    """Keys of the rows in the tops of one table, as hashes in 2^bits parts.
+
+    Args:
+        spill: Where they wait; it may be that of another table too.
+    """
+
+    def __init__(self, spill: Spill, bits: int) -> None:
+        self.bits, self._spill = bits, PartedSpill(spill, 1 << bits)
+
+    def add(self, hashes: dict[str, AnyArray]) -> None:
+        """Keep what `hashes_of` says of some rows, from any thread."""
+        part = np.empty(hashes["low"].size, np.int32)
+        with small(part.size):
+            parts_of(hashes["low"], _SALT, 0, self.bits, part)
+        self._spill.add_rows(part, hashes)
+
+    def part(self, part: int) -> Hashes:
+        """What was kept of one part, in any order."""
+        rows = self._spill.whole(part)
+        return rows.column("low"), rows.column("high"), rows.column("code").astype(np.int64)
 
 
 @dataclass
@@ -44,7 +82,7 @@ class Joined:
 def join(a: KeySpill, b: KeySpill, tally: CutoffCounts, rates: CutoffRates, seed: int) -> Joined:
     """Count the items of both tables by their first cutoffs, and take those that are drawn."""
     found = Joined(tally.zero())
-    for part in range(a.parts):
+    for part in range(1 << a.bits):
         _join_part(found, (a.part(part), b.part(part)), tally, rates, seed)
     return found
 

@@ -12,9 +12,8 @@ import pyarrow as pa
 from streameval.order.checkpoints import Scans
 from streameval.order.partials import Engine, Partial, PartialBuilder, partial_of
 from streameval.order.run_threads import Scanning
-from streameval.paired_draws.join import Joined, join
+from streameval.paired_draws.join import Joined, KeySpill, hashes_of, join, part_bits
 from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of
-from streameval.paired_draws.key_spill import KeySpill, hashes_of, parts_for
 from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import CutoffRates
 from streameval.paired_draws.refused_keys import refuse_contradictions, refuse_disjoint, refuse_repeated
@@ -56,8 +55,8 @@ def draw_two_tables(pair: Pair, draw: PairedDraw, scans: Scans | None = None, pr
     rates, tally = CutoffRates(draw.rates, draw.known), CutoffCounts(len(draw.rates), 1 + (pair.judge is not None))
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "keys") as file:
         spill = Spill(file, pair.a.options.memory * 1e9 / 4)
-        parts = parts_for(sum(_most_rows(one, draw) for one in rankings))
-        spills = [KeySpill(spill, parts) for _ in rankings]
+        bits = part_bits(sum(_most_rows(one, draw) for one in rankings))
+        spills = [KeySpill(spill, bits) for _ in rankings]
         kept = [
             _spill(ranking, scan, Spilling(rates, draw.seed, keys), (scans.engine, progress))
             for ranking, scan, keys in zip(rankings, sides, spills, strict=True)

@@ -85,12 +85,10 @@ class _Length:
         parts = PartedSpill(self.spill, count)
         for keys, labels in items():
             part = by.part[by.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))]
-            order = np.argsort(part, kind="stable")
-            edges = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=count))])
-            parts.add(edges, {"keys": (keys[order], edges), "labels": (labels[order], edges)})
+            parts.add_rows(part.view(np.int32), {"keys": keys, "labels": labels})
 
         def of(number: int) -> Iterator[tuple[UInt64Array, UInt8Array]]:
-            return ((read("keys").copy(), read("labels")) for read in parts.pieces(number))
+            return ((rows.column("keys"), rows.column("labels")) for rows in parts.pieces(number))
 
         return [partial(of, number) for number in range(count)]
 

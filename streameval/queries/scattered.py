@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,9 +36,9 @@ from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
 from streameval.queries.never_returned import Named
 from streameval.rows.units import Unit
-from streameval.spill.store import PartedSpill, ScratchFile, Spill
+from streameval.spill.store import PartedSpill, PartRows, ScratchFile, Spill, order_of, placed_by, put
 from streameval.stores.temporary import temporary_folder
-from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt64Array
+from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
@@ -81,24 +81,10 @@ class Parts:
 
     def add(self, batch: RowBatch) -> int:
         """Part some rows, from any thread; returns how many."""
-        edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
-        place = place[: batch.rows]
-        with small(2 * batch.rows):
-            parts_of(batch.low.astype(np.uint64, copy=False), self.salt, self.taken, place, edges)
-        columns: dict[str, tuple[AnyArray, Int64Array]] = {}
-        for name in ARRAYS:
-            if (values := getattr(batch, name)).size:
-                narrow = name == "low" and values.max() <= _SMALL
-                out = np.empty(batch.rows, np.uint32 if narrow else values.dtype)
-                out[place] = values
-                columns[name] = out, edges
-        if batch.table.num_columns:
-            order = np.empty(batch.rows, np.int64)
-            order[place] = np.arange(batch.rows)
-            streams = [_stream(batch.table.take(pa.array(order[a:b]))) for a, b in pairwise(edges)]
-            ends = np.cumsum([0, *(len(one) for one in streams)])
-            columns["table"] = np.frombuffer(b"".join(streams), np.uint8), ends
-        self._kept.add(edges, columns)
+        columns = {name: values for name in ARRAYS if (values := getattr(batch, name)).size}
+        if batch.rows and batch.low.max() <= _SMALL:
+            columns["low"] = batch.low.astype(np.uint32)
+        self._kept.add_rows(_part(batch, self.bits, self.salt, self.taken), columns, batch.table)
         return batch.rows
 
     @property
@@ -122,26 +108,23 @@ class Parts:
 
     def pieces(self, part: int) -> Iterator[RowBatch]:
         """Rows of a part, as they were kept."""
-        return (_batch([read]) for read in self._kept.pieces(part))
+        return (_batch(rows) for rows in self._kept.pieces(part))
 
     def whole(self, part: int) -> RowBatch:
         """All rows of a part, of which there are some."""
-        return _batch(list(self._kept.pieces(part)))
+        return _batch(self._kept.whole(part))
 
 
-def _batch(pieces: Sequence[Callable[[str], AnyArray]]) -> RowBatch:
-    """Rows of a part that were kept at several times."""
-    arrays: dict[str, Any] = {name: np.concatenate([read(name) for read in pieces]) for name in ARRAYS}
-    streams = [stream for read in pieces if (stream := read("table")).size]
-    tables = [pa.ipc.open_stream(pa.py_buffer(stream)).read_all() for stream in streams]
-    return RowBatch(**arrays, table=pa.concat_tables(tables) if tables else pa.table({}))
+def _part(batch: RowBatch, bits: int, salt: np.uint64 = _SALT, taken: int = 0) -> Int32Array:
+    """Find the part of each row, until this thread asks again."""
+    part = own_room(batch.rows, "parts").view(np.int32)[: batch.rows]
+    with small(batch.rows):
+        parts_of(batch.low.astype(np.uint64, copy=False), salt, taken, bits, part)
+    return part
 
 
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+def _batch(rows: PartRows) -> RowBatch:
+    return RowBatch(**{name: rows.column(name) for name in ARRAYS}, table=rows.table())
 
 
 @dataclass(frozen=True)
@@ -220,10 +203,8 @@ class PartedRankings(Job[Measured]):
         """See `Job.there`: a piece is what a unit, or what lies beside, has of a part."""
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
-            edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
-            with small(2 * batch.rows):
-                parts_of(batch.low.astype(np.uint64, copy=False), _SALT, 0, place, edges)
-            order = np.argsort(place)
+            place, edges = placed_by(_part(batch, self._bits), 1 << self._bits)
+            order = order_of(place)
             told = backwards(self._bits).tolist()
             for part, (begin, end) in zip(told, pairwise(edges.tolist()), strict=True):
                 if begin < end:
@@ -317,16 +298,14 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
     with small(2 * batch.rows):
         place_rows(place, batch.labels, starts, missed)
-    keys, labels, items = (_placed(one, place) for one in (batch.keys, batch.labels, batch.items))
+    keys, labels, items = (put(one, place[: one.size]) for one in (batch.keys, batch.labels, batch.items))
     inside = int(starts[-1])
     gathered = Rankings(
         keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
         names, judged and judged.placed(place, inside),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
-        order = np.empty(batch.rows, np.int64)
-        order[place] = np.arange(batch.rows)
-        items_named = batch.table.column(str(rows.options.key)).take(pa.array(order[:inside]))
+        items_named = batch.table.column(str(rows.options.key)).take(pa.array(order_of(place)[:inside]))
         gathered = measure.in_order_of_items(gathered, items_named)
     for begin in range(0, max(1, count), MOST):
         yield replace(measure(gathered.cut(begin, min(begin + MOST, count))), left=left)
@@ -342,9 +321,3 @@ def _judged_alone(
     kept = judged[which] & ~named.again
     number = (np.cumsum(judged) - 1).astype(np.int32)
     return kept, number[which], first[judged], PassedOver(0, int(np.sum(~judged)), int(np.sum(~judged[which])))
-
-
-def _placed(values: AnyArray, place: Int32Array) -> AnyArray:
-    out = np.empty_like(values)
-    out[place[: values.size]] = values
-    return out

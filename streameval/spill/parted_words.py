@@ -114,7 +114,7 @@ class Parted:
 
     def add(self, rows: PartedRows) -> None:
         """Keep rows that were parted."""
-        self._kept.add(rows.edges, {"words": (rows.words, rows.edges)})
+        self._kept.add(rows.edges, {"words": rows.words})
         with self._lock:
             self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
 
@@ -131,7 +131,11 @@ class Parted:
 
     def pieces(self, r: int) -> Iterator[Words]:
         """Words of a range, as they were kept."""
-        return (read("words") for read in self._kept.pieces(r))
+        return (rows.column("words") for rows in self._kept.pieces(r))
+
+    def words(self, r: int) -> Words:
+        """All words of a range."""
+        return self._kept.whole(r).column("words")
 
 
 def _together(facts: UInt64Array, others: UInt64Array) -> UInt64Array:
@@ -174,7 +178,7 @@ class Pile:
         """Its items in order: the words are sorted, unless they are all of one key."""
         if self.one_key:
             return SortedRows(self, None, 0, self.size)
-        words = np.concatenate(list(self.of.pieces(self.number)))
+        words = self.of.words(self.number)
         spare = np.empty_like(words)
         with small(5 * words.size):
             in_spare = kernels.sort_words(words, spare)

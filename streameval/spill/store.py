@@ -1,20 +1,24 @@
-"""What is too long for memory, for as long as a command runs: in files whose room on the disk is reserved first."""
+"""Rows that are too many for memory, for as long as a command runs: in a file, by what part they are of."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass, field
 from io import FileIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.errors import outside_trouble
+from streameval.kernels.jit import small
+from streameval.kernels.parting import partition
 from streameval.process.system import read_at, reserve, write_at
-from streameval.typing import AnyArray, Int64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array
 
 
 class ScratchFile:
@@ -103,7 +107,7 @@ class Spill:
 
 
 class PartedSpill:
-    """Arrays in the order of parts, kept as they come from any thread, and read again part by part.
+    """Rows in parts, kept as they come from any thread, and read again part by part.
 
     Attributes:
         sizes (int64 array, shape (parts,)): Rows of each part.
@@ -112,23 +116,102 @@ class PartedSpill:
     def __init__(self, spill: Spill, parts: int) -> None:
         self.sizes: Int64Array = np.zeros(parts, np.int64)
         self._spill, self._lock = spill, threading.Lock()
-        self._kept = list[tuple[Int64Array, dict[str, tuple[int, np.dtype[Any], Int64Array]]]]()
+        self._kept = list[_Kept]()
 
-    def add(self, edges: Int64Array, columns: Mapping[str, tuple[AnyArray, Int64Array]]) -> None:
-        """Keep columns of some rows, each with where its parts begin; `edges` says where the rows of each do."""
-        kept = {name: (self._spill.keep(values.view(np.uint8).data), values.dtype, ends)
-                for name, (values, ends) in columns.items()}  # fmt: skip
+    def add_rows(self, part: Int32Array, columns: Mapping[str, AnyArray], table: pa.Table | None = None) -> None:
+        """Keep columns of some rows, and a table of them, in the parts that they are of."""
+        place, edges = placed_by(part, self.sizes.size)
+        if table is not None and table.num_columns:
+            table = table.take(pa.array(order_of(place)))
+        self.add(edges, {name: put(values, place) for name, values in columns.items()}, table)
+
+    def add(self, edges: Int64Array, columns: Mapping[str, AnyArray], table: pa.Table | None = None) -> None:
+        """Keep rows that lie part by part already; `edges` says where each part begins, and ends with their number."""
+        kept = {name: (self._spill.keep(values.view(np.uint8).data), values.dtype) for name, values in columns.items()}
+        streams, ends = None, edges
+        if table is not None and table.num_columns:
+            written = [_stream(table.slice(a, b - a)) if a < b else b"" for a, b in pairwise(edges.tolist())]
+            streams, ends = self._spill.keep(memoryview(b"".join(written))), np.cumsum([0, *map(len, written)])
         with self._lock:
             self.sizes += np.diff(edges)
-            self._kept.append((edges, kept))
+            self._kept.append(_Kept(edges, kept, streams, ends))
 
-    def pieces(self, part: int) -> Iterator[Callable[[str], AnyArray]]:
-        """What reads a column of some rows of a part, as they were kept: empty where they have none of that name."""
-        return (partial(self._read, columns, part) for edges, columns in self._kept if edges[part] < edges[part + 1])
+    def pieces(self, part: int) -> Iterator[PartRows]:
+        """Give rows of a part as they were kept together."""
+        return (PartRows(self._spill, [kept], part) for kept in self._of(part))
 
-    def _read(self, columns: Mapping[str, tuple[int, np.dtype[Any], Int64Array]], part: int, name: str) -> AnyArray:
-        if name not in columns:
-            return np.empty(0, np.uint64)
-        number, kind, ends = columns[name]
-        first, last = (int(end) * kind.itemsize for end in ends[part : part + 2])
-        return np.frombuffer(self._spill.read(number, first, last), kind)
+    def whole(self, part: int) -> PartRows:
+        """All rows of a part."""
+        return PartRows(self._spill, list(self._of(part)), part)
+
+    def _of(self, part: int) -> Iterator[_Kept]:
+        return (kept for kept in self._kept if kept.edges[part] < kept.edges[part + 1])
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Where rows are that were kept together.
+
+    Attributes:
+        edges (int64 array, shape (parts + 1,)): Where the rows of each part begin.
+        columns: Number by which each is found in the spill, and its type.
+        streams: Number of the table's rows, an Arrow stream for each part; None where there is no table.
+        ends (int64 array, shape (parts + 1,)): Where the stream of each part begins.
+    """
+
+    edges: Int64Array
+    columns: Mapping[str, tuple[int, np.dtype[Any]]]
+    streams: int | None
+    ends: Int64Array
+
+
+@dataclass(frozen=True)
+class PartRows:
+    """Rows of one part, to be read a column at a time."""
+
+    spill: Spill = field(repr=False)
+    kept: Sequence[_Kept] = field(repr=False)
+    part: int
+
+    def column(self, name: str) -> AnyArray:
+        """A column of them, writable as compiled code expects arrays to be; empty where they have none of that name."""
+        found = [self._read(one, *one.columns[name]) for one in self.kept if name in one.columns]
+        return np.concatenate(found) if found else np.empty(0, np.uint64)
+
+    def _read(self, kept: _Kept, number: int, kind: np.dtype[Any]) -> AnyArray:
+        first, last = (kind.itemsize * int(end) for end in kept.edges[self.part : self.part + 2])
+        return np.frombuffer(self.spill.read(number, first, last), kind)
+
+    def table(self) -> pa.Table:
+        """Their table; one of no columns where they have none."""
+        found = [self.spill.read(one.streams, *one.ends[self.part : self.part + 2].tolist())
+                 for one in self.kept if one.streams is not None]  # fmt: skip
+        tables = [pa.ipc.open_stream(pa.py_buffer(stream)).read_all() for stream in found]
+        return pa.concat_tables(tables) if tables else pa.table({})
+
+
+def placed_by(part: Int32Array, parts: int) -> tuple[Int64Array, Int64Array]:
+    """Place rows part by part, each part in the order of rows: the place of each row, and where each part begins."""
+    place, edges = np.empty(part.size, np.int64), np.zeros(parts + 1, np.int64)
+    with small(2 * part.size):
+        partition(part, place, edges)
+    return place, edges
+
+
+def order_of(place: AnyArray) -> Int64Array:
+    """Say which row is at each place."""
+    return put(np.arange(place.size), place)
+
+
+def put(values: AnyArray, place: AnyArray) -> AnyArray:
+    """Put values where their places are."""
+    out = np.empty_like(values)
+    out[place] = values
+    return out
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]

@@ -31,7 +31,7 @@ from streameval.kernels.order_keys import (
     float64_bits,
     float64_keys,
 )
-from streameval.kernels.parting import DIGIT, digits_of, gather, parts_of, place_rows
+from streameval.kernels.parting import DIGIT, digits_of, gather, partition, parts_of, place_rows
 from streameval.kernels.paula import bracket, window_sums
 from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
 from streameval.kernels.segments import add_up, measure, repeated
@@ -216,7 +216,8 @@ CASES = [
     (float32_words, lambda rng: (narrow(rng), np.uint32(flip(rng) & LAST32), np.empty(99, np.uint32))),
     (add_words, lambda rng: (words(rng), words(rng))),
     (add_strings, strings),
-    (parts_of, lambda rng: (words(rng), SEED, 3, np.empty(99, np.int32), np.zeros(9, np.int64))),
+    (partition, lambda rng: (rng.integers(0, 8, 99).astype(np.int32), np.empty(99, np.int64), np.zeros(9, np.int64))),
+    (parts_of, lambda rng: (words(rng), SEED, 3, 3, np.empty(99, np.int32))),
     *[(gather, lambda rng, how=how: named(rng, *how)) for how in
       ((np.uint64, 9, 0), (np.uint32, 9, 0), (np.uint64, 1 << 60, 0), (np.uint64, 9, 3), (np.uint32, 1, 1))],
     (place_rows, lambda rng: (rng.integers(0, 7, 99).astype(np.int32), rng.integers(126, 130, 99).astype(np.uint8),

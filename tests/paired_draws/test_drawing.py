@@ -23,7 +23,7 @@ from streameval.kernels.draw import sample_hashes
 from streameval.order.checkpoints import Scans
 from streameval.order.partials import SUM, merged, partial_of
 from streameval.order.tie_hashes import key_hashes
-from streameval.paired_draws import key_spill, tally, two_tables
+from streameval.paired_draws import tally, two_tables
 from streameval.paired_draws.one_table import Pairing, draw_one_table
 from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.rates import CutoffRates
@@ -34,6 +34,7 @@ from streameval.paired_draws.two_tables import draw_two_tables
 from streameval.progress import silent
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.spill import store
 
 CUTOFFS = np.array([1, 7, 60, 500])
 RATES = np.array([1.0, 0.8, 0.5, 0.3])
@@ -230,11 +231,11 @@ def test_shards_and_threads_find_the_same_bytes(files):
         assert found.columns[SUM].reshape(2, 5, 5).tolist() == whole.cells.tolist()
 
 
-@pytest.mark.parametrize("parts", cases([1, 8], 8))
-def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, parts, monkeypatch):
+@pytest.mark.parametrize("bits", cases([0, 3], 3))
+def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, bits, monkeypatch):
     whole = draw_two_tables(pair_of(*files, key=("name",), threads=1), DRAW)
-    monkeypatch.setattr(two_tables, "parts_for", lambda rows: parts)
-    monkeypatch.setattr(two_tables, "Spill", lambda file, memory: key_spill.Spill(file, 100))
+    monkeypatch.setattr(two_tables, "part_bits", lambda rows: bits)
+    monkeypatch.setattr(two_tables, "Spill", lambda file, memory: store.Spill(file, 100))
     again = draw_two_tables(pair_of(*files, key=("name",), threads=7), DRAW)
     assert again.table.equals(whole.table)
     assert again.cells.tolist() == whole.cells.tolist()
