@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.spill.store import order_of, placed_by
 from streameval.typing import Int64Array, UInt64Array
 
 
@@ -37,15 +39,16 @@ class ItemSpill:
 
     def add(self, table: pa.Table, words: UInt64Array, interval: Int64Array) -> None:
         """Add items with their words, shape (words, n), each to the file that `interval`, shape (n,), names."""
-        order = np.argsort(interval, kind="stable")
+        place, edges = placed_by(interval.astype(np.int32), len(self.paths))
         if len(self.paths) > 1:
-            table, words, interval = table.take(pa.array(order)), words[:, order], interval[order]
+            order = order_of(place)
+            table, words = table.take(pa.array(order)), words[:, order]
         arrays = [pa.array(word) for word in words]
         names = [*self.schema.names, *(f"word {i}" for i in range(len(arrays)))]
         whole = pa.Table.from_arrays([*table.columns, *arrays], names=names)
-        present, starts = np.unique(interval, return_index=True)
-        for file, first, end in zip(present.tolist(), starts, [*starts[1:], interval.size], strict=True):
-            self._writer(file, whole.schema).write_table(whole.slice(first, end - first))
+        for file, (first, end) in enumerate(pairwise(edges.tolist())):
+            if first < end:
+                self._writer(file, whole.schema).write_table(whole.slice(first, end - first))
 
     def _writer(self, file: int, schema: pa.Schema) -> pa.RecordBatchWriter:
         writer = self._open[file]

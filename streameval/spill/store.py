@@ -20,6 +20,9 @@ from streameval.kernels.parting import partition
 from streameval.process.system import read_at, reserve, write_at
 from streameval.typing import AnyArray, Int32Array, Int64Array
 
+_TABLE = "table"  # its rows as Arrow streams, one for each part
+ColumnOfParts = tuple[int, np.dtype[Any], Int64Array]  # number in a spill, type, and where each part begins
+
 
 class ScratchFile:
     """A file of bytes that are appended and read again, from any thread; it is made when it is needed first.
@@ -116,7 +119,7 @@ class PartedSpill:
     def __init__(self, spill: Spill, parts: int) -> None:
         self.sizes: Int64Array = np.zeros(parts, np.int64)
         self._spill, self._lock = spill, threading.Lock()
-        self._kept = list[_Kept]()
+        self._kept = list[tuple[Int64Array, Mapping[str, ColumnOfParts]]]()
 
     def add_rows(self, part: Int32Array, columns: Mapping[str, AnyArray], table: pa.Table | None = None) -> None:
         """Keep columns of some rows, and a table of them, in the parts that they are of."""
@@ -127,67 +130,56 @@ class PartedSpill:
 
     def add(self, edges: Int64Array, columns: Mapping[str, AnyArray], table: pa.Table | None = None) -> None:
         """Keep rows that lie part by part already; `edges` says where each part begins, and ends with their number."""
-        kept = {name: (self._spill.keep(values.view(np.uint8).data), values.dtype) for name, values in columns.items()}
-        streams, ends = None, edges
+        kept = {name: self._column(values, edges) for name, values in columns.items()}
         if table is not None and table.num_columns:
-            written = [_stream(table.slice(a, b - a)) if a < b else b"" for a, b in pairwise(edges.tolist())]
-            streams, ends = self._spill.keep(memoryview(b"".join(written))), np.cumsum([0, *map(len, written)])
+            streams = [_stream(table.slice(a, b - a)) if a < b else b"" for a, b in pairwise(edges.tolist())]
+            ends = np.cumsum([0, *map(len, streams)])
+            kept[_TABLE] = self._column(np.frombuffer(b"".join(streams), np.uint8), ends)
         with self._lock:
             self.sizes += np.diff(edges)
-            self._kept.append(_Kept(edges, kept, streams, ends))
+            self._kept.append((edges, kept))
+
+    def _column(self, values: AnyArray, ends: Int64Array) -> ColumnOfParts:
+        return self._spill.keep(values.view(np.uint8).data), values.dtype, ends
 
     def pieces(self, part: int) -> Iterator[PartRows]:
         """Give rows of a part as they were kept together."""
-        return (PartRows(self._spill, [kept], part) for kept in self._of(part))
+        kept = (columns for edges, columns in self._kept if edges[part] < edges[part + 1])
+        return (PartRows(part, [columns], self._spill) for columns in kept)
 
     def whole(self, part: int) -> PartRows:
         """All rows of a part."""
-        return PartRows(self._spill, list(self._of(part)), part)
-
-    def _of(self, part: int) -> Iterator[_Kept]:
-        return (kept for kept in self._kept if kept.edges[part] < kept.edges[part + 1])
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Where rows are that were kept together.
-
-    Attributes:
-        edges (int64 array, shape (parts + 1,)): Where the rows of each part begin.
-        columns: Number by which each is found in the spill, and its type.
-        streams: Number of the table's rows, an Arrow stream for each part; None where there is no table.
-        ends (int64 array, shape (parts + 1,)): Where the stream of each part begins.
-    """
-
-    edges: Int64Array
-    columns: Mapping[str, tuple[int, np.dtype[Any]]]
-    streams: int | None
-    ends: Int64Array
+        return PartRows(part, [columns for rows in self.pieces(part) for columns in rows.kept], self._spill)
 
 
 @dataclass(frozen=True)
 class PartRows:
-    """Rows of one part, to be read a column at a time."""
+    """Rows of one part, to be read a column at a time.
 
-    spill: Spill = field(repr=False)
-    kept: Sequence[_Kept] = field(repr=False)
+    Attributes:
+        kept: Columns of those that were kept together.
+    """
+
     part: int
+    kept: Sequence[Mapping[str, ColumnOfParts]] = field(repr=False)
+    spill: Spill = field(repr=False)
 
     def column(self, name: str) -> AnyArray:
         """A column of them, writable as compiled code expects arrays to be; empty where they have none of that name."""
-        found = [self._read(one, *one.columns[name]) for one in self.kept if name in one.columns]
+        found = list(self._read(name))
         return np.concatenate(found) if found else np.empty(0, np.uint64)
-
-    def _read(self, kept: _Kept, number: int, kind: np.dtype[Any]) -> AnyArray:
-        first, last = (kind.itemsize * int(end) for end in kept.edges[self.part : self.part + 2])
-        return np.frombuffer(self.spill.read(number, first, last), kind)
 
     def table(self) -> pa.Table:
         """Their table; one of no columns where they have none."""
-        found = [self.spill.read(one.streams, *one.ends[self.part : self.part + 2].tolist())
-                 for one in self.kept if one.streams is not None]  # fmt: skip
-        tables = [pa.ipc.open_stream(pa.py_buffer(stream)).read_all() for stream in found]
+        tables = [pa.ipc.open_stream(pa.py_buffer(stream)).read_all() for stream in self._read(_TABLE)]
         return pa.concat_tables(tables) if tables else pa.table({})
+
+    def _read(self, name: str) -> Iterator[AnyArray]:
+        for columns in self.kept:
+            if name in columns:
+                number, kind, ends = columns[name]
+                first, last = (kind.itemsize * end for end in ends[self.part : self.part + 2].tolist())
+                yield np.frombuffer(self.spill.read(number, first, last), kind)
 
 
 def placed_by(part: Int32Array, parts: int) -> tuple[Int64Array, Int64Array]:
