@@ -19,7 +19,7 @@ from streameval.counting.kept import KeptBits, KeptGroups
 from streameval.counting.label_counts import LabelCounts
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
-from streameval.counting.piled_words import PileCounts, PiledWords, Piles, RuledOutError
+from streameval.counting.piled_words import WORD, PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
@@ -101,7 +101,7 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
     n_items, words = scans.rows.n_items, _PILED_WORDS * limits.memory
     if not piles.suit(some, n_items):
         return None
-    piled = PiledWords(piles, limits.file, words, n_items)
+    piled = PiledWords(piles, Spill(limits.file, words, n_items * WORD.itemsize))
     try:
         scans.part(piled, words, progress)
     except RuledOutError:

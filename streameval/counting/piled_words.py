@@ -7,9 +7,10 @@ file. Each pile is then counted by itself: nothing is sorted, and no counter is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -21,11 +22,10 @@ from streameval.kernels import label_counts as kernels
 from streameval.kernels.jit import read_only
 from streameval.kernels.label_counts import PILE_BITS
 from streameval.kernels.sorted_sets import unique
-from streameval.spill.store import ScratchFile
+from streameval.spill.store import Spill
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 WORD = np.dtype(np.uint16)
-WordsOfPiles = tuple[AnyArray, Int64Array]  # words, and where those of each pile begin in parts of them
 _CELLS_PER_ITEM = 8  # at most: to look through counters that hold nothing takes longer than to sort, then
 _MOST_PILES = 1 << 17  # of all keys that 32 bits hold
 _MOST_WORDS = 1 << 21  # taken at once: fresh room for the groups of more costs more than what is done in it
@@ -72,12 +72,9 @@ class Piles:
         held = unique((keys[keys >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
-    def split(self, keys: AnyArray, labels: UInt8Array, out: AnyArray | None = None) -> PiledRows:
-        """Part some rows, with keys or the upper halves of them; raises `RuledOutError` for a key that has no cell.
-
-        Words are put into `out`, uint16, if it is given.
-        """
-        edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD) if out is None else out
+    def split(self, keys: AnyArray, labels: UInt8Array) -> PiledRows:
+        """Part some rows, with keys or the upper halves of them; raises `RuledOutError` for a key that has no cell."""
+        edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD)
         if not kernels.part_piles(keys, read_only(labels), self.cells.place_of(8 * keys.itemsize), edges, words):
             raise RuledOutError
         held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
@@ -85,40 +82,21 @@ class Piles:
 
 
 class PiledWords:
-    """Words of many rows, in piles: `n_items` of them, in memory up to a limit of bytes, and beyond it in a file."""
+    """Words of many rows, in piles."""
 
-    def __init__(self, ranges: Piles, file: ScratchFile, memory: float, n_items: int) -> None:
-        self.ranges, self._file, self._lock = ranges, file, threading.Lock()
-        self._held: AnyArray = np.empty(int(min(n_items, memory // WORD.itemsize)), WORD)
-        self._used, self._kept = 0, list[tuple[int, UInt32Array, UInt32Array]]()
-        if self._held.size < n_items:
-            file.reserve(WORD.itemsize * (n_items - self._held.size))
+    def __init__(self, ranges: Piles, spill: Spill) -> None:
+        self.ranges, self._spill, self._lock = ranges, spill, threading.Lock()
+        self._kept = list[tuple[int, UInt32Array, UInt32Array]]()
 
     def take(self, keys: AnyArray, labels: UInt8Array) -> None:
         """Part some rows and keep them, from any thread and in any order."""
-        begin, room = self._room(keys.size)
-        self._keep(begin, self.ranges.split(keys, labels, room))
+        self.add(self.ranges.split(keys, labels))
 
     def add(self, rows: PiledRows) -> None:
         """Keep rows that were parted."""
-        begin, room = self._room(rows.words.size)
-        if room is not None:
-            room[:] = rows.words
-        self._keep(begin, rows)
-
-    def _room(self, size: int) -> tuple[int, AnyArray | None]:
-        """Room for words in memory, and where it begins; none where there is too little."""
+        number = self._spill.keep(rows.words.data)
         with self._lock:
-            begin = self._used
-            fits = begin + size <= self._held.size
-            self._used += size if fits else 0
-        return (begin, self._held[begin : begin + size]) if fits else (-1, None)
-
-    def _keep(self, begin: int, rows: PiledRows) -> None:
-        if begin < 0:
-            begin = -1 - self._file.append(rows.words.data)
-        with self._lock:
-            self._kept.append((begin, rows.piles, rows.edges))
+            self._kept.append((number, rows.piles, rows.edges))
 
     def counts(self) -> PileCounts:
         """Count them, when all have come."""
@@ -130,8 +108,8 @@ class PiledWords:
         for part, (_, some, its_edges) in enumerate(self._kept):
             edges[1 + np.searchsorted(piles, some), part] = np.diff(its_edges)
         np.cumsum(edges, axis=0, out=edges)
-        begin = np.array([begin for begin, _, _ in self._kept], np.int64)
-        return PileCounts(self.ranges.cells, (self._held, self._file), piles, sizes[piles], begin, edges)
+        numbers = [number for number, _, _ in self._kept]
+        return PileCounts(self.ranges.cells, self._spill, piles, sizes[piles], numbers, edges)
 
 
 @dataclass(frozen=True)
@@ -139,18 +117,17 @@ class PileCounts:
     """Counters of piles; see `LabelCounts`.
 
     Attributes:
-        words (pair): Words in memory, and a file of more.
+        spill: Where their words are.
         piles, sizes (int64 arrays, shape (k,)): Piles that hold items, and how many.
-        begin (int64 array, shape (parts,)): Where the words of some rows begin in memory; below 0, their place in the
-            file taken from −1.
+        numbers: By which the words of some rows are found there.
         edges (uint32 array, shape (k + 1, parts)): Where each pile begins among these.
     """
 
     cells: Cells
-    words: tuple[AnyArray, ScratchFile] = field(repr=False)
+    spill: Spill = field(repr=False)
     piles: Int64Array = field(repr=False)
     sizes: Int64Array = field(repr=False)
-    begin: Int64Array = field(repr=False)
+    numbers: Sequence[int] = field(repr=False)
     edges: UInt32Array = field(repr=False)
 
     @cached_property
@@ -197,33 +174,22 @@ class PileCounts:
         cells, room = own_room(most // 2 + 1, "cells").view(np.uint32), most * np.dtype(kind).itemsize // 8 + 1
         groups = cells, own_room(room, "sizes").view(kind), own_room(room, "positives").view(kind)
 
-        def count(source: WordsOfPiles, other: WordsOfPiles, collect: bool) -> int:
-            return int(kernels.count_piles((source, other), piles, counters, groups, collect))
-
-        if piles.size > 1:
-            held, others = self._words(first, last)
-            n = count(held, others, True)
-        else:
-            nothing = np.empty(0, WORD), np.empty((2, 0), np.int64)
-            for source in self._words(first, last):
-                count(source, nothing, False)
-            n = count(nothing, nothing, True)
+        n = 0
+        for words, begin, are_last in self._words(first, last):
+            n = int(kernels.count_piles(words, begin, piles, counters, groups, are_last))
         return TiedGroups(self.cells.low, self.cells.shift, *(one[:n] for one in groups))
 
-    def _words(self, first: int, last: int) -> Iterator[WordsOfPiles]:
-        """Words of some piles, and where each of these begins in each part of them: (last − first + 1, parts).
+    def _words(self, first: int, last: int) -> Iterator[tuple[AnyArray, Int64Array, bool]]:
+        """Words of some piles, where each of these begins in each part of them, and whether they are the last.
 
-        First those in memory; from the file they come a few million at a time, and those of several piles at once.
+        They come a few million at a time, and those of several piles at once: `begin` has shape (last − first + 1,
+        parts).
         """
-        held = self.begin >= 0
-        yield self.words[0], np.ascontiguousarray(self.edges[first : last + 1, held] + self.begin[held])
-        edges, at = self.edges[first : last + 1, ~held].astype(np.int64), -1 - self.begin[~held]
+        edges = self.edges[first : last + 1].astype(np.int64)
         sizes = edges[-1] - edges[0]
         before = np.cumsum(sizes) - sizes
-        for parts in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(before // _MOST_WORDS)) + 1):
-            words: AnyArray = np.empty(int(sizes[parts].sum()), WORD)
-            begin = before[parts] - before[parts[:1]]
-            places = at[parts] + WORD.itemsize * edges[0, parts]
-            for place, size, to in zip(places.tolist(), sizes[parts].tolist(), begin.tolist(), strict=True):
-                words[to : to + size] = np.frombuffer(self.words[1].read(place, WORD.itemsize * size), WORD)
-            yield words, np.ascontiguousarray(begin + edges[:, parts] - edges[0, parts])
+        cuts = [0, *(np.flatnonzero(np.diff(before // _MOST_WORDS)) + 1).tolist(), sizes.size]
+        for a, b in pairwise(cuts):
+            pieces = zip(self.numbers[a:b], *(WORD.itemsize * edges[[0, -1], a:b]).tolist(), strict=True)
+            words = np.concatenate([np.frombuffer(self.spill.read(*piece), WORD) for piece in pieces])
+            yield words, before[a:b] - before[a] + edges[:, a:b] - edges[0, a:b], b == sizes.size

@@ -62,7 +62,8 @@ def part_piles(keys: Words, labels: UInt8Array, place: Words, edges: UInt32Array
 
 @kernel
 def count_piles(
-    sources: tuple[tuple[UInt16Array, Int64Array], tuple[UInt16Array, Int64Array]],
+    words: UInt16Array,
+    begin: Int64Array,
     piles: Int64Array,
     counters: tuple[AnyArray, UInt64Array],
     groups: tuple[UInt32Array, AnyArray, AnyArray],
@@ -71,7 +72,8 @@ def count_piles(
     """Count the words of piles, one pile after another.
 
     Args:
-        sources: Words, and where those of each pile begin in some parts of them: shape (piles + 1, parts).
+        words: uint16 array.
+        begin (int64 array, shape (piles + 1, parts)): Where those of each pile begin in some parts of them.
         piles (int64 array): Their numbers.
         counters (pair of arrays): 2^16 counters; and a bit for each cell that holds items, uint64, shape (2^9,). Both
             are zero, and so they are left.
@@ -85,12 +87,11 @@ def count_piles(
     counts, held = counters
     n = np.uint64(0)
     for at in range(piles.size):
-        for words, begin in sources:
-            for part in range(begin.shape[1]):
-                for i in range(begin[at, part], begin[at + 1, part]):
-                    word = np.uint64(words[i])
-                    counts[word] += 1
-                    held[word >> _OF_WORD] |= _ONE << ((word >> _ONE) & _LAST)
+        for part in range(begin.shape[1]):
+            for i in range(begin[at, part], begin[at + 1, part]):
+                word = np.uint64(words[i])
+                counts[word] += 1
+                held[word >> _OF_WORD] |= _ONE << ((word >> _ONE) & _LAST)
         if collect:
             n = _gather(counts, held, int(piles[at] << PILE_BITS), groups, n)
     return int(np.int64(n))

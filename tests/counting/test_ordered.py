@@ -103,7 +103,7 @@ def test_piles_count_every_key(data, held, most, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(piled_words, "_MOST_WORDS", most)
         with store.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
-            piled = PiledWords(piles, file, held, n)
+            piled = PiledWords(piles, store.Spill(file, held, 2 * n))
             for rows in np.array_split(np.arange(n), 3):
                 piled.add(pickle.loads(pickle.dumps(piles.split(keys[rows], labels[rows]))))
             counts = piled.counts()
