@@ -188,7 +188,7 @@ class PartedRankings(Job[Measured]):
                 for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
                     told.rows(count)
             yield from _measured(parts, rows, self.measure, room, told.rows)
-            self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
+            self.how = "parted by ranking" + (" through a scratch file" if file.size else "")
 
     def sent(self) -> PartedRankings:
         """See `Job.sent`."""

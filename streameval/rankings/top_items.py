@@ -87,16 +87,15 @@ def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, li
     size = last_rank * max(1.0, sample.nbytes / sample.num_rows)
     files = int(np.clip(np.ceil(size / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
-    spill = ItemSpill(folder, items.schema, files)
-    with spill:
+    with ItemSpill(folder, items.schema, files) as spill:
         for words, interval in _gathered(_kept(order, order.places(ends), "all"), last_rank):
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
                 spill.add(table, words.matrix[:, here], interval[here])
                 at += table.num_rows
-    for file in range(files):
-        yield from spill.sorted(file, limit)
+        for file in range(files):
+            yield from spill.sorted(file, limit)
 
 
 def _sample(n_rows: int) -> Int64Array:

@@ -6,96 +6,64 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.spill.store import order_of, placed_by
+from streameval.spill.store import PartedSpill, ScratchFile, Spill, order_of, placed_by
 from streameval.typing import Int64Array, UInt64Array
 
 
-class ItemSpill:
-    """Arrow files of items and their words, one file per interval of ranks.
+class ItemSpill(ExitStack):
+    """Items and their words, in a file for each interval of ranks: it is removed once it was read.
 
     Args:
-        folder: Where the files are made; each is removed once it was read.
+        folder: Where the files are made.
         schema: Of the items.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema, files: int) -> None:
-        self.paths = [folder / f"interval-{i}.arrow" for i in range(files)]
-        self.schema = schema
-        self._open: list[pa.RecordBatchWriter | None] = [None] * files
-        self._stack = ExitStack()
-
-    def __enter__(self) -> ItemSpill:
-        """Begin to write."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close every file."""
-        self._stack.close()
+        super().__init__()
+        self.schema, self._n_words = schema, 0
+        self._files = [self.enter_context(ScratchFile(folder / f"interval-{i}")) for i in range(files)]
+        self._items = [PartedSpill(Spill(file, 0), 1) for file in self._files]
 
     def add(self, table: pa.Table, words: UInt64Array, interval: Int64Array) -> None:
         """Add items with their words, shape (words, n), each to the file that `interval`, shape (n,), names."""
-        place, edges = placed_by(interval.astype(np.int32), len(self.paths))
-        if len(self.paths) > 1:
+        place, edges = placed_by(interval.astype(np.int32), len(self._items))
+        if len(self._items) > 1:
             order = order_of(place)
             table, words = table.take(pa.array(order)), words[:, order]
-        arrays = [pa.array(word) for word in words]
-        names = [*self.schema.names, *(f"word {i}" for i in range(len(arrays)))]
-        whole = pa.Table.from_arrays([*table.columns, *arrays], names=names)
-        for file, (first, end) in enumerate(pairwise(edges.tolist())):
+        self._n_words = len(words)
+        for items, (first, end) in zip(self._items, pairwise(edges.tolist()), strict=True):
             if first < end:
-                self._writer(file, whole.schema).write_table(whole.slice(first, end - first))
-
-    def _writer(self, file: int, schema: pa.Schema) -> pa.RecordBatchWriter:
-        writer = self._open[file]
-        if writer is None:
-            sink = self._stack.enter_context(pa.OSFile(str(self.paths[file]), "wb"))
-            writer = self._open[file] = self._stack.enter_context(pa.ipc.new_file(sink, schema))
-        return writer
+                columns = {str(i): np.ascontiguousarray(word[first:end]) for i, word in enumerate(words)}
+                items.add(np.array([0, end - first]), columns, table.slice(first, end - first))
 
     def sorted(self, file: int, limit: float) -> Iterator[pa.Table]:
         """Items of one interval in rank order, in pieces of about `limit` bytes; the file is removed afterwards.
 
         Every piece reads the file once: the items of its ranks are picked out of it and sorted.
         """
-        path, width = self.paths[file], len(self.schema)
-        words = _word_columns(path, width)
-        order = np.lexsort(words[::-1])
-        place = np.empty(order.size, np.int64)
-        place[order] = np.arange(order.size)
-        pieces = max(1, int(np.ceil(path.stat().st_size / limit)))
+        rows = self._items[file].whole(0)
+        order = np.lexsort([rows.column(str(i)) for i in reversed(range(self._n_words))])
+        place = order_of(order)
+        pieces = max(1, int(np.ceil(self._files[file].size / limit)))
         for piece in range(pieces):
             first, end = (order.size * edge // pieces for edge in (piece, piece + 1))
             if end > first:
-                yield self._piece(path, place, first, end)
-        path.unlink()
+                yield self._piece(file, place, first, end)
+        self._files[file].remove()
 
-    def _piece(self, path: Path, place: Int64Array, first: int, end: int) -> pa.Table:
-        batches, places, at = [], [], 0
-        for batch in _batches(path, list(range(len(self.schema)))):
-            here = place[at : at + batch.num_rows]
+    def _piece(self, file: int, place: Int64Array, first: int, end: int) -> pa.Table:
+        tables, places, at = [], [], 0
+        for rows in self._items[file].pieces(0):
+            table = rows.table()
+            here = place[at : at + table.num_rows]
             wanted = (here >= first) & (here < end)
             if np.any(wanted):
-                batches.append(batch.filter(pa.array(wanted)))
+                tables.append(table.filter(pa.array(wanted)))
                 places.append(here[wanted])
-            at += batch.num_rows
-        table = pa.Table.from_batches(batches).combine_chunks()
+            at += table.num_rows
+        table = pa.concat_tables(tables).combine_chunks()
         return table.take(pa.array(np.argsort(np.concatenate(places)))).cast(self.schema)
-
-
-def _word_columns(path: Path, width: int) -> UInt64Array:
-    with pa.OSFile(str(path)) as source:
-        columns = list(range(width, len(pa.ipc.open_file(source).schema)))
-    parts = [np.stack([column.to_numpy() for column in batch.columns]) for batch in _batches(path, columns)]
-    return np.concatenate(parts, axis=1)
-
-
-def _batches(path: Path, columns: list[int]) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(str(path)) as source:
-        reader = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=columns))
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i)

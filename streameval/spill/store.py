@@ -43,10 +43,15 @@ class ScratchFile:
         if self._file is not None:
             self._file.close()
 
+    def remove(self) -> None:
+        """Give back its room on the disk."""
+        self.__exit__()
+        self._path.unlink(missing_ok=True)
+
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing was ever written."""
-        return self._end == 0
+    def size(self) -> int:
+        """Bytes that were written."""
+        return self._end
 
     def reserve(self, size: int) -> None:
         """Have room for so many bytes."""
