@@ -1,9 +1,9 @@
 """Many rankings at once: a list for every query or user, measured one by one in memory that does not grow with them.
 
 `batches` reads rows of any rankings; `adjacent` measures those whose rows are stored together, in one stream, and
-`scattered` all others: their rows are parted by ranking into a scratch file, never sorted as a whole. `long_ranking`
-measures one that memory does not hold. `never_returned` reads positives from beside the list. `measured` is what comes
-of some rankings, `sums` what is kept of all of them. `draw` and `bounds` know the means from labels of a few rankings,
+`scattered` all others: their rows are parted by ranking into a scratch file, never sorted as a whole, and those of one
+that memory does not hold by score. `never_returned` reads positives from beside the list. `measured` is what comes of
+some rankings, `sums` what is kept of all of them. `draw` and `bounds` know the means from labels of a few rankings,
 with what a judge predicts of all (`predicted`), or with positives that are known from elsewhere (`pooled`).
 """
 

@@ -1,13 +1,14 @@
 """Rankings whose rows lie anywhere: parted by ranking into pieces that memory holds, through a scratch file.
 
 A part has all rows of its rankings. One that is too large is parted again; a single ranking that is too long is parted
-by score (`long_ranking`). Rows are never sorted beyond one ranking; rankings are, within a part, and so come in the
-order of a hash of their names, whatever the threads, the memory, and where they are measured (`_told_in_order`).
+by score, and measured range by range, the best first. Rows are never sorted beyond one ranking; rankings are, within a
+part, and so come in the order of a hash of their names, whatever the threads, the memory, and where they are measured
+(`_told_in_order`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -18,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order, own_room
+from streameval.errors import InputError
 from streameval.kernels.draw import mix_each
 from streameval.kernels.jit import small
 from streameval.kernels.parting import (
@@ -29,16 +31,18 @@ from streameval.kernels.parting import (
     parts_of,
     place_rows,
 )
+from streameval.kernels.ranking_metrics import GRADES
+from streameval.kernels.segments import sort_segment
 from streameval.order.partials import Job
 from streameval.progress import Progress, RowsDone
-from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
-from streameval.queries.long_ranking import measure_long
-from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
+from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
+from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, RankedRange, Rankings
 from streameval.queries.never_returned import Named
 from streameval.rows.units import Unit
+from streameval.spill.parted_words import KeyRanges
 from streameval.spill.store import PartedSpill, PartRows, ScratchFile, Spill, order_of, placed_by, put
 from streameval.stores.temporary import temporary_folder
-from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
+from streameval.typing import BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
 _PART_ROWS = 1 << 19  # about what the second-level cache holds
@@ -47,6 +51,8 @@ _SPILL = 0.65  # of the memory: rows that wait to be measured
 _WORKER_ROWS, _MOST_WORKER_BITS = 1 << 21, 12
 _SALT = np.uint64(1)
 _SMALL = np.uint64(0xFFFFFFFF)
+_SAMPLE = 1 << 16  # keys of a long ranking, about
+RowPieces = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
 
 
 @cache
@@ -225,7 +231,7 @@ def _measured(
     def large_part(part: int) -> Iterator[Measured]:
         if not _is_one(parts, part):
             return _measured(parts.again(part, room), rows, measure, room, done)
-        long = measure_long(partial(parts.pieces, part), rows, measure, room.spill, room.most_rows)
+        long = _measure_long(partial(parts.pieces, part), rows, measure, room.spill, room.most_rows)
         done(int(long.facts[:, 0].sum()))
         return iter([long])
 
@@ -321,3 +327,72 @@ def _judged_alone(
     kept = judged[which] & ~named.again
     number = (np.cumsum(judged) - 1).astype(np.int32)
     return kept, number[which], first[judged], PassedOver(0, int(np.sum(~judged)), int(np.sum(~judged[which])))
+
+
+def _measure_long(
+    pieces: Callable[[], Iterator[RowBatch]], rows: ManyRows, measure: Measure, spill: Spill, most_rows: int
+) -> Measured:
+    """Measure a ranking of more than `most_rows` rows; `pieces` gives them, as often as it is asked."""
+    if rows.options.key is not None:
+        raise InputError(
+            "a ranking is too long for --memory to compare its items with each other", "give more, or leave --key out"
+        )
+    returned, never = np.zeros(GRADES, np.int64), np.zeros(GRADES, np.int64)
+    names = None
+    for batch in pieces():
+        names = names or rows.named(batch.low[:1], batch.table, np.array([0]))
+        inside = batch.labels < NEVER
+        returned += np.bincount(batch.labels[inside], minlength=GRADES)
+        never += np.bincount(batch.labels[~inside] & ~NEVER, minlength=GRADES)
+    return measure.long(lambda: _ranges(_returned(pieces), spill, most_rows), (returned, never), names or [])
+
+
+def _returned(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
+    def items() -> Iterator[tuple[UInt64Array, UInt8Array]]:
+        for batch in pieces():
+            returned = batch.labels < NEVER
+            yield batch.keys[returned].astype(np.uint64), batch.labels[returned]
+
+    return items
+
+
+def _ranges(items: RowPieces, spill: Spill, most_rows: int) -> Iterator[RankedRange]:
+    """Give items in the order of their keys: ranges that hold their ties whole."""
+    low, high, size = (1 << 64) - 1, 0, 0
+    for keys, _ in items():
+        if keys.size:
+            low, high, size = min(low, int(keys.min())), max(high, int(keys.max())), size + keys.size
+    if size == 0:
+        return
+    if size <= most_rows:
+        yield _in_order(items())
+    elif low == high:
+        histogram = np.zeros(GRADES, np.int64)
+        for _, labels in items():
+            histogram += np.bincount(labels, minlength=GRADES)
+        yield NOTHING, np.empty(0, np.uint8), histogram
+    else:
+        step = max(1, size // _SAMPLE)
+        sample = np.concatenate([np.array([low, high], np.uint64), *(keys[::step] for keys, _ in items())])
+        for part in _parted(items, KeyRanges.of(sample, size, most_rows), spill):
+            yield from _ranges(part, spill, most_rows)
+
+
+def _parted(items: RowPieces, by: KeyRanges, spill: Spill) -> list[RowPieces]:
+    count = int(by.part[-1]) + 1
+    parts = PartedSpill(spill, count)
+    for keys, labels in items():
+        part = by.part[by.stage.place(keys, NOTHING, 0, np.empty(keys.size, np.uint32))]
+        parts.add_rows(part.view(np.int32), {"keys": keys, "labels": labels})
+
+    def of(number: int) -> Iterator[tuple[UInt64Array, UInt8Array]]:
+        return ((rows.column("keys"), rows.column("labels")) for rows in parts.pieces(number))
+
+    return [partial(of, number) for number in range(count)]
+
+
+def _in_order(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> RankedRange:
+    parts = list(items)
+    keys, labels = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    sort_segment(keys, labels, np.empty_like(keys), np.empty_like(labels))
+    return keys, labels, None

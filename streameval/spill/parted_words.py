@@ -101,12 +101,12 @@ class Parted:
 
     ranges: KeyRanges
     spill: Spill
-    _kept: PartedSpill = field(init=False, repr=False)
+    kept: PartedSpill = field(init=False, repr=False)
     _facts: list[UInt64Array] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        self._kept = PartedSpill(self.spill, self.ranges.count)
+        self.kept = PartedSpill(self.spill, self.ranges.count)
 
     def take(self, keys: UInt64Array, labels: UInt8Array) -> None:
         """Part some rows and keep them, from any thread and in any order."""
@@ -114,13 +114,13 @@ class Parted:
 
     def add(self, rows: PartedRows) -> None:
         """Keep rows that were parted."""
-        self._kept.add(rows.edges, {"words": rows.words})
+        self.kept.add(rows.edges, {"words": rows.words})
         with self._lock:
             self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
 
     def piles(self, most_rows: int) -> Iterator[Pile]:
         """Ranges that hold items, in order of their keys; those too long are parted again, unless they are one key."""
-        sizes = self._kept.sizes
+        sizes = self.kept.sizes
         for r in np.flatnonzero(sizes).tolist():
             positives, low, high = (int(fact) for fact in self._facts[0][:, r])
             pile = Pile(self, r, int(sizes[r]), positives, low, high)
@@ -128,14 +128,6 @@ class Parted:
                 yield pile
             else:
                 yield from pile.parted(most_rows).piles(most_rows)
-
-    def pieces(self, r: int) -> Iterator[Words]:
-        """Words of a range, as they were kept."""
-        return (rows.column("words") for rows in self._kept.pieces(r))
-
-    def words(self, r: int) -> Words:
-        """All words of a range."""
-        return self._kept.whole(r).column("words")
 
 
 def _together(facts: UInt64Array, others: UInt64Array) -> UInt64Array:
@@ -178,7 +170,7 @@ class Pile:
         """Its items in order: the words are sorted, unless they are all of one key."""
         if self.one_key:
             return SortedRows(self, None, 0, self.size)
-        words = self.of.words(self.number)
+        words = self.of.kept.whole(self.number).column("words")
         spare = np.empty_like(words)
         with small(5 * words.size):
             in_spare = kernels.sort_words(words, spare)
@@ -188,15 +180,18 @@ class Pile:
         """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
         step, shift = max(1, self.size >> 16), self.of.ranges.shift
         ends = np.array([self.low, self.high], np.uint64)
-        some = [piece[::step].astype(np.uint64) for piece in self.of.pieces(self.number)]
+        some = [piece[::step].astype(np.uint64) for piece in self._pieces()]
         sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
         ranges = KeyRanges.of(sample, self.size, most_rows, shift)
         parts = Parted(ranges, self.of.spill)
-        for piece in self.of.pieces(self.number):
+        for piece in self._pieces():
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
             kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
             parts.take(keys, labels)
         return parts
+
+    def _pieces(self) -> Iterator[Words]:
+        return (rows.column("words") for rows in self.of.kept.pieces(self.number))
 
 
 @dataclass(frozen=True)
