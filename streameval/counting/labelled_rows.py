@@ -6,13 +6,10 @@ Memory is that of the few units being decoded, whatever the length of the list.
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
-from typing import TypeVar
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +25,6 @@ from streameval.rows.units import Unit
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
-T = TypeVar("T")
-R = TypeVar("R")
 PLAIN = LabelMeaning()
 _KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
 
@@ -158,10 +153,6 @@ class LabelledRows:
         if keys.low.size:
             raise InputError(f"column '{self.score}' holds decimals", "cast it to float64 or int64")
 
-    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
-        """Decode units in their order, `ahead` of them at a time."""
-        return in_order(pool, self.read, self.units if units is None else units, ahead)
-
     def columns(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Read columns unit by unit, with the stored position of every row as `se_position`."""
         for unit in self.units:
@@ -222,36 +213,10 @@ def own_room(size: int, use: str = "numbers") -> UInt64Array:
     return np.asarray(getattr(_OWN, use), dtype=np.uint64)
 
 
-def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
-    """Map with several at work, results in order, and never more than `ahead` of them held."""
-    waiting: deque[Future[R]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) >= ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
 def of_files(units: Sequence[Unit]) -> Iterator[list[Unit]]:
     """Units of one file after the other; those that are of none by themselves."""
     for _, some in groupby(enumerate(units), lambda one: one[1].file or one[0]):
         yield [unit for _, unit in some]
-
-
-def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:
-    """Do what `in_order` does, `size` items at a time."""
-
-    def several(some: tuple[T, ...]) -> list[R]:
-        return [work(one) for one in some]
-
-    left = iter(items)
-    for done in in_order(pool, several, iter(lambda: tuple(islice(left, size)), ()), ahead):
-        yield from done
 
 
 def packed(labels: UInt8Array) -> UInt64Array:

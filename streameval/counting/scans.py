@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -20,11 +19,12 @@ from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
-from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
+from streameval.counting.labelled_rows import LabelledRows, joined
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.order.partials import SUM, Engine, Job, Partial, PartialBuilder, merged
 from streameval.order.run_threads import AHEAD, Scanning
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
 from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
@@ -117,10 +117,10 @@ class Summing(Job[SummedBlock]):
         rows, done = self.rows, 0
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
         add = partial(sum_block, cutoffs=self.cutoffs)
-        with ThreadPoolExecutor(self.threads) as pool:
-            read = in_order(pool, self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
+        with ThreadPool(self.threads) as pool:
+            read = pool.in_order(self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
             units = linked(chain.from_iterable(read))
-            for summed in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
+            for summed in pool.in_order(add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
                 yield summed
@@ -218,8 +218,8 @@ class Parting(Job[Any]):
         """See `Job.here`: the receiver has taken all; a reader parts one unit at a time, or several small ones."""
         done = 0
         most = int(min(_BATCH_ROWS, self.memory / _BYTES_PER_ROW))
-        with ThreadPoolExecutor(self.threads) as pool:
-            for rows in in_order(pool, self._take, _batches(self.units, most), self.threads + 1):
+        with ThreadPool(self.threads) as pool:
+            for rows in pool.in_order(self._take, _batches(self.units, most), self.threads + 1):
                 done += rows
                 progress(done, self.rows.n_items)
         yield from ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys
+from streameval.process.threads import ThreadPool
 from streameval.rows.units import Unit
 from streameval.text import those_with
 
@@ -39,8 +39,8 @@ def count_at_score(order: ByScore, score: Any) -> int:
             if first[at] > wanted.key[0]:
                 continue
         read.append(unit)
-    with ThreadPoolExecutor(order.options.threads or order.rows.readers) as pool:
-        return count + sum(pool.map(lambda unit: _of_unit(order, unit, wanted), read))
+    with ThreadPool(order.options.threads or order.rows.readers) as pool:
+        return count + sum(pool.in_order(lambda unit: _of_unit(order, unit, wanted), read))
 
 
 def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:

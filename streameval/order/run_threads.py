@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from streameval.order.partials import Job, P, Partial, PartialBuilder, Task, merged, partial_of
 from streameval.order.tasks import Sampling
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, announce
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array
@@ -102,21 +102,18 @@ class Scanning(Job[Partial], Generic[S]):
                 local.running.builder.add(number)
 
         saved = time.monotonic()
-        with ThreadPoolExecutor(self.threads) as pool:
-            jobs = [pool.submit(work, number) for number in numbers]
-            try:
-                for unit, job in zip(units, jobs, strict=True):
-                    job.result()
+        try:
+            with ThreadPool(self.threads) as pool:
+                for unit, _ in zip(units, pool.in_order(work, numbers), strict=True):
                     done += unit.rows
                     progress(done, total)
                     if self.save is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
                         self.save(_so_far(running))
                         saved = time.monotonic()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                if self.save is not None and running:
-                    self.save(_so_far(running))
-                raise
+        except BaseException:
+            if self.save is not None and running:
+                self.save(_so_far(running))
+            raise
         yield from (thread.partial() for thread in running)
 
     def sent(self) -> Scanning[S]:

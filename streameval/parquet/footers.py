@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
@@ -26,6 +25,7 @@ from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
 from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
 from streameval.parquet.struct_fields import hint_for
 from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
+from streameval.process.threads import ThreadPool
 from streameval.stores import store_of
 from streameval.stores.store import LAST
 from streameval.typing import Int64Array
@@ -86,8 +86,8 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int, tru
         return [footer for tails in read_tails(some) for footer in _footers(tails, score, trust, len(files))]
 
     lot = max(1, min(_MOST_FILES, len(files) // (4 * threads)))
-    with ThreadPoolExecutor(threads) as pool:
-        lots = pool.map(read, [files[at : at + lot] for at in range(0, len(files), lot)])
+    with ThreadPool(threads) as pool:
+        lots = pool.in_order(read, [files[at : at + lot] for at in range(0, len(files), lot)])
         footers = [footer for some in lots for footer in some]
     # one schema for all who share it: 100,000 copies would take gigabytes
     first = footers[0].schema

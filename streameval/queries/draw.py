@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.draw import mix_each, mix_signed
 from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.item_keys import plain_values
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
@@ -67,11 +66,11 @@ def draw_rankings(
     rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
     threads = ranking.options.threads or os.cpu_count() or 1
     total = 2 * rows.n_items
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPool(threads) as pool:
         numbers, done = np.empty(0, np.uint64), 0
         waiting: list[UInt64Array] = []
-        for unit_numbers, n in in_order(
-            pool, lambda unit: (unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
+        for unit_numbers, n in pool.in_order(
+            lambda unit: (unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
         ):
             waiting.append(unit_numbers)
             if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
@@ -83,7 +82,7 @@ def draw_rankings(
         count = drawn_of(int(numbers.size))
         chosen = _drawn(numbers, count, np.uint64(seed))
         top = _Top(chosen, items)
-        for part in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
+        for part in pool.in_order(lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
             top.add(part[0])
             done += part[1]
             progress(done, total)

@@ -8,7 +8,6 @@ order of a hash of their names, whatever the threads, the memory, and where they
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
@@ -17,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order, own_room
+from streameval.counting.labelled_rows import own_room
 from streameval.kernels.draw import mix_each
 from streameval.kernels.jit import small
 from streameval.kernels.parting import (
@@ -30,6 +29,7 @@ from streameval.kernels.parting import (
     place_rows,
 )
 from streameval.order.partials import Job
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
@@ -201,8 +201,8 @@ class PartedRankings(Job[Measured]):
             parts = Parts(room.bits(rows.n_items), _SALT, room.spill)
             for batch in self.beside:
                 parts.add(batch)
-            with ThreadPoolExecutor(room.threads) as pool:
-                for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
+            with ThreadPool(room.threads) as pool:
+                for count in pool.in_order(lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
                     told.rows(count)
             yield from _measured(parts, rows, self.measure, room, told.rows)
             self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
@@ -248,13 +248,13 @@ def _measured(
         done(int(long.facts[:, 0].sum()))
         return iter([long])
 
-    with ThreadPoolExecutor(room.threads) as pool:
+    with ThreadPool(room.threads) as pool:
         for is_large, some in groupby(parts.in_order(), lambda part: bool(parts.sizes[part] > room.most_rows)):
             if is_large:
                 for part in some:
                     yield from large_part(part)
                 continue
-            for measured in in_order(pool, small_part, list(some), room.threads + 1):
+            for measured in pool.in_order(small_part, list(some), room.threads + 1):
                 for each in measured:
                     done(int(each.facts[:, 0].sum()) + each.left.items)
                     yield each

@@ -8,7 +8,6 @@ through files on disk, one per interval of ranks that fits the memory, and each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
+from streameval.process.threads import ThreadPool
 from streameval.rankings.items import ItemReader, beside_rank, listed
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import ItemSpill, word_matrix
@@ -116,9 +116,8 @@ def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[Order
     if order.bounds is not None:
         units = [unit for unit, best in zip(units, order.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
     scan = replace(order.scan_all(1), units=units)
-    with ThreadPoolExecutor(scan.threads) as pool:
-        for first in range(0, len(units), scan.threads):
-            yield from pool.map(lambda unit: _kept_of(scan, unit, ends, hashed), units[first : first + scan.threads])
+    with ThreadPool(scan.threads) as pool:
+        yield from pool.in_order(lambda unit: _kept_of(scan, unit, ends, hashed), units, scan.threads)
 
 
 def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[OrderWords, Int64Array]:

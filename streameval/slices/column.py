@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -67,8 +66,8 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
     code_of: dict[str | None, int] = {}
     counts = np.zeros(MOST_SLICES, np.int64)
     threads = os.cpu_count() or 1
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, names, indices in in_order(pool, lambda unit: _read(unit, column, where), units, 2 * threads):
+    with ThreadPool(threads) as pool:
+        for unit, names, indices in pool.in_order(lambda unit: _read(unit, column, where), units, 2 * threads):
             table = _codes_of(names, code_of, f"{where}: column '{column}'")
             mine = table[indices]
             codes[unit.first_position : unit.first_position + unit.rows] = mine

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.judges.classes import with_judge
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.stages import refuse_stages
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -147,8 +146,8 @@ def _as_stored(
         return unit, some, judge.counted(answers, edges), judge.codes_of(answers[wanted - 1 - first])
 
     at = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, some, unit_counts, drawn in in_order(pool, count, units, 2 * threads):
+    with ThreadPool(threads) as pool:
+        for unit, some, unit_counts, drawn in pool.in_order(count, units, 2 * threads):
             counts[some] += unit_counts
             classes[at : at + drawn.size] = drawn
             at, done = at + drawn.size, done + unit.rows
@@ -167,8 +166,8 @@ def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> S
     def classes_of(unit: Unit) -> tuple[Unit, UInt8Array]:
         return unit, judge.codes(unit.read([judge.column]).column(0), unit.place)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, classes in in_order(pool, classes_of, units, 2 * threads):
+    with ThreadPool(threads) as pool:
+        for unit, classes in pool.in_order(classes_of, units, 2 * threads):
             codes[unit.first_position : unit.first_position + unit.rows] = classes
             counts += np.bincount(classes, minlength=judge.classes)
             done += unit.rows

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.sorted_sets import unique
@@ -20,6 +18,7 @@ from streameval.order.finer_bins import OrderWords
 from streameval.order.locate import locate
 from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import word_matrix
@@ -157,8 +156,8 @@ def _count(
 
     rank, inside = np.zeros(many, np.int64), np.zeros(flat.size, np.int64)
     done, total = 0, sum(unit.rows for unit in scan.units)
-    with ThreadPoolExecutor(scan.threads) as pool:
-        for unit, counts in zip(scan.units, in_order(pool, work, scan.units, 2 * scan.threads), strict=True):
+    with ThreadPool(scan.threads) as pool:
+        for unit, counts in zip(scan.units, pool.in_order(work, scan.units, 2 * scan.threads), strict=True):
             rank += counts[0]
             inside += counts[1]
             done += unit.rows
