@@ -5,11 +5,9 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +19,13 @@ from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
-from streameval.rows.units import Unit
+from streameval.scans.threads import own_room
+from streameval.scans.units import Unit, by_file
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 PLAIN = LabelMeaning()
-_KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
+_NONE = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class LabelledRows:
 
     def advise(self, numbers: range) -> None:
         """Prepare for units to be read soon, if there are as many."""
-        for units in of_files(self.units[numbers.start : numbers.stop]):
+        for units in by_file(self.units[numbers.start : numbers.stop]):
             units[0].advise(self.scanned, units[1:])
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
@@ -198,25 +197,6 @@ def joined(parts: list[RowRange]) -> RowRange:
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
-
-
-_OWN = threading.local()
-_NONE = np.empty(0, np.uint64)
-
-
-def own_room(size: int, use: str = "numbers") -> UInt64Array:
-    """Room of a thread for one use, since fresh memory would cost more than what is done in it."""
-    if size > _KEPT_ROWS:
-        return np.empty(size, np.uint64)
-    if getattr(_OWN, use, _NONE).size < size:
-        setattr(_OWN, use, np.empty(size, np.uint64))
-    return np.asarray(getattr(_OWN, use), dtype=np.uint64)
-
-
-def of_files(units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """Units of one file after the other; those that are of none by themselves."""
-    for _, some in groupby(enumerate(units), lambda one: one[1].file or one[0]):
-        yield [unit for _, unit in some]
 
 
 def packed(labels: UInt8Array) -> UInt64Array:

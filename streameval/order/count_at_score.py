@@ -12,7 +12,7 @@ from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys
 from streameval.process.threads import ThreadPool
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.text import those_with
 
 _BLOCK = 1 << 16  # rows whose keys fit a cache

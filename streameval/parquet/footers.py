@@ -6,9 +6,10 @@ Of each footer only row counts, the score's minima and maxima and a digest are k
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -26,7 +27,7 @@ from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
 from streameval.parquet.struct_fields import hint_for
 from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
 from streameval.process.threads import ThreadPool
-from streameval.stores import store_of
+from streameval.stores import is_remote, store_of
 from streameval.stores.store import LAST
 from streameval.typing import Int64Array
 
@@ -65,6 +66,13 @@ class Footer:
     score_bytes: Int64Array
     verify: str
     limit: int
+
+    @cached_property
+    def anywhere(self) -> Footer:
+        """The same for processes of another working directory, and without statistics; row groups share it."""
+        path = self.file.path
+        file = replace(self.file, path=path if is_remote(path) else os.path.abspath(path))
+        return replace(self, file=file, score_bounds=None)
 
 
 @dataclass(frozen=True)

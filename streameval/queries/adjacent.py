@@ -11,7 +11,7 @@ from streameval.kernels.words import Words
 from streameval.process.threads import ThreadPool
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch, first_of_each
 from streameval.queries.measured import MOST, Measure, Measured
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 60

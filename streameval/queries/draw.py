@@ -20,7 +20,7 @@ from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 _STREAM = np.uint64(0x72616E6B696E6773)  # "rankings": no other draw of the same seed is alike

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import refuse_unreached_level
 from streameval.errors import InputError, OutsideError
-from streameval.order.partials import Engine
-from streameval.order.run_threads import Threads
 from streameval.progress import Progress, RowsDone
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import HighGradeError, ManyRows, RowBatch
@@ -22,6 +20,8 @@ from streameval.queries.options import PerRanking
 from streameval.queries.scattered import PartedRankings
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
+from streameval.scans.jobs import Engine
+from streameval.scans.threads import Threads
 
 _BASE_MEMORY = 0.35  # of --memory: decoded units, and metrics on their way to the disk
 R = TypeVar("R")

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import own_room
 from streameval.kernels.draw import mix_each
 from streameval.kernels.jit import small
 from streameval.kernels.parting import (
@@ -28,14 +27,15 @@ from streameval.kernels.parting import (
     parts_of,
     place_rows,
 )
-from streameval.order.partials import Job
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, ManyRows, RowBatch
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
 from streameval.queries.never_returned import Named
-from streameval.rows.units import Unit
+from streameval.scans.jobs import Job, OnWorkers
+from streameval.scans.threads import own_room
+from streameval.scans.units import Unit
 from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt64Array
@@ -186,15 +186,14 @@ class PartedRankings(Job[Measured]):
     memory: float
     how: str = "parted by ranking on workers"
     name: str = "measure"
-    is_reduced: ClassVar[bool] = True
 
     @property
     def units(self) -> Sequence[Unit]:
         """See `Job.units`."""
         return self.rows.rows.units
 
-    def here(self, progress: Progress) -> Iterator[Measured]:
-        """See `Job.here`; progress is told of rows that were parted, and once more when they were measured."""
+    def run_local(self, progress: Progress) -> Iterator[Measured]:
+        """See `Job.run_local`; progress is told of rows that were parted, and once more when they were measured."""
         rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
         with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
             room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
@@ -207,17 +206,18 @@ class PartedRankings(Job[Measured]):
             yield from _measured(parts, rows, self.measure, room, told.rows)
             self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
 
-    def sent(self) -> PartedRankings:
-        """See `Job.sent`."""
+    def for_workers(self) -> OnWorkers[Measured]:
+        """See `Job.for_workers`: pieces of one part, from wherever they come, are measured together."""
         rows = self.rows.without_units()
-        return replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+        bare = replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+        return OnWorkers(bare.run_share, extra_units=self.beside, reduce=bare.reduce)
 
     @property
     def _bits(self) -> int:
         return min(_MOST_WORKER_BITS, (self.rows.n_items // _WORKER_ROWS).bit_length())
 
-    def there(self, first: int, last: int, units: Sequence[Unit | RowBatch]) -> Iterator[tuple[int, int, RowBatch]]:
-        """See `Job.there`: a piece is what a unit, or what lies beside, has of a part."""
+    def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, RowBatch]]:
+        """See `OnWorkers`: a piece is what a unit, or what lies beside, has of a part."""
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
             edges, place = np.zeros((1 << self._bits) + 1, np.int64), np.empty(batch.rows, np.int32)
@@ -229,7 +229,7 @@ class PartedRankings(Job[Measured]):
                 if begin < end:
                     yield part, part + 1, batch.taken(order[begin:end])
 
-    def reduced(self, pieces: Iterator[RowBatch]) -> Measured:
+    def reduce(self, pieces: Iterator[RowBatch]) -> Measured:
         """Measure all rows of a part."""
         parts = measured_part(RowBatch.joined(list(pieces)), self._bits, self.rows, self.measure)
         return Measured.summed(parts)

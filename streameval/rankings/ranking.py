@@ -19,7 +19,7 @@ from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # not needed, and not imported, where the stored order is the ranking
     from streameval.order.by_score import ByScore
-    from streameval.order.checkpoints import Scans
+    from streameval.scans.checkpoints import Scans
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Ranking:
         progress: Progress,
         scans: Scans | None,
     ) -> Fetched:
-        from streameval.order.checkpoints import Scans
+        from streameval.scans.checkpoints import Scans
 
         ranks, cutoffs = wanted_of
         wanted = ranks if cutoffs is None else unique(ranks, cutoffs)

@@ -24,7 +24,7 @@ from streameval.process.threads import ThreadPool
 from streameval.rankings.items import ItemReader, beside_rank, listed
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import ItemSpill, word_matrix
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array
 
 _GATHERED = 1 << 18  # rows that are read together where they lie scattered

@@ -27,7 +27,7 @@ from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.rows.row_groups import row_groups
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array
 
 NONE_DELETED = np.empty(0, np.int64)

@@ -27,8 +27,8 @@ from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import row_groups
-from streameval.rows.units import Unit
 from streameval.rows.where import chosen, keys_table
+from streameval.scans.units import Unit
 from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
 

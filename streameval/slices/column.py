@@ -14,7 +14,7 @@ from streameval.errors import InputError
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.stores.scratch import mapped_bytes
 from streameval.typing import Int64Array, UInt8Array
 

@@ -18,7 +18,7 @@ from streameval.methods.stages import refuse_stages
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.slices.column import Slices
 from streameval.slices.locate_slices import locate_slices
 from streameval.stores.scratch import mapped_bytes

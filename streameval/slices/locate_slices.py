@@ -22,7 +22,7 @@ from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import word_matrix
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.slices.column import Slices
 from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array

@@ -41,16 +41,18 @@ def test_no_more_items_are_taken_than_may_be_held():
 
 
 def test_what_has_not_begun_never_does_where_a_block_ends_early():
-    begun, cancelled = [], Event()
+    begun, started, cancelled = [], Event(), Event()
 
     def work(item):
         begun.append(item)
+        started.set()
         cancelled.wait(5)
 
     def interrupted():
         with ThreadPool(1) as pool:
             futures = [pool.submit(work, item) for item in range(3)]
             futures[2].add_done_callback(lambda _: cancelled.set())
+            started.wait(5)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

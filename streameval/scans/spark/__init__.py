@@ -13,12 +13,11 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from streameval.engines.spark.jobs import run_request
-from streameval.engines.spark.sessions import opened
-from streameval.order.partials import Job, P
 from streameval.progress import Progress, announce
-from streameval.remote.jobs import run_on_workers
-from streameval.remote.worker import JobRequest
+from streameval.scans.jobs import Job, P
+from streameval.scans.spark.jobs import run_request
+from streameval.scans.spark.sessions import opened
+from streameval.scans.workers import JobRequest, run_on_workers
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,8 @@ class Spark:
         missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
         announce(progress, job.step)
-        return job.here(progress) if job.is_small else run_on_workers(job, self.run_job, progress)
+        return run_on_workers(job, self.run_job, progress)
 
     def run_job(self, request: JobRequest) -> pa.Table:
         """Have the workers do all shares of a request, and collect the rows; errors as in `run`."""
         return run_request(self.session if self.session is not None else opened(self.remote), request)
-
-
-ENGINE = Spark

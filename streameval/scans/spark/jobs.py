@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.engines.spark.silence import quiet
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.remote.worker import JobRequest, reported_error
+from streameval.scans.spark.silence import quiet
+from streameval.scans.workers import JobRequest, reported_error
 from streameval.text import first_line
 
 _PATIENCE = 10.0  # seconds that a session has to give up a job that nobody waits for any more
@@ -89,7 +89,7 @@ def _worker(payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.
     """The function that workers run, with its payload; it imports this library only when it runs."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from streameval.remote.worker import run_shares
+        from streameval.scans.workers import run_shares
 
         for batch in batches:
             yield from run_shares(payload, batch.column(0).to_pylist())
@@ -101,7 +101,7 @@ def _reducer(payload: bytes) -> Callable[[pa.Table], pa.Table]:
     """The function that workers run on all rows of one `at`."""
 
     def run(rows: pa.Table) -> pa.Table:
-        from streameval.remote.worker import reduce_rows
+        from streameval.scans.workers import reduce_rows
 
         return reduce_rows(payload, rows)
 

@@ -9,9 +9,9 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from streameval.engines.spark.jobs import trouble
-from streameval.engines.spark.silence import quiet, started_quietly
 from streameval.errors import InputError, OutsideError, need
+from streameval.scans.spark.jobs import trouble
+from streameval.scans.spark.silence import quiet, started_quietly
 from streameval.text import first_line
 
 _PORT = 15002
