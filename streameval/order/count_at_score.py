@@ -11,7 +11,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys
-from streameval.process.threads import ThreadPool
+from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit
 from streameval.text import those_with
 
@@ -39,8 +39,8 @@ def count_at_score(order: ByScore, score: Any) -> int:
             if first[at] > wanted.key[0]:
                 continue
         read.append(unit)
-    with ThreadPool(order.options.threads or order.rows.readers) as pool:
-        return count + sum(pool.in_order(lambda unit: _of_unit(order, unit, wanted), read))
+    threads = order.options.threads or order.rows.readers
+    return count + sum(before for _, before in each_unit(lambda unit: _of_unit(order, unit, wanted), read, threads))
 
 
 def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:

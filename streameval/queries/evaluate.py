@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -99,16 +98,15 @@ def streamed(
     Returns:
         tuple: What `collect` made of it, and how the rows were read.
     """
-    threads = ranking.options.threads or os.cpu_count() or 1
     memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
     if not beside and engine.placement == "in process":
         told = RowsDone(rows.n_items, progress)
         try:
-            parts = adjacent(rows, measure, threads, memory, told.rows)
+            parts = adjacent(rows, measure, ranking.threads, memory, told.rows)
             return collect(parts), "one pass, rankings stored together"
         except ApartError:
             pass
-    job = PartedRankings(rows, beside, measure, threads, memory)
+    job = PartedRankings(rows, beside, measure, ranking.threads, memory)
     return collect(engine.run(job, progress)), job.how
 
 

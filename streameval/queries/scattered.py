@@ -34,7 +34,7 @@ from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, Rankings
 from streameval.queries.never_returned import Named
 from streameval.scans.jobs import Job, OnWorkers
-from streameval.scans.threads import own_room
+from streameval.scans.threads import each_unit, own_room
 from streameval.scans.units import Unit
 from streameval.stores.scratch import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
@@ -200,9 +200,8 @@ class PartedRankings(Job[Measured]):
             parts = Parts(room.bits(rows.n_items), _SALT, room.spill)
             for batch in self.beside:
                 parts.add(batch)
-            with ThreadPool(room.threads) as pool:
-                for count in pool.in_order(lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
-                    told.rows(count)
+            for unit, _ in each_unit(lambda unit: parts.add(rows.read(unit)), self.units, room.threads):
+                told.rows(unit.rows)
             yield from _measured(parts, rows, self.measure, room, told.rows)
             self.how = "parted by ranking" + ("" if file.is_empty else " through a scratch file")
 

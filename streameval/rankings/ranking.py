@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,11 @@ class Ranking:
     def n_items(self) -> int:
         """N."""
         return self.rows.n_rows
+
+    @property
+    def threads(self) -> int:
+        """Threads at work at once on this machine: as many as were asked for, else one per core."""
+        return self.options.threads or os.cpu_count() or 1
 
     @property
     def fingerprint(self) -> str:

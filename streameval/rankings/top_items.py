@@ -20,10 +20,10 @@ from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
-from streameval.process.threads import ThreadPool
 from streameval.rankings.items import ItemReader, beside_rank, listed
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import ItemSpill, word_matrix
+from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit
 from streameval.typing import Int64Array
 
@@ -116,8 +116,8 @@ def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[Order
     if order.bounds is not None:
         units = [unit for unit, best in zip(units, order.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
     scan = replace(order.scan_all(1), units=units)
-    with ThreadPool(scan.threads) as pool:
-        yield from pool.in_order(lambda unit: _kept_of(scan, unit, ends, hashed), units, scan.threads)
+    for _, kept in each_unit(lambda unit: _kept_of(scan, unit, ends, hashed), units, scan.threads):
+        yield kept
 
 
 def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[OrderWords, Int64Array]:

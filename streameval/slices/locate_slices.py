@@ -18,10 +18,10 @@ from streameval.order.finer_bins import OrderWords
 from streameval.order.locate import locate
 from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
-from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import word_matrix
+from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit
 from streameval.slices.column import Slices
 from streameval.text import those_with
@@ -155,13 +155,9 @@ def _count(
         return np.bincount(before, minlength=many), np.bincount(inside, minlength=flat.size)
 
     rank, inside = np.zeros(many, np.int64), np.zeros(flat.size, np.int64)
-    done, total = 0, sum(unit.rows for unit in scan.units)
-    with ThreadPool(scan.threads) as pool:
-        for unit, counts in zip(scan.units, pool.in_order(work, scan.units, 2 * scan.threads), strict=True):
-            rank += counts[0]
-            inside += counts[1]
-            done += unit.rows
-            progress(done, total)
+    for _, counts in each_unit(work, scan.units, scan.threads, progress):
+        rank += counts[0]
+        inside += counts[1]
     ends = np.cumsum([own.size for own in edges])[:-1]
     return np.cumsum(rank), [np.cumsum(part) for part in np.split(inside, ends)]
 
