@@ -31,7 +31,7 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans import workers
 from streameval.scans.checkpoints import Scans
-from streameval.scans.spark.sessions import opened
+from streameval.scans.spark import opened
 
 N, FILES, GROUP = 24_000, 8, 500
 QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM of short jobs compiles longer than it runs

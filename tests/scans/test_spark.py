@@ -38,7 +38,7 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans import threads, workers
 from streameval.scans.checkpoints import Checkpoints, Scans
-from streameval.scans.spark.jobs import run_request, trouble
+from streameval.scans.spark import run_request, trouble
 
 
 @pytest.fixture
@@ -383,7 +383,7 @@ def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path, monk
 
 @pytest.mark.parametrize("length", [20, 150, 4000])
 def test_what_spark_says_is_not_cut_where_paths_are_long(length):
-    from streameval.scans.spark.jobs import first_line
+    from streameval.scans.spark import first_line
 
     said = f"/{'p' * length}/spark-class: line 71: /nowhere/bin/java: No such file or directory"
     assert first_line(RuntimeError(f"\n{said}\nmore")).endswith("/nowhere/bin/java: No such file or directory")
