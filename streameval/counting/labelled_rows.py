@@ -20,7 +20,7 @@ from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
 from streameval.scans.threads import own_room
-from streameval.scans.units import Unit, by_file
+from streameval.scans.units import Unit
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
@@ -72,11 +72,6 @@ class LabelledRows:
         """Columns that are read of each unit."""
         labels = [self.label] if self.joined_labels is None else []
         return labels if self.score is None else [*labels, self.score]
-
-    def advise(self, numbers: range) -> None:
-        """Prepare for units to be read soon, if there are as many."""
-        for units in by_file(self.units[numbers.start : numbers.stop]):
-            units[0].advise(self.scanned, units[1:])
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
         """The same on a worker, which has some of the units."""

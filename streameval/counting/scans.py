@@ -25,7 +25,7 @@ from streameval.kernels.exact import BLOCK
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
 from streameval.scans.jobs import SUM, Engine, Job, OnWorkers, Partial, PartialBuilder, Task, merged
-from streameval.scans.threads import AHEAD, Scanning
+from streameval.scans.threads import Scanning, prefetch
 from streameval.scans.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
@@ -116,7 +116,7 @@ class Summing(Job[SummedBlock]):
                 yield summed
 
     def _read(self, numbers: range) -> list[BitRows]:
-        self.rows.advise(_ahead(numbers, self.threads))
+        prefetch(self.rows.units, numbers, self.rows.scanned, self.threads)
         return list(read_bits(self.rows, self.rows.units[numbers.start : numbers.stop], self.cutoffs))
 
     def for_workers(self) -> OnWorkers[SummedBlock]:
@@ -209,7 +209,7 @@ class Parting(Job[Any]):
         yield from ()
 
     def _take(self, numbers: range) -> int:
-        self.rows.advise(_ahead(numbers, self.threads))
+        prefetch(self.rows.units, numbers, self.rows.scanned, self.threads)
         units = self.rows.units[numbers.start : numbers.stop]
         take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
         if len(units) == 1 and self.ranges.keys == "words":
@@ -242,8 +242,3 @@ def _batches(units: Sequence[Unit], most: int, count: float = math.inf) -> Itera
         rows += unit.rows
     if rows:
         yield range(first, len(units))
-
-
-def _ahead(numbers: range, threads: int) -> range:
-    """Units that the disk fetches while others are read."""
-    return range(numbers.start + AHEAD * threads, numbers.stop + AHEAD * threads)

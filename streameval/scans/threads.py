@@ -13,7 +13,7 @@ import numpy as np
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, announce, silent
 from streameval.scans.jobs import Job, OnWorkers, P, Partial, PartialBuilder, S, Task, merged, partial_of
-from streameval.scans.units import Unit
+from streameval.scans.units import Unit, by_file
 from streameval.typing import Int64Array, UInt64Array
 
 CHECKPOINT_SECONDS = 20.0
@@ -38,6 +38,13 @@ def each_unit(
             yield unit, result
             done += unit.rows
             progress(done, total)
+
+
+def prefetch(units: Sequence[Unit], numbers: range, columns: Sequence[str], threads: int) -> None:
+    """Have the disk fetch columns of units that are read a while after some, as many as these are."""
+    shift = AHEAD * threads
+    for of_file in by_file(units[numbers.start + shift : numbers.stop + shift]):
+        of_file[0].advise(columns, of_file[1:])
 
 
 def own_room(size: int, use: str = "numbers") -> UInt64Array:
@@ -104,21 +111,19 @@ class Scanning(Job[Partial], Generic[S]):
         units, numbers = self.units, self.numbers.tolist()
         total, done = sum(unit.rows for unit in units), 0
         local, running = threading.local(), list[_Running]()
-        ahead = dict(zip(numbers, units[AHEAD * self.threads :], strict=False))
 
-        def work(number: int) -> None:
-            if number in ahead:
-                ahead[number].advise(self.scan.scanned)
+        def work(at: int) -> None:
+            prefetch(units, range(at, at + 1), self.scan.scanned, self.threads)
             if not hasattr(local, "running"):
                 local.running = _Running(self.task.begin(self.scan))
                 running.append(local.running)
             with local.running.lock:
-                local.running.builder.add(number)
+                local.running.builder.add(numbers[at])
 
         saved = time.monotonic()
         try:
             with ThreadPool(self.threads) as pool:
-                for unit, _ in zip(units, pool.in_order(work, numbers), strict=True):
+                for unit, _ in zip(units, pool.in_order(work, range(len(units))), strict=True):
                     done += unit.rows
                     progress(done, total)
                     if self.save is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
