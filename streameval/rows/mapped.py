@@ -169,6 +169,13 @@ class LeftRows(Unit):
         also = [one.of for one in more if isinstance(one, LeftRows)]
         self.of.advise(self.columns.names(columns), also)
 
+    def for_workers(self) -> Unit:
+        """Refuse them: an `InputError`."""
+        raise InputError(
+            f"{self.place}: its table deleted rows, or has columns that files hold otherwise, and workers read files",
+            "leave the engine out, or rewrite the table's data files",
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class MappedRows(Rows):

@@ -57,13 +57,7 @@ class Unit(ABC):
         """Prepare for columns to be read soon, with those of others of its file."""
 
     def for_workers(self) -> Unit:
-        """The same for other machines; an `InputError` where they cannot read it."""
-        if self.file:
-            raise InputError(
-                f"{self.place}: its table deleted rows, or has columns that files hold otherwise, and workers read "
-                "files",
-                "leave the engine out, or rewrite the table's data files",
-            )
+        """The same for other machines; an `InputError` where they cannot read it, as none can what lies in memory."""
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
 
 

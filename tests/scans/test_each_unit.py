@@ -60,8 +60,6 @@ def test_units_of_one_file_come_together_and_those_of_none_alone():
     assert [[unit.first_position for unit in some] for some in by_file(units)] == [[0, 1], [2], [3], [4]]
 
 
-def test_rows_that_no_file_shows_are_not_for_workers():
+def test_rows_in_memory_are_not_for_workers():
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
         UNITS[0].for_workers()
-    with pytest.raises(InputError, match="its table deleted rows, or has columns that files hold otherwise"):
-        Some(0, 1, "a").for_workers()
