@@ -23,12 +23,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import description
 from benchmarks.windows import planned
-from streameval.engines import Engine
-from streameval.engines.spark import Spark
-from streameval.order.checkpoints import Scans
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Fetched
 from streameval.rows.options import RankingOptions
+from streameval.scans.checkpoints import Scans
+from streameval.scans.jobs import Engine
+from streameval.scans.spark import Spark
 from streameval.verbs.exact import exact
 
 _DAYS, _FILES_A_DAY, _RUNS = 5, 4, 3

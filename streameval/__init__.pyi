@@ -7,7 +7,6 @@ import polars as pl
 
 from streameval.curve import Curve as Curve
 from streameval.curve.extrapolation import extrapolate as extrapolate
-from streameval.engines import Engine
 from streameval.errors import InputError as InputError
 from streameval.errors import OutsideError as OutsideError
 from streameval.errors import StreamevalError as StreamevalError
@@ -24,6 +23,7 @@ from streameval.progress import Progress
 from streameval.questions import Question as Question
 from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
+from streameval.scans.jobs import Engine
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History

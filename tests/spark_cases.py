@@ -23,15 +23,15 @@ import streameval
 from streameval.cli import run
 from streameval.counting import scans
 from streameval.engines import create
-from streameval.engines.spark.sessions import opened
 from streameval.errors import OutsideError, StreamevalError
 from streameval.order.by_score import ByScore
-from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
 from streameval.queries import scattered
 from streameval.rankings import open_ranking
-from streameval.remote import worker
 from streameval.rows.options import RankingOptions
+from streameval.scans import workers
+from streameval.scans.checkpoints import Scans
+from streameval.scans.spark import opened
 
 N, FILES, GROUP = 24_000, 8, 500
 QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM of short jobs compiles longer than it runs
@@ -108,7 +108,7 @@ def damage(folder):
 
 def compare(folder, options, engine, budget):
     """Ranks and facts of both engines, with so many bytes for bins and candidates."""
-    worker._LEAST_ROWS = N // 5  # several shares
+    workers._LEAST_ROWS = N // 5  # several shares
     ByScore.budget = budget
     ranking = open_ranking(str(folder), RankingOptions(score="s", **options))
     there = ranking.fetch(RANKS, ["id", "day"], scans=Scans(engine=engine))
@@ -182,7 +182,7 @@ def interrupted(settings):
         raise over
 
     signal.signal(signal.SIGALRM, stop)
-    request = worker.JobRequest(worker.serialize(Slow(os.getpid()), [0]), 1, ("at",), "binary")
+    request = workers.JobRequest(workers.serialize(Slow(os.getpid()), [0]), 1, ("at",), "binary")
     try:
         create("spark", settings).run_job(request)
     except OutsideError as error:

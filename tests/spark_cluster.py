@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.remote import jobs, worker
+from streameval.scans import workers
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Cluster:
     placement: ClassVar[str] = "on workers"
 
     def run(self, job, progress):
-        return job.here(progress) if job.is_small else jobs.run_on_workers(job, self.run_job, progress)
+        return workers.run_on_workers(job, self.run_job, progress)
 
     def run_job(self, request):
         order = np.random.default_rng(self.seed).permutation(request.shares)
@@ -32,14 +32,14 @@ class Cluster:
         assert set(result.schema.types) == {pa.int64(), pa.int64() if request.kind == "long" else pa.binary()}
         if request.reduction:
             parts = [result.filter(pc.equal(result.column("at"), at)) for at in pc.unique(result.column("at"))]
-            result = pa.concat_tables([worker.reduce_rows(request.reduction, part) for part in parts])
+            result = pa.concat_tables([workers.reduce_rows(request.reduction, part) for part in parts])
         if request.kind == "long":
             result = result.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
         return result
 
 
 def carried(sent, shares):
-    return list(worker.run_shares(sent, shares.tolist()))
+    return list(workers.run_shares(sent, shares.tolist()))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from streameval.cli.panels import RUNNING
 from streameval.options import alternatives, listed, option
 
 if TYPE_CHECKING:
-    from streameval.engines import Engine
+    from streameval.scans.jobs import Engine
     from streameval.stores.atomic import Existing
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
-from streameval.counting.labelled_rows import LabelledRows, of_files, own_room
+from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels.bits import WORD, copy_bits
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.order.scores import ScoreOrder
-from streameval.rows.units import Unit
+from streameval.scans.threads import own_room
+from streameval.scans.units import Unit, by_file
 from streameval.typing import Int64Array, UInt64Array
 
 
@@ -64,7 +65,7 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
     if rows.order is not None:
         yield from (_scored(rows, unit, cutoffs) for unit in units)
         return
-    for of_file in of_files(units):
+    for of_file in by_file(units):
         found = rows.label_bits(of_file)
         sizes = [unit.rows for unit in of_file] if len(found) > 1 else [sum(unit.rows for unit in of_file)]
         for size, unit, words in zip(sizes, of_file, found, strict=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
@@ -17,12 +16,12 @@ from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.kept import KeptBits, KeptGroups
 from streameval.counting.label_counts import LabelCounts
-from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
 from streameval.counting.piled_words import WORD, PileCounts, PiledWords, Piles, RuledOutError
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
 from streameval.spill.parted_words import KeyRanges, Parted, word_type
 from streameval.spill.store import ScratchFile, Spill
@@ -112,13 +111,13 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
 def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, threads: int) -> Summed:
     kept, seen = KeptGroups(limits.file), [np.empty(0, np.uint64)]
 
-    def sums(pool: Executor) -> Iterator[BlockSums]:
-        pieces = in_order(pool, partial(_piece, counts, cutoffs), range(counts.n_pieces), threads + 1)
-        for part, numbers in in_order(pool, partial(_sum, cutoffs), _blocks(pieces, seen), threads + 1):
+    def sums(pool: ThreadPool) -> Iterator[BlockSums]:
+        pieces = pool.in_order(partial(_piece, counts, cutoffs), range(counts.n_pieces), threads + 1)
+        for part, numbers in pool.in_order(partial(_sum, cutoffs), _blocks(pieces, seen), threads + 1):
             kept.keep(numbers)
             yield part
 
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPool(threads) as pool:
         totals = fold(sums(pool), cutoffs)
     keys = np.concatenate(seen)
     # fewer cutoffs than wanted: some rows found no counter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from streameval.counting.totals import fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
+from streameval.scans.threads import each_unit
 from streameval.spill.store import ScratchFile
 from streameval.typing import Int64Array, UInt64Array
 
@@ -92,9 +92,8 @@ def sum_in_order(
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
     """Slide windows over a list in its stored order: one more pass over its labels alone."""
     labels = replace(rows, score=None, order=None)
-    with ThreadPoolExecutor(threads) as pool:
-        for row_range in labels.stream(pool, threads + 2):
-            sliding.add(row_range.labels)
+    for _, row_range in each_unit(labels.read, labels.units, threads):
+        sliding.add(row_range.labels)
 
 
 def as_keys(keys: UInt64Array) -> Keys:

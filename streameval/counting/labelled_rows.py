@@ -5,14 +5,9 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +19,13 @@ from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
-from streameval.rows.units import Unit
+from streameval.scans.threads import own_room
+from streameval.scans.units import Unit
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
-T = TypeVar("T")
-R = TypeVar("R")
 PLAIN = LabelMeaning()
-_KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
+_NONE = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -78,11 +72,6 @@ class LabelledRows:
         """Columns that are read of each unit."""
         labels = [self.label] if self.joined_labels is None else []
         return labels if self.score is None else [*labels, self.score]
-
-    def advise(self, numbers: range) -> None:
-        """Prepare for units to be read soon, if there are as many."""
-        for units in of_files(self.units[numbers.start : numbers.stop]):
-            units[0].advise(self.scanned, units[1:])
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
         """The same on a worker, which has some of the units."""
@@ -158,10 +147,6 @@ class LabelledRows:
         if keys.low.size:
             raise InputError(f"column '{self.score}' holds decimals", "cast it to float64 or int64")
 
-    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
-        """Decode units in their order, `ahead` of them at a time."""
-        return in_order(pool, self.read, self.units if units is None else units, ahead)
-
     def columns(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Read columns unit by unit, with the stored position of every row as `se_position`."""
         for unit in self.units:
@@ -207,51 +192,6 @@ def joined(parts: list[RowRange]) -> RowRange:
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
-
-
-_OWN = threading.local()
-_NONE = np.empty(0, np.uint64)
-
-
-def own_room(size: int, use: str = "numbers") -> UInt64Array:
-    """Room of a thread for one use, since fresh memory would cost more than what is done in it."""
-    if size > _KEPT_ROWS:
-        return np.empty(size, np.uint64)
-    if getattr(_OWN, use, _NONE).size < size:
-        setattr(_OWN, use, np.empty(size, np.uint64))
-    return np.asarray(getattr(_OWN, use), dtype=np.uint64)
-
-
-def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
-    """Map with several at work, results in order, and never more than `ahead` of them held."""
-    waiting: deque[Future[R]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) >= ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
-def of_files(units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """Units of one file after the other; those that are of none by themselves."""
-    for _, some in groupby(enumerate(units), lambda one: one[1].file or one[0]):
-        yield [unit for _, unit in some]
-
-
-def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:
-    """Do what `in_order` does, `size` items at a time."""
-
-    def several(some: tuple[T, ...]) -> list[R]:
-        return [work(one) for one in some]
-
-    left = iter(items)
-    for done in in_order(pool, several, iter(lambda: tuple(islice(left, size)), ()), ahead):
-        yield from done
 
 
 def packed(labels: UInt8Array) -> UInt64Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -13,13 +12,13 @@ import numpy as np
 
 from streameval.counting.block_groups import BlockGroups, Ends, UntiedRows
 from streameval.counting.kept import LookUp
-from streameval.counting.labelled_rows import in_batches
 from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import of_numbers, steps
 from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS, best_of_groups, halves
 from streameval.kernels.jit import small
+from streameval.process.threads import ThreadPool
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # the groups that begin in a block
@@ -203,9 +202,9 @@ def best_sums(places: Places, threads: int) -> dict[str, Fraction]:
     independent. Most of a list whose precision does not fall is below what comes later, and is not looked at.
     """
     orders = ("late", "early") if places.totals.mixed else ("late",)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPool(threads) as pool:
         blocks = range(places.totals.start.size - 1)
-        by_block = list(in_batches(pool, partial(_in_block, places, orders), blocks, 2 * threads, _TOGETHER))
+        by_block = list(pool.in_order(partial(_in_block, places, orders), blocks, 2 * threads, _TOGETHER))
     sums = {}
     for at, order in enumerate(orders):
         high, low = (sum(int(one[at][half]) for one in by_block) for half in range(2))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import Block, blocks, sum_range
-from streameval.counting.labelled_rows import RowRange, in_order
+from streameval.counting.labelled_rows import RowRange
 from streameval.errors import InputError
+from streameval.process.threads import ThreadPool
 from streameval.spill.parted_words import Parted, Pile, SortedRows
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
@@ -49,9 +49,9 @@ class OrderedWords:
             number, held = numbered
             return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs)
 
-        with ThreadPoolExecutor(threads) as pool:
-            in_rank_order = in_order(pool, Pile.rows, self.piles, threads)
-            yield from in_order(pool, part, enumerate(blocks(in_rank_order, block)), threads)
+        with ThreadPool(threads) as pool:
+            in_rank_order = pool.in_order(Pile.rows, self.piles, threads)
+            yield from pool.in_order(part, enumerate(blocks(in_rank_order, block)), threads)
 
     def rows(self, first: int, last: int) -> RowRange:
         """Rows after rank `first`, up to rank `last`."""

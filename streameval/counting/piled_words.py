@@ -17,11 +17,11 @@ import numpy as np
 
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import TiedGroups
-from streameval.counting.labelled_rows import own_room
 from streameval.kernels import label_counts as kernels
 from streameval.kernels.jit import read_only
 from streameval.kernels.label_counts import PILE_BITS
 from streameval.kernels.sorted_sets import unique
+from streameval.scans.threads import own_room
 from streameval.spill.store import Spill
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -20,13 +19,14 @@ from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
-from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
+from streameval.counting.labelled_rows import LabelledRows, joined
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
-from streameval.order.partials import SUM, Engine, Job, Partial, PartialBuilder, merged
-from streameval.order.run_threads import AHEAD, Scanning
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
-from streameval.rows.units import Unit
+from streameval.scans.jobs import SUM, Engine, Job, OnWorkers, Partial, PartialBuilder, Task, merged
+from streameval.scans.threads import Scanning, prefetch
+from streameval.scans.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _MOST_BLOCKS = 512  # that come back from workers at once, with their labels
@@ -102,43 +102,32 @@ class Summing(Job[SummedBlock]):
         """See `Job.units`."""
         return self.rows.units
 
-    @property
-    def overlap(self) -> int:  # type: ignore[override]
-        """The row before shows whether the first score ties with it."""
-        return int(self.rows.order is not None)
-
-    @property
-    def most_rows(self) -> float:  # type: ignore[override]
-        """See `Job`."""
-        return _MOST_BLOCKS * self.block
-
-    def here(self, progress: Progress) -> Iterator[SummedBlock]:
-        """See `Job.here`."""
+    def run_local(self, progress: Progress) -> Iterator[SummedBlock]:
+        """See `Job.run_local`."""
         rows, done = self.rows, 0
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
         add = partial(sum_block, cutoffs=self.cutoffs)
-        with ThreadPoolExecutor(self.threads) as pool:
-            read = in_order(pool, self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
+        with ThreadPool(self.threads) as pool:
+            read = pool.in_order(self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
             units = linked(chain.from_iterable(read))
-            for summed in in_batches(pool, add, blocks(units, self.block), self.threads + 1, together):
+            for summed in pool.in_order(add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
                 yield summed
 
     def _read(self, numbers: range) -> list[BitRows]:
-        self.rows.advise(_ahead(numbers, self.threads))
+        prefetch(self.rows.units, numbers, self.rows.scanned, self.threads)
         return list(read_bits(self.rows, self.rows.units[numbers.start : numbers.stop], self.cutoffs))
 
-    def sent(self) -> Summing:
-        """See `Job.sent`."""
-        return replace(self, rows=self.rows.elsewhere(()))
+    def for_workers(self) -> OnWorkers[SummedBlock]:
+        """See `Job.for_workers`: pieces are blocks, and the row before shows whether the first score ties with it."""
+        bare, n_items = replace(self, rows=self.rows.elsewhere(())), self.rows.n_items
+        ends = np.append(np.arange(self.block, n_items, self.block), n_items)
+        overlap = int(self.rows.order is not None)
+        return OnWorkers(bare.run_share, ends=ends, overlap=overlap, most_rows=_MOST_BLOCKS * self.block)
 
-    def pieces(self, ends: Int64Array) -> Int64Array:
-        """Blocks."""
-        return np.append(np.arange(self.block, int(ends[-1]), self.block), ends[-1])
-
-    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
-        """See `Job.there`: scores that are in no order end it."""
+    def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+        """See `OnWorkers`: scores that are in no order end it."""
         number = first
         try:
             for held in blocks(self._rows(units, first * self.block, last * self.block), self.block):
@@ -158,7 +147,7 @@ class Summing(Job[SummedBlock]):
 
 
 @dataclass(frozen=True)
-class CountingLabels:
+class CountingLabels(Task[LabelledRows]):
     """Negatives and positives of each cell."""
 
     cells: Cells
@@ -209,23 +198,18 @@ class Parting(Job[Any]):
         """See `Job.units`."""
         return self.rows.units
 
-    @property
-    def most_rows(self) -> float:  # type: ignore[override]
-        """As many as the memory holds."""
-        return float(self.memory / self.ranges.word.itemsize)
-
-    def here(self, progress: Progress) -> Iterator[Any]:
-        """See `Job.here`: the receiver has taken all; a reader parts one unit at a time, or several small ones."""
+    def run_local(self, progress: Progress) -> Iterator[Any]:
+        """See `Job.run_local`: the receiver has taken all; a reader parts one unit at a time, or several small ones."""
         done = 0
         most = int(min(_BATCH_ROWS, self.memory / _BYTES_PER_ROW))
-        with ThreadPoolExecutor(self.threads) as pool:
-            for rows in in_order(pool, self._take, _batches(self.units, most), self.threads + 1):
+        with ThreadPool(self.threads) as pool:
+            for rows in pool.in_order(self._take, _batches(self.units, most), self.threads + 1):
                 done += rows
                 progress(done, self.rows.n_items)
         yield from ()
 
     def _take(self, numbers: range) -> int:
-        self.rows.advise(_ahead(numbers, self.threads))
+        prefetch(self.rows.units, numbers, self.rows.scanned, self.threads)
         units = self.rows.units[numbers.start : numbers.stop]
         take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
         if len(units) == 1 and self.ranges.keys == "words":
@@ -237,12 +221,13 @@ class Parting(Job[Any]):
         take(rows.keys, rows.labels)
         return rows.labels.size
 
-    def sent(self) -> Parting:
-        """See `Job.sent`."""
-        return replace(self, rows=self.rows.elsewhere(()), parted=None)
+    def for_workers(self) -> OnWorkers[Any]:
+        """See `Job.for_workers`: no more come back at once than the memory holds."""
+        bare = replace(self, rows=self.rows.elsewhere(()), parted=None)
+        return OnWorkers(bare.run_share, most_rows=float(self.memory / self.ranges.word.itemsize))
 
-    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
-        """See `Job.there`: the rows of each unit, parted by themselves."""
+    def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+        """See `OnWorkers`: the rows of each unit, parted by themselves."""
         for number, unit in enumerate(units, first):
             yield number, number + 1, self.ranges.split(self.rows.keys(unit), self.rows.labels(unit))
 
@@ -257,8 +242,3 @@ def _batches(units: Sequence[Unit], most: int, count: float = math.inf) -> Itera
         rows += unit.rows
     if rows:
         yield range(first, len(units))
-
-
-def _ahead(numbers: range, threads: int) -> range:
-    """Units that the disk fetches while others are read."""
-    return range(numbers.start + AHEAD * threads, numbers.stop + AHEAD * threads)

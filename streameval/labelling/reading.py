@@ -7,7 +7,6 @@ where a rank column has statistics (Parquet) even that costs no scan. Nothing is
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -36,6 +35,7 @@ from streameval.labelling.readers import (
 )
 from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
+from streameval.process.threads import ThreadPool
 from streameval.types import Plan
 
 
@@ -51,7 +51,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         InputError: A source that cannot be read, lacks a column, or says nothing about this study.
         StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
-    with one_line_errors(name_of(source)), database_for(source) as connection, ThreadPoolExecutor(1) as pool:
+    with one_line_errors(name_of(source)), database_for(source) as connection, ThreadPool(1) as pool:
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
         known = items or Items()

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.checkpoints import Checkpoints, Scans, ScanState, Shard, UnfinishedError
 from streameval.order.finer_bins import OrderWords
 from streameval.order.item_keys import as_whole, check_key, refuse_inexact
 from streameval.order.locate import least_memory, locate
@@ -31,7 +30,8 @@ from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit, readers
+from streameval.scans.checkpoints import Checkpoints, Scans, ScanState, Shard, UnfinishedError
+from streameval.scans.units import Unit, readers
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 48  # of a row group that is being decoded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any
 
@@ -12,7 +11,8 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.text import those_with
 
 _BLOCK = 1 << 16  # rows whose keys fit a cache
@@ -26,7 +26,8 @@ def count_at_score(order: ByScore, score: Any) -> int:
             float32 that prints as 0.7.
 
     Raises:
-        InputError: No such score of this column; scores that are null or NaN, unless they come last; a damaged file.
+        InputError: No such score of this column; scores that are null or NaN, unless they come last; a damaged file;
+            memory that cannot hold a row group.
     """
     wanted = order.order.keys(pa.array([as_score(score, order.kind, order.options.ascending)], order.kind))
     first, last = order.bounds if order.bounds is not None else (None, None)
@@ -39,8 +40,8 @@ def count_at_score(order: ByScore, score: Any) -> int:
             if first[at] > wanted.key[0]:
                 continue
         read.append(unit)
-    with ThreadPoolExecutor(order.options.threads or order.rows.readers) as pool:
-        return count + sum(pool.map(lambda unit: _of_unit(order, unit, wanted), read))
+    counts = each_unit(lambda unit: _of_unit(order, unit, wanted), read, order.scan_all(1).threads)
+    return count + sum(of_unit for _, of_unit in counts)
 
 
 def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:

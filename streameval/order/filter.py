@@ -12,7 +12,7 @@ from streameval.order.finer_bins import OrderWords, Stage
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import BoolArray, Int64Array, UInt32Array, UInt64Array
 
 BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache

@@ -13,17 +13,17 @@ from streameval.errors import InputError
 from streameval.kernels.order_keys import LAST
 from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import position_hashes
-from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES
 from streameval.order.finer_bins import HASH, LOW, OrderWords, next_stage
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.order.partials import SUM
 from streameval.order.scan import Scan
 from streameval.order.search import Search, skipped_counts
 from streameval.order.select_candidates import Located, select_candidates
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
+from streameval.scans.checkpoints import Checkpoints
+from streameval.scans.jobs import SUM
 from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array
 

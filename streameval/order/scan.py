@@ -14,7 +14,7 @@ from streameval.order.item_keys import as_whole, refuse_inexact
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
 
 

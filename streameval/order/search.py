@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streameval.order.checkpoints import Checkpoints
 from streameval.order.filter import StageFilter
 from streameval.order.finer_bins import HASH, OrderWords, Stage
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.progress import Progress
+from streameval.scans.checkpoints import Checkpoints
 from streameval.typing import Int64Array
 
 

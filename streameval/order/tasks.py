@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,19 +14,23 @@ from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
 from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
 from streameval.order.finer_bins import OrderWords, Stage
 from streameval.order.first_bins import ALL_ROWS, FirstStage
-from streameval.order.partials import SUM, Partial, PartialBuilder
 from streameval.order.scan import Scan
+from streameval.scans.jobs import SUM, Partial, PartialBuilder, Task
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Task[Scan]):
     """Keys of about `rows` rows, from about `n_units` units all over the list, from which bins are made."""
 
     n_units: int
     rows: int
     name: str = "sample"
-    counters: ClassVar[int] = 0
+
+    @property
+    def is_quick(self) -> bool:
+        """Yes."""
+        return True
 
     @property
     def digest(self) -> str:
@@ -59,7 +63,7 @@ class _KeySample:
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Task[Scan]):
     """Items per bin of the last stage.
 
     Attributes:
@@ -89,10 +93,6 @@ class Counting:
         """Bins, and after those of the first stage its cells, for rows that are counted by cell alone."""
         stage = self.stages[-1]
         return stage.count + (stage.cells.size - 1 if isinstance(stage, FirstStage) else 0)
-
-    def units(self, scan: Scan) -> Int64Array:
-        """All row groups."""
-        return np.arange(len(scan.units))
 
     def begin(self, scan: Scan) -> PartialBuilder:
         """Empty counts."""
@@ -184,23 +184,18 @@ class _BinCounts(_Filtered):
 
 
 @dataclass(frozen=True)
-class Collecting:
+class Collecting(Task[Scan]):
     """The items in wanted bins of the last stage; see `Counting`, but here `bins` are those of the last stage."""
 
     stages: tuple[FirstStage | Stage, ...]
     bins: Int64Array
     hashed: str
     name: str = "candidates"
-    counters: ClassVar[int] = 0
 
     @property
     def digest(self) -> str:
         """Hash of the bins, and of what made them."""
         return _digest(self.name, *vars(self.stages[-1]).values(), self.bins)
-
-    def units(self, scan: Scan) -> Int64Array:
-        """All row groups."""
-        return np.arange(len(scan.units))
 
     def begin(self, scan: Scan) -> PartialBuilder:
         """No items yet."""

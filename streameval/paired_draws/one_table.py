@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.checkpoints import Checkpoints, Scans
-from streameval.order.partials import SUM, Partial, PartialBuilder
 from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of, some
 from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw
 from streameval.paired_draws.rates import CutoffRates
@@ -19,6 +16,8 @@ from streameval.paired_draws.tally import CutoffCounts
 from streameval.paired_draws.top_rows import TopReader, TopScan, draws_of
 from streameval.paired_draws.tops import check_sizes, may_hold, refuse_missing, tops_of
 from streameval.progress import Progress, silent
+from streameval.scans.checkpoints import Checkpoints, Scans
+from streameval.scans.jobs import SUM, Partial, PartialBuilder, Task
 from streameval.typing import Int64Array
 
 
@@ -66,14 +65,13 @@ def draw_one_table(pair: Pair, draw: PairedDraw, scans: Scans | None = None, pro
 
 
 @dataclass(frozen=True)
-class Pairing:
+class Pairing(Task[TopScan]):
     """Counts of items by cutoff, and the rows that may be drawn."""
 
     rates: CutoffRates
     seed: int
     tally: CutoffCounts
     name: str = "pairs"
-    counters: ClassVar[int] = 0
 
     def identity(self, pair: Pair) -> str:
         """Hash of the rows and both orders."""
@@ -85,10 +83,6 @@ class Pairing:
         """Hash of what is counted and kept; where the tops end follows from that and the rows."""
         facts = repr((self.name, self.seed, self.tally)).encode()
         return hashlib.sha256(facts + self.rates.rate.tobytes() + self.rates.known.tobytes()).hexdigest()
-
-    def units(self, scan: TopScan) -> Int64Array:
-        """All that are read."""
-        return np.arange(len(scan.units))
 
     def begin(self, scan: TopScan) -> PartialBuilder:
         """Nothing counted yet."""

@@ -15,7 +15,7 @@ from streameval.order.item_keys import as_keys, missing
 from streameval.order.scores import Keys
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws.tops import Tops
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 SECOND_SEED = np.uint64(0x7061697265643031)  # "paired01": with the tie hash, 128 bits that tell keys apart

@@ -12,7 +12,6 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
-from streameval.order.checkpoints import Scans
 from streameval.order.count_at_score import as_score
 from streameval.order.filter import BLOCK, Buffers
 from streameval.order.finer_bins import OrderWords
@@ -22,7 +21,8 @@ from streameval.order.scores import Keys
 from streameval.paired_draws.pair import DrawnPair, PairedDraw, ScoreCutoffs
 from streameval.progress import Progress
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.checkpoints import Scans
+from streameval.scans.units import Unit
 from streameval.typing import BoolArray, Int64Array, UInt64Array
 
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)

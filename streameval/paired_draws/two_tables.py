@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.order.checkpoints import Scans
-from streameval.order.partials import Engine, Partial, PartialBuilder, partial_of
-from streameval.order.run_threads import Scanning
 from streameval.paired_draws.join import Joined, KeySpill, hashes_of, join, part_bits
 from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of
 from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw, ScoreCutoffs
@@ -22,7 +19,10 @@ from streameval.paired_draws.top_rows import TopReader, TopScan, draws_of
 from streameval.paired_draws.tops import check_sizes, may_hold, refuse_missing, tops_of
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.checkpoints import Scans
+from streameval.scans.jobs import Engine, OnWorkers, Partial, PartialBuilder, Task, partial_of
+from streameval.scans.threads import Scanning
+from streameval.scans.units import Unit
 from streameval.spill.store import ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 from streameval.typing import Int64Array
@@ -103,7 +103,7 @@ def _spill(ranking: Ranking, scan: TopScan, task: Spilling, run_by: tuple[Engine
 
 
 @dataclass(frozen=True)
-class Spilling:
+class Spilling(Task[TopScan]):
     """The keys of all rows in a top, and the rows that may be drawn.
 
     Attributes:
@@ -114,7 +114,6 @@ class Spilling:
     seed: int
     keys: KeySpill | None = field(repr=False)
     name: str = "pairs"
-    counters: ClassVar[int] = 0
 
     def begin(self, scan: TopScan) -> PartialBuilder:
         """Nothing kept yet."""
@@ -145,18 +144,14 @@ class _TopKeys:
 class SpillingScan(Scanning[TopScan]):
     """A scan whose keys workers send back as they read them, and threads keep where they go."""
 
-    @property
-    def most_rows(self) -> float:  # type: ignore[override]
-        """See `Job`."""
-        return _MOST_ROWS
-
-    def sent(self) -> SpillingScan:
-        """See `Job.sent`."""
+    def for_workers(self) -> OnWorkers[Partial]:
+        """See `Job.for_workers`."""
         task: Any = self.task
-        return SpillingScan(replace(task, keys=None), self.scan.elsewhere(()), self.numbers[:0], 1)
+        bare = SpillingScan(replace(task, keys=None), self.scan.elsewhere(()), self.numbers[:0], 1)
+        return OnWorkers(bare.run_share, most_rows=_MOST_ROWS)
 
-    def there(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Partial]]:
-        """See `Job.there`: a partial of each unit."""
+    def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Partial]]:
+        """See `OnWorkers`: a partial of each unit."""
         for number, unit in enumerate(units, first):
             yield number, number + 1, partial_of(self.task, self.scan.elsewhere([unit]), range(1))
 

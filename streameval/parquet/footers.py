@@ -6,10 +6,10 @@ Of each footer only row counts, the score's minima and maxima and a digest are k
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -26,7 +26,8 @@ from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
 from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
 from streameval.parquet.struct_fields import hint_for
 from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
-from streameval.stores import store_of
+from streameval.process.threads import ThreadPool
+from streameval.stores import is_remote, store_of
 from streameval.stores.store import LAST
 from streameval.typing import Int64Array
 
@@ -66,6 +67,13 @@ class Footer:
     verify: str
     limit: int
 
+    @cached_property
+    def anywhere(self) -> Footer:
+        """The same for processes of another working directory, and without statistics; row groups share it."""
+        path = self.file.path
+        file = replace(self.file, path=path if is_remote(path) else os.path.abspath(path))
+        return replace(self, file=file, score_bounds=None)
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -86,8 +94,8 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int, tru
         return [footer for tails in read_tails(some) for footer in _footers(tails, score, trust, len(files))]
 
     lot = max(1, min(_MOST_FILES, len(files) // (4 * threads)))
-    with ThreadPoolExecutor(threads) as pool:
-        lots = pool.map(read, [files[at : at + lot] for at in range(0, len(files), lot)])
+    with ThreadPool(threads) as pool:
+        lots = pool.in_order(read, [files[at : at + lot] for at in range(0, len(files), lot)])
         footers = [footer for some in lots for footer in some]
     # one schema for all who share it: 100,000 copies would take gigabytes
     first = footers[0].schema

@@ -1,1 +1,1 @@
-"""The process and the system that it runs on: what systems differ in, signals that wait, news of compilation."""
+"""The process and the system that it runs on: what systems differ in, signals that wait, threads, compilation."""

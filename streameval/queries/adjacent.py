@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streameval.counting.labelled_rows import in_order
 from streameval.kernels.words import Words
+from streameval.process.threads import ThreadPool
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch, first_of_each
 from streameval.queries.measured import MOST, Measure, Measured
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 60
@@ -116,10 +115,10 @@ def adjacent(
         _refuse_apart(joined)
         return blocks(joined)
 
-    with ThreadPoolExecutor(threads) as pool:
-        units = in_order(pool, read, rows.rows.units, threads + 1)
+    with ThreadPool(threads) as pool:
+        units = pool.in_order(read, rows.rows.units, threads + 1)
         parts = _parts(units, int(memory / 2 / _BYTES_PER_ROW))
-        for measured_blocks in in_order(pool, measured, parts, threads + 1):
+        for measured_blocks in pool.in_order(measured, parts, threads + 1):
             for block in measured_blocks:
                 seen.add(block.low, block.high)
                 done(int(block.found.facts[:, 0].sum()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers, own_room
+from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers
 from streameval.errors import InputError
 from streameval.kernels.jit import read_only, small
 from streameval.kernels.order_keys import float32_words
@@ -25,7 +25,8 @@ from streameval.order.tie_hashes import key_hashes
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
+from streameval.scans.threads import own_room
+from streameval.scans.units import Unit
 from streameval.text import number_of
 from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 

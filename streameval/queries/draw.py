@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.draw import mix_each, mix_signed
 from streameval.kernels.sorted_sets import unique
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.item_keys import plain_values
-from streameval.progress import Progress
+from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 _STREAM = np.uint64(0x72616E6B696E6773)  # "rankings": no other draw of the same seed is alike
@@ -65,28 +64,21 @@ def draw_rankings(
     """
     drawn_of, items, seed = how
     rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
-    threads = ranking.options.threads or os.cpu_count() or 1
-    total = 2 * rows.n_items
-    with ThreadPoolExecutor(threads) as pool:
-        numbers, done = np.empty(0, np.uint64), 0
-        waiting: list[UInt64Array] = []
-        for unit_numbers, n in in_order(
-            pool, lambda unit: (unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
-        ):
-            waiting.append(unit_numbers)
-            if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
-                numbers, waiting = unique(numbers, *waiting), []
-                _refuse_many(numbers.nbytes, ranking.options.memory)
-            done += n
-            progress(done, total)
-        numbers = unique(numbers, *waiting)
-        count = drawn_of(int(numbers.size))
-        chosen = _drawn(numbers, count, np.uint64(seed))
-        top = _Top(chosen, items)
-        for part in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
-            top.add(part[0])
-            done += part[1]
-            progress(done, total)
+    units, done = rows.rows.units, RowsDone(2 * rows.n_items, progress)
+    numbers, waiting = np.empty(0, np.uint64), list[UInt64Array]()
+    for unit, unit_numbers in each_unit(lambda unit: unique(_numbers(rows, unit)), units, ranking.threads):
+        waiting.append(unit_numbers)
+        if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
+            numbers, waiting = unique(numbers, *waiting), []
+            _refuse_many(numbers.nbytes, ranking.options.memory)
+        done.rows(unit.rows)
+    numbers = unique(numbers, *waiting)
+    count = drawn_of(int(numbers.size))
+    chosen = _drawn(numbers, count, np.uint64(seed))
+    top = _Top(chosen, items)
+    for unit, part in each_unit(partial(top.rows_of, rows), units, ranking.threads):
+        top.add(part)
+        done.rows(unit.rows)
     number, place, position = top.result()
     order = np.argsort(position)
     first = np.sort(position[place == 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -11,8 +10,6 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import refuse_unreached_level
 from streameval.errors import InputError, OutsideError
-from streameval.order.partials import Engine
-from streameval.order.run_threads import Threads
 from streameval.progress import Progress, RowsDone
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import HighGradeError, ManyRows, RowBatch
@@ -22,6 +19,8 @@ from streameval.queries.options import PerRanking
 from streameval.queries.scattered import PartedRankings
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
+from streameval.scans.jobs import Engine
+from streameval.scans.threads import Threads
 
 _BASE_MEMORY = 0.35  # of --memory: decoded units, and metrics on their way to the disk
 R = TypeVar("R")
@@ -99,16 +98,15 @@ def streamed(
     Returns:
         tuple: What `collect` made of it, and how the rows were read.
     """
-    threads = ranking.options.threads or os.cpu_count() or 1
     memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
     if not beside and engine.placement == "in process":
         told = RowsDone(rows.n_items, progress)
         try:
-            parts = adjacent(rows, measure, threads, memory, told.rows)
+            parts = adjacent(rows, measure, ranking.threads, memory, told.rows)
             return collect(parts), "one pass, rankings stored together"
         except ApartError:
             pass
-    job = PartedRankings(rows, beside, measure, threads, memory)
+    job = PartedRankings(rows, beside, measure, ranking.threads, memory)
     return collect(engine.run(job, progress)), job.how
 
 

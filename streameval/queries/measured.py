@@ -10,7 +10,6 @@ from functools import cached_property, reduce
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import own_room
 from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
@@ -22,6 +21,7 @@ from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch
 from streameval.queries.options import OptionalMeasures
 from streameval.queries.sums import Sums
+from streameval.scans.threads import own_room
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 

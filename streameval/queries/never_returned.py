@@ -23,7 +23,7 @@ from streameval.queries.batches import NOTHING, ManyRows, RowBatch, grades, leve
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.text import number_of
 from streameval.typing import BoolArray, Int32Array, UInt64Array
 

@@ -21,7 +21,7 @@ from streameval.queries.measured import Lowest, Measure, Measured, RankedRange, 
 from streameval.queries.options import PerRanking
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.text import number_of
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int32Array, Int64Array, UInt64Array

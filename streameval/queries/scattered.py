@@ -9,16 +9,14 @@ part, and so come in the order of a hash of their names, whatever the threads, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order, own_room
 from streameval.errors import InputError
 from streameval.kernels.draw import mix_each
 from streameval.kernels.jit import small
@@ -33,12 +31,14 @@ from streameval.kernels.parting import (
 )
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
-from streameval.order.partials import Job
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, RankedRange, Rankings
 from streameval.queries.never_returned import Named
-from streameval.rows.units import Unit
+from streameval.scans.jobs import Job, OnWorkers
+from streameval.scans.threads import each_unit, own_room
+from streameval.scans.units import Unit
 from streameval.spill.parted_words import KeyRanges
 from streameval.spill.store import PartedSpill, PartRows, ScratchFile, Spill, order_of, placed_by, put
 from streameval.stores.temporary import temporary_folder
@@ -175,38 +175,37 @@ class PartedRankings(Job[Measured]):
     memory: float
     how: str = "parted by ranking on workers"
     name: str = "measure"
-    is_reduced: ClassVar[bool] = True
 
     @property
     def units(self) -> Sequence[Unit]:
         """See `Job.units`."""
         return self.rows.rows.units
 
-    def here(self, progress: Progress) -> Iterator[Measured]:
-        """See `Job.here`; progress is told of rows that were parted, and once more when they were measured."""
+    def run_local(self, progress: Progress) -> Iterator[Measured]:
+        """See `Job.run_local`; progress is told of rows that were parted, and once more when they were measured."""
         rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
         with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
             room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
             parts = Parts(room.bits(rows.n_items), _SALT, room.spill)
             for batch in self.beside:
                 parts.add(batch)
-            with ThreadPoolExecutor(room.threads) as pool:
-                for count in in_order(pool, lambda unit: parts.add(rows.read(unit)), self.units, room.threads + 1):
-                    told.rows(count)
+            for unit, _ in each_unit(lambda unit: parts.add(rows.read(unit)), self.units, room.threads):
+                told.rows(unit.rows)
             yield from _measured(parts, rows, self.measure, room, told.rows)
             self.how = "parted by ranking" + (" through a scratch file" if file.size else "")
 
-    def sent(self) -> PartedRankings:
-        """See `Job.sent`."""
+    def for_workers(self) -> OnWorkers[Measured]:
+        """See `Job.for_workers`: pieces of one part, from wherever they come, are measured together."""
         rows = self.rows.without_units()
-        return replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+        bare = replace(self, rows=rows, beside=(), measure=self.measure.elsewhere(rows))
+        return OnWorkers(bare.run_share, extra_units=self.beside, reduce=bare.reduce)
 
     @property
     def _bits(self) -> int:
         return min(_MOST_WORKER_BITS, (self.rows.n_items // _WORKER_ROWS).bit_length())
 
-    def there(self, first: int, last: int, units: Sequence[Unit | RowBatch]) -> Iterator[tuple[int, int, RowBatch]]:
-        """See `Job.there`: a piece is what a unit, or what lies beside, has of a part."""
+    def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, RowBatch]]:
+        """See `OnWorkers`: a piece is what a unit, or what lies beside, has of a part."""
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
             place, edges = placed_by(_part(batch, self._bits), 1 << self._bits)
@@ -216,7 +215,7 @@ class PartedRankings(Job[Measured]):
                 if begin < end:
                     yield part, part + 1, batch.taken(order[begin:end])
 
-    def reduced(self, pieces: Iterator[RowBatch]) -> Measured:
+    def reduce(self, pieces: Iterator[RowBatch]) -> Measured:
         """Measure all rows of a part."""
         parts = measured_part(RowBatch.joined(list(pieces)), self._bits, self.rows, self.measure)
         return Measured.summed(parts)
@@ -235,13 +234,13 @@ def _measured(
         done(int(long.facts[:, 0].sum()))
         return iter([long])
 
-    with ThreadPoolExecutor(room.threads) as pool:
+    with ThreadPool(room.threads) as pool:
         for is_large, some in groupby(parts.in_order(), lambda part: bool(parts.sizes[part] > room.most_rows)):
             if is_large:
                 for part in some:
                     yield from large_part(part)
                 continue
-            for measured in in_order(pool, small_part, list(some), room.threads + 1):
+            for measured in pool.in_order(small_part, list(some), room.threads + 1):
                 for each in measured:
                     done(int(each.facts[:, 0].sum()) + each.left.items)
                     yield each

@@ -12,7 +12,7 @@ from streameval.parquet.account import Forecast
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 
 
 def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:

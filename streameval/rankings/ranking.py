@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # not needed, and not imported, where the stored order is the ranking
     from streameval.order.by_score import ByScore
-    from streameval.order.checkpoints import Scans
+    from streameval.scans.checkpoints import Scans
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Ranking:
     def n_items(self) -> int:
         """N."""
         return self.rows.n_rows
+
+    @property
+    def threads(self) -> int:
+        """Threads at work at once on this machine: as many as were asked for, else one per core."""
+        return self.options.threads or os.cpu_count() or 1
 
     @property
     def fingerprint(self) -> str:
@@ -129,7 +135,7 @@ class Ranking:
         progress: Progress,
         scans: Scans | None,
     ) -> Fetched:
-        from streameval.order.checkpoints import Scans
+        from streameval.scans.checkpoints import Scans
 
         ranks, cutoffs = wanted_of
         wanted = ranks if cutoffs is None else unique(ranks, cutoffs)

@@ -8,7 +8,6 @@ through files on disk, one per interval of ranks that fits the memory, and each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from streameval.order.finer_bins import OrderWords
 from streameval.order.scan import Scan
 from streameval.rankings.items import ItemReader, beside_rank, listed
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.spill.item_files import ItemSpill
 from streameval.typing import Int64Array
 
@@ -115,9 +115,8 @@ def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[Order
     if order.bounds is not None:
         units = [unit for unit, best in zip(units, order.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
     scan = replace(order.scan_all(1), units=units)
-    with ThreadPoolExecutor(scan.threads) as pool:
-        for first in range(0, len(units), scan.threads):
-            yield from pool.map(lambda unit: _kept_of(scan, unit, ends, hashed), units[first : first + scan.threads])
+    for _, kept in each_unit(lambda unit: _kept_of(scan, unit, ends, hashed), units, scan.threads):
+        yield kept
 
 
 def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[OrderWords, Int64Array]:

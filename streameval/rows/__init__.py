@@ -21,7 +21,7 @@ from streameval.errors import InputError
 from streameval.parquet.account import Fallback, Forecast
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 
 if TYPE_CHECKING:  # help texts name the options of a list, and need none of this
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from streameval.rows import Rows, Taken
 from streameval.rows.mapped import MappedRows, StoredNames, TableFile
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.stores.trouble import store_error
 from streameval.text.credentials import masked
 from streameval.typing import Int64Array

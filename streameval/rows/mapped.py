@@ -27,7 +27,7 @@ from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.rows.row_groups import row_groups
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.typing import Int64Array
 
 NONE_DELETED = np.empty(0, np.int64)
@@ -168,6 +168,13 @@ class LeftRows(Unit):
         """Have the system fetch columns ahead."""
         also = [one.of for one in more if isinstance(one, LeftRows)]
         self.of.advise(self.columns.names(columns), also)
+
+    def for_workers(self) -> Unit:
+        """Refuse them: an `InputError`."""
+        raise InputError(
+            f"{self.place}: its table deleted rows, or has columns that files hold otherwise, and workers read files",
+            "leave the engine out, or rewrite the table's data files",
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
@@ -23,12 +22,13 @@ from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint
 from streameval.parquet.pages import Part
 from streameval.parquet.statistics import ChunkBounds
 from streameval.parquet.struct_fields import own_columns
+from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import row_groups
-from streameval.rows.units import Unit
 from streameval.rows.where import chosen, keys_table
+from streameval.scans.units import Unit
 from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
 
@@ -176,8 +176,8 @@ class ParquetRows(Rows):
         from streameval.parquet.forecast import measure
 
         files = [list(of) for _, of in groupby(self.parts(positions), key=lambda part: part.footer)]
-        with ThreadPoolExecutor(self.readers) as pool:
-            return total(list(pool.map(lambda mine: measure(mine, columns), files)))
+        with ThreadPool(self.readers) as pool:
+            return total(list(pool.in_order(lambda mine: measure(mine, columns), files)))
 
     def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
         """Say what reading columns of the first rows would take, row group by row group."""
@@ -189,10 +189,9 @@ class ParquetRows(Rows):
             begins = before + np.cumsum(footer.row_group_rows) - footer.row_group_rows
             wanted.append((footer, int(np.count_nonzero((begins < n_rows) & (footer.row_group_rows > 0)))))
             before += int(footer.row_group_rows.sum())
-        with ThreadPoolExecutor(self.readers) as pool:
-            return total(
-                list(pool.map(lambda one: measure_whole(one[0], one[1], columns), [one for one in wanted if one[1]]))
-            )
+        with ThreadPool(self.readers) as pool:
+            held = [(footer, groups) for footer, groups in wanted if groups]
+            return total(list(pool.in_order(lambda one: measure_whole(one[0], one[1], columns), held)))
 
     def parts(self, positions: Int64Array) -> list[Part]:
         """Group wanted rows by the row group that holds them."""
@@ -235,16 +234,12 @@ class ParquetRows(Rows):
                 job.advise()
             return read_job(job, limit)
 
-        with ThreadPoolExecutor(readers) as pool:
-            try:
-                for begin in range(0, len(runs), _WAVE):
-                    jobs = list(pool.map(find, runs[begin : begin + _WAVE]))
-                    for decoded in pool.map(read, jobs):
-                        decoded_runs.append(decoded)
-                        progress(len(decoded_runs), len(runs))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        with ThreadPool(readers) as pool:
+            for begin in range(0, len(runs), _WAVE):
+                jobs = list(pool.in_order(find, runs[begin : begin + _WAVE]))
+                for decoded in pool.in_order(read, jobs):
+                    decoded_runs.append(decoded)
+                    progress(len(decoded_runs), len(runs))
         self._check({part.footer.file.path: part.footer for part in parts}.values())
         return decoded_runs
 
@@ -258,8 +253,8 @@ class ParquetRows(Rows):
         self._check(self.footers)
 
     def _check(self, footers: Iterable[Footer]) -> None:
-        with ThreadPoolExecutor(self.readers) as pool:
-            list(pool.map(refuse_changed, footers))
+        with ThreadPool(self.readers) as pool:
+            list(pool.in_order(refuse_changed, footers))
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:

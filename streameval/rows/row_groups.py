@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 from streameval.errors import InputError, StreamevalError
 from streameval.parquet.footers import Footer, refuse_changed
 from streameval.parquet.undecodable import decoding
-from streameval.rows.units import Unit
+from streameval.scans.units import Unit
 from streameval.stores import is_remote
 from streameval.typing import AnyArray, UInt64Array
 
@@ -66,6 +66,10 @@ class RowGroup(Unit):
         stored = [name for name in columns if name in self.footer.schema.names]
         with contextlib.suppress(OSError, StreamevalError):
             advise_groups(self.footer, self._indexes(more), stored)
+
+    def for_workers(self) -> RowGroup:
+        """See `Unit.for_workers`: under an absolute path."""
+        return replace(self, footer=self.footer.anywhere)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the file is known without it."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.engines import Engine
 from streameval.errors import InputError, StudyError
 from streameval.judges.classes import judge_of
 from streameval.kinds import kind_of
 from streameval.options import listed
-from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
 from streameval.rankings.ranking import Fetched, Ranking
+from streameval.scans.checkpoints import Scans, forget
+from streameval.scans.jobs import Engine
 from streameval.study import Study, judge_sample
 from streameval.study.planned_ranking import planned_ranking
 from streameval.study.tasks import task_numbers

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.stores.temporary import mapped_bytes
 from streameval.typing import Int64Array, UInt8Array
 
@@ -62,19 +60,14 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
         raise InputError(f"{where}: there is no column '{column}'", ranking.rows.hint_for(column))
     _check_type(*ranking.rows.types(column)[0], column)
     units = ranking.rows.units(column)
-    total, done = sum(unit.rows for unit in units), 0
-    codes = mapped_bytes(folder / "slices", total)
+    codes = mapped_bytes(folder / "slices", sum(unit.rows for unit in units))
     code_of: dict[str | None, int] = {}
     counts = np.zeros(MOST_SLICES, np.int64)
-    threads = os.cpu_count() or 1
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, names, indices in in_order(pool, lambda unit: _read(unit, column, where), units, 2 * threads):
-            table = _codes_of(names, code_of, f"{where}: column '{column}'")
-            mine = table[indices]
-            codes[unit.first_position : unit.first_position + unit.rows] = mine
-            counts += np.bincount(mine, minlength=MOST_SLICES)
-            done += unit.rows
-            progress(done, total)
+    read = each_unit(lambda unit: _read(unit, column, where), units, ranking.threads, progress)
+    for unit, (names, indices) in read:
+        unit_codes = _codes_of(names, code_of, f"{where}: column '{column}'")[indices]
+        codes[unit.first_position : unit.first_position + unit.rows] = unit_codes
+        counts += np.bincount(unit_codes, minlength=MOST_SLICES)
     ranking.rows.check_unchanged()
     if None in code_of and NONE in code_of:
         what = f"{where}: column '{column}' has items without a value, and others of the value '{NONE}'"
@@ -92,7 +85,7 @@ def _check_type(where: str, kind: pa.DataType, column: str) -> None:
         )
 
 
-def _read(unit: Unit, column: str, where: str) -> tuple[Unit, list[str | None], Int64Array]:
+def _read(unit: Unit, column: str, where: str) -> tuple[list[str | None], Int64Array]:
     """Values of a unit's rows: their names, and which of them each row has."""
     values = unit.read([column]).column(0).combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # more text than one chunk can hold
@@ -104,7 +97,7 @@ def _read(unit: Unit, column: str, where: str) -> tuple[Unit, list[str | None], 
     if used.size > MOST_SLICES:
         raise _too_many(f"{where}: column '{column}'")
     named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
-    return unit, [*named, None] if values.indices.null_count else named, np.searchsorted(used, indices)
+    return [*named, None] if values.indices.null_count else named, np.searchsorted(used, indices)
 
 
 def _too_many(what: str) -> InputError:

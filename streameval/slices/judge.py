@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.judges.classes import with_judge
 from streameval.judges.values import Judge
@@ -19,7 +16,8 @@ from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.stages import refuse_stages
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.slices.column import Slices
 from streameval.slices.locate_slices import locate_slices
 from streameval.stores.temporary import mapped_bytes, temporary_folder
@@ -133,25 +131,21 @@ def _as_stored(
 ) -> tuple[Int64Array, tuple[Int64Array, UInt8Array]]:
     """Items of each class in each block, and ranks with their classes: counted as they are decoded."""
     units = ranking.rows.units(judge.column)
-    total, done = sum(unit.rows for unit in units), 0
     counts, classes = np.zeros((ends.size, judge.classes), np.int64), np.zeros(ranks.size, np.uint8)
-    threads = os.cpu_count() or 1
 
-    def count(unit: Unit) -> tuple[Unit, slice, Int64Array, UInt8Array]:
+    def count(unit: Unit) -> tuple[slice, Int64Array, UInt8Array]:
         answers = judge.said(unit.read([judge.column]).column(0), unit.place)
         first, last = unit.first_position, unit.first_position + unit.rows
         some = slice(np.searchsorted(ends, first, "right"), np.searchsorted(ends, last) + 1)
         edges = np.concatenate([[0], np.minimum(ends[some], last) - first])
         wanted = ranks[np.searchsorted(ranks, first, "right") : np.searchsorted(ranks, last, "right")]
-        return unit, some, judge.counted(answers, edges), judge.codes_of(answers[wanted - 1 - first])
+        return some, judge.counted(answers, edges), judge.codes_of(answers[wanted - 1 - first])
 
     at = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, some, unit_counts, drawn in in_order(pool, count, units, 2 * threads):
-            counts[some] += unit_counts
-            classes[at : at + drawn.size] = drawn
-            at, done = at + drawn.size, done + unit.rows
-            progress(done, total)
+    for _, (some, unit_counts, drawn) in each_unit(count, units, ranking.threads, progress):
+        counts[some] += unit_counts
+        classes[at : at + drawn.size] = drawn
+        at += drawn.size
     ranking.rows.check_unchanged()
     return counts, (ranks, classes)
 
@@ -159,18 +153,14 @@ def _as_stored(
 def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> Slices:
     """Class of every item, as it is stored."""
     units = ranking.rows.units(judge.column)
-    total, done = sum(unit.rows for unit in units), 0
-    codes, counts = mapped_bytes(folder / "judge", total), np.zeros(judge.classes, np.int64)
-    threads = os.cpu_count() or 1
+    codes = mapped_bytes(folder / "judge", sum(unit.rows for unit in units))
+    counts = np.zeros(judge.classes, np.int64)
 
-    def classes_of(unit: Unit) -> tuple[Unit, UInt8Array]:
-        return unit, judge.codes(unit.read([judge.column]).column(0), unit.place)
+    def classes_of(unit: Unit) -> UInt8Array:
+        return judge.codes(unit.read([judge.column]).column(0), unit.place)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for unit, classes in in_order(pool, classes_of, units, 2 * threads):
-            codes[unit.first_position : unit.first_position + unit.rows] = classes
-            counts += np.bincount(classes, minlength=judge.classes)
-            done += unit.rows
-            progress(done, total)
+    for unit, classes in each_unit(classes_of, units, ranking.threads, progress):
+        codes[unit.first_position : unit.first_position + unit.rows] = classes
+        counts += np.bincount(classes, minlength=judge.classes)
     ranking.rows.check_unchanged()
     return Slices(judge.names, counts, codes)

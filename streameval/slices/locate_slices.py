@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.sorted_sets import unique
@@ -22,7 +20,8 @@ from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rows.units import Unit
+from streameval.scans.threads import each_unit
+from streameval.scans.units import Unit
 from streameval.slices.column import Slices
 from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array
@@ -155,13 +154,9 @@ def _count(
         return np.bincount(before, minlength=many), np.bincount(inside, minlength=flat.size)
 
     rank, inside = np.zeros(many, np.int64), np.zeros(flat.size, np.int64)
-    done, total = 0, sum(unit.rows for unit in scan.units)
-    with ThreadPoolExecutor(scan.threads) as pool:
-        for unit, counts in zip(scan.units, in_order(pool, work, scan.units, 2 * scan.threads), strict=True):
-            rank += counts[0]
-            inside += counts[1]
-            done += unit.rows
-            progress(done, total)
+    for _, counts in each_unit(work, scan.units, scan.threads, progress):
+        rank += counts[0]
+        inside += counts[1]
     ends = np.cumsum([own.size for own in edges])[:-1]
     return np.cumsum(rank), [np.cumsum(part) for part in np.split(inside, ends)]
 

@@ -11,13 +11,13 @@ import io
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 
+from streameval.process.threads import ThreadPool
 from streameval.stores.clients import REQUESTS
 from streameval.stores.ranges import HeldRanges, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
@@ -157,12 +157,12 @@ class ObjectStore:
         self._lock = threading.Lock()
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(REQUESTS, thread_name_prefix="streameval-requests")
+    def _pool(self) -> ThreadPool:
+        return ThreadPool(REQUESTS, thread_name_prefix="streameval-requests")
 
     def map(self, work: Any, items: Sequence[Any]) -> list[Any]:
         """Do some requests at once, in order."""
-        return list(self._pool.map(work, items))
+        return list(self._pool.in_order(work, items))
 
     def key(self, path: str) -> str:
         """The path as the filesystem takes it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from streameval.process.threads import ThreadPool
 
 AnyRows = TypeVar("AnyRows", pa.Table, pa.RecordBatch)
 NAME = "streameval_part"
@@ -59,7 +60,7 @@ def write_parts(
 
 def ahead(tables: Iterator[AnyRows]) -> Iterator[AnyRows]:
     """Make each of some tables, or batches, while the one before is used."""
-    with ThreadPoolExecutor(1) as maker:
+    with ThreadPool(1) as maker:
         coming = maker.submit(next, tables, None)
         while (table := coming.result()) is not None:
             coming = maker.submit(next, tables, None)

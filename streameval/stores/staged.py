@@ -17,12 +17,13 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from streameval.errors import InputError, OutsideError, outside_trouble
+from streameval.process.threads import ThreadPool
 from streameval.stores import store_of
 from streameval.stores.claims import FolderClaim, claimed, ended_runs, remove_unfinished, runs_in
 from streameval.stores.clients import connect_for_writing, root_of
@@ -50,7 +51,7 @@ class Sender:
         self._claim = claim
         self._store = cast(ObjectStore, store_of(claim.place))
         self._filesystem = connect_for_writing(*root_of(claim.place))
-        self._pool = ThreadPoolExecutor(_SENDERS, thread_name_prefix="streameval-send")
+        self._pool = ThreadPool(_SENDERS, thread_name_prefix="streameval-send")
         self._under_way: deque[Future[None]] = deque()
         self._stopped = threading.Event()
         self._sizes: dict[str, int] = {}
@@ -237,10 +238,6 @@ def _names(manifest: bytes | None, key: str) -> list[str]:
 
 def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
     """Do some requests at once; whatever ends them early, none is under way afterwards."""
-    with ThreadPoolExecutor(_COPIES) as pool:
-        try:
-            for request in [pool.submit(work, item) for item in items]:
-                request.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    with ThreadPool(_COPIES) as pool:
+        for _ in pool.in_order(work, items):
+            pass

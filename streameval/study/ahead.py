@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
-from streameval.order.checkpoints import Scans
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
+from streameval.scans.checkpoints import Scans
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Plan

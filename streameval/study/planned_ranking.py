@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval.engines import Engine, engine_of
+from streameval.engines import engine_of
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.methods import grid_of
-from streameval.order.checkpoints import Scans
 from streameval.rankings import open_planned
 from streameval.rankings.copied import read_from_copies
 from streameval.rankings.ranking import Ranking
+from streameval.scans.checkpoints import Scans
+from streameval.scans.jobs import Engine
 from streameval.study import Study
 from streameval.types import Plan
 from streameval.typing import Int64Array

@@ -20,7 +20,7 @@ from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.scans import LabelledScans
-from streameval.engines import Engine, engine_of
+from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.labelled_list import KIND as LABELLED_LIST
@@ -37,7 +37,8 @@ from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
-from streameval.rows.units import readers
+from streameval.scans.jobs import Engine
+from streameval.scans.units import readers
 from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from streameval.engines import Engine
 from streameval.errors import InputError, installed_by
 from streameval.judges.classes import awaits_judge
 from streameval.kinds import kind_of
 from streameval.labelling.options import AskOptions
 from streameval.options import listed, split, takes
 from streameval.progress import Progress, silent
+from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links, links_of
 from streameval.stores import atomic

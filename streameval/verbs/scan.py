@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from streameval.engines import Engine
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds import kind_of
-from streameval.order.checkpoints import ScanState, Shard
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
+from streameval.scans.checkpoints import ScanState, Shard
+from streameval.scans.jobs import Engine
 from streameval.study import Study
 from streameval.study.planned_ranking import planned_ranking
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.engines import Engine
 from streameval.errors import InputError
 from streameval.judges.classes import awaits_judge
 from streameval.kinds import kind_of
@@ -24,6 +23,7 @@ from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched
+from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, fetched_before, judged_items, planned_items, wanted_columns
 from streameval.stores import atomic
 from streameval.study import Study

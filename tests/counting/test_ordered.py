@@ -23,6 +23,7 @@ from streameval.counting.ordered_words import OrderedWords
 from streameval.counting.piled_words import PiledWords, Piles, RuledOutError
 from streameval.kernels.words import sort_words
 from streameval.process import system
+from streameval.scans import threads
 from streameval.spill import store
 from streameval.spill.parted_words import KeyRanges, Parted, Pile
 
@@ -221,7 +222,7 @@ def test_row_groups_are_fetched_before_they_are_read(rows, tmp_path, monkeypatch
     monkeypatch.setattr(system, "read_into", noted)
     streameval.exact(str(path), label="label", options=streameval.RankingOptions(score="score", threads=1))
     footer = pq.ParquetFile(path).metadata
-    for group in range(here.AHEAD, footer.num_row_groups):
+    for group in range(threads.AHEAD, footer.num_row_groups):
         for column in (footer.row_group(group).column(i) for i in range(2)):
             begin = min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset)
             # the last time: a sample of scores is read before

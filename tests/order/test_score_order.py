@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from decimal import Decimal
+from threading import get_ident
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,12 @@ from suite_cases import LONG, cases, examples, slow
 import streameval
 from streameval.errors import InputError
 from streameval.kernels.tie_hash import position_hashes
+from streameval.order.count_at_score import count_at_score
 from streameval.order.locate import locate
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.rows.row_groups import RowGroup
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -347,3 +350,24 @@ def test_row_groups_are_skipped_without_changing_a_rank(tmp_path, shape, statist
             assert found.rows_scanned <= 3_200
         else:
             assert found.rows_scanned <= n
+
+
+def test_no_more_units_are_decoded_at_once_than_the_memory_holds(tmp_path, monkeypatch):
+    """25 MB beside the bins are for one row group of 300,000 rows, of the four that have items around the score."""
+    path, n = tmp_path / "list.parquet", 1_200_000
+    scores = np.random.default_rng(3).integers(0, 100, n).astype(np.int8)
+    pq.write_table(pa.table({"s": scores}), path, row_group_size=n // 4)
+    readers, plain = set(), RowGroup.read
+
+    def read(self, columns):
+        readers.add(get_ident())
+        return plain(self, columns)
+
+    monkeypatch.setattr(RowGroup, "read", read)
+    order = open_ranking(str(path), RankingOptions(score="s", memory=0.05)).order
+    assert count_at_score(order, 50) == np.count_nonzero(scores >= 50)
+    assert len(readers) == 1
+    pq.write_table(pa.table({"s": scores}), path, row_group_size=n)
+    whole = open_ranking(str(path), RankingOptions(score="s", memory=0.05)).order
+    with pytest.raises(InputError, match="cannot hold a row group"):
+        count_at_score(whole, 50)

@@ -20,8 +20,6 @@ from suite_cases import cases, examples
 
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
-from streameval.order.checkpoints import Scans
-from streameval.order.partials import SUM, merged, partial_of
 from streameval.order.tie_hashes import key_hashes
 from streameval.paired_draws import tally, two_tables
 from streameval.paired_draws.one_table import Pairing, draw_one_table
@@ -34,6 +32,8 @@ from streameval.paired_draws.two_tables import draw_two_tables
 from streameval.progress import silent
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.scans.checkpoints import Scans
+from streameval.scans.jobs import SUM, merged, partial_of
 from streameval.spill import store
 
 CUTOFFS = np.array([1, 7, 60, 500])
@@ -242,7 +242,7 @@ def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, bits, 
 
 
 def test_a_cluster_finds_the_same_bytes(files, monkeypatch):
-    monkeypatch.setattr("streameval.remote.worker._LEAST_ROWS", 400)
+    monkeypatch.setattr("streameval.scans.workers._LEAST_ROWS", 400)
     monkeypatch.setattr(two_tables, "_MOST_ROWS", 500)
     for form, key in ((draw_one_table, files[:1]), (draw_two_tables, files)):
         here = form(pair_of(*key, key=("name",)), DRAW)

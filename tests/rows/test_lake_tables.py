@@ -20,7 +20,6 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.rankings import open_ranking
-from streameval.remote.worker import files_of
 from streameval.rows import iceberg
 from streameval.rows.options import RankingOptions
 
@@ -330,7 +329,7 @@ def test_rows_that_a_deletion_vector_names_have_no_rank(tmp_path, gone):
     exact = streameval.exact(f"{table.name}@2", label="good", score="conf")
     assert exact.summary["positives"] == sum(left.column("good").to_pylist())
     with pytest.raises(InputError, match="its table deleted rows"):
-        files_of(after.rows.units())
+        after.rows.units()[0].for_workers()
 
 
 def test_a_deletion_vector_that_cannot_be_read_is_named(tmp_path):

@@ -7,6 +7,7 @@ import shutil
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from threading import get_ident
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from streameval.kernels.slicing import count_between, find_in_order
 from streameval.methods import available, create
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.rows.row_groups import RowGroup
 from streameval.slices.column import MOST_SLICES, read_slices
 from streameval.slices.locate_slices import locate_slices
 from streameval.slices.plan import draw_by_slices
@@ -121,6 +123,19 @@ def check_places(source, options, column, tmp_path, table=None):
 )
 def test_ranks_of_slices_are_those_of_a_full_sort(sliced, options, tmp_path_factory):
     check_places(str(sliced[0]), options, "country", tmp_path_factory.mktemp("codes"))
+
+
+def test_slices_are_read_by_as_many_threads_as_were_asked_for(sliced, tmp_path, monkeypatch):
+    readers, plain = set(), RowGroup.read
+
+    def read(self, columns):
+        readers.add(get_ident())
+        return plain(self, columns)
+
+    monkeypatch.setattr(RowGroup, "read", read)
+    opened = open_ranking(str(sliced[0]), RankingOptions(threads=1))
+    read_slices(opened, "country", tmp_path)
+    assert (len(opened.rows.units()) > 1, len(readers)) == (True, 1)
 
 
 def test_ranks_of_slices_of_a_table_in_memory_are_those_of_a_full_sort(sliced, tmp_path):

@@ -17,7 +17,6 @@ from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
 from streameval.labelling.options import ReuseOptions
-from streameval.order.checkpoints import Scans, forget
 from streameval.order.item_keys import types_of_both
 from streameval.paired import every
 from streameval.paired.looks import shared
@@ -32,6 +31,7 @@ from streameval.rankings.stored_order import doubt_of
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
+from streameval.scans.checkpoints import Scans, forget
 from streameval.study.list_copy import with_copy
 from streameval.study.planned_ranking import items_at
 from streameval.study.planning import (

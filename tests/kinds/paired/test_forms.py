@@ -119,7 +119,7 @@ def test_items_of_one_score_are_ordered_by_the_hash_of_their_key(tmp_path_factor
     ],
 )
 def test_the_same_bytes_over_threads_row_groups_and_engines(home, form, at, monkeypatch):
-    monkeypatch.setattr("streameval.remote.worker._LEAST_ROWS", 1_000)
+    monkeypatch.setattr("streameval.scans.workers._LEAST_ROWS", 1_000)
     monkeypatch.setattr(two_tables, "_MOST_ROWS", 2_000)
 
     def planned(**more):

@@ -13,13 +13,13 @@ import streameval
 from streameval import InputError, RankingOptions
 from streameval.errors import OutsideError
 from streameval.queries import scattered
-from streameval.remote import worker
+from streameval.scans import workers
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """Rankings scattered over several files, and positives beside them."""
-    monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(workers, "_LEAST_ROWS", 100)
     monkeypatch.setattr(scattered, "_WORKER_ROWS", 150)
     rng = np.random.default_rng(3)
     query = rng.integers(-3, 90, 1_000)
@@ -70,9 +70,9 @@ class Losing(Cluster):
     shares: int = 0
 
     def run_job(self, request):
-        rows = pa.Table.from_batches(worker.run_shares(request.payload, [*range(request.shares), 0][: self.shares]))
+        rows = pa.Table.from_batches(workers.run_shares(request.payload, [*range(request.shares), 0][: self.shares]))
         parts = [rows.filter(pa.compute.equal(rows.column("at"), at)) for at in rows.column("at").unique()]
-        return pa.concat_tables([worker.reduce_rows(request.reduction, part) for part in parts])
+        return pa.concat_tables([workers.reduce_rows(request.reduction, part) for part in parts])
 
 
 @pytest.mark.parametrize("shares", [5, 21])
@@ -86,7 +86,7 @@ def test_what_a_worker_refuses_is_one_line(runs):
     pq.write_table(table.set_column(5, "label", pa.array([200] * 250)), runs / "part-2.parquet", row_group_size=90)
     with pytest.raises(RuntimeError) as caught:
         streameval.exact(str(runs / "part-*.parquet"), label="label", per="query", engine=Cluster())
-    error = worker.reported_error(str(caught.value))
+    error = workers.reported_error(str(caught.value))
     assert isinstance(error, InputError)
     assert "part-2.parquet: row group" in str(error)
     assert ": label 200 is above 127" in str(error)

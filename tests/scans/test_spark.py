@@ -30,21 +30,20 @@ from suite_cases import cases, examples
 import streameval
 from streameval import engines
 from streameval.cli import run
-from streameval.engines.spark.jobs import run_request, trouble
 from streameval.errors import InputError, OutsideError
-from streameval.order import run_threads
-from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Counting
 from streameval.progress import silent
 from streameval.rankings import open_ranking
-from streameval.remote import jobs, worker
 from streameval.rows.options import RankingOptions
+from streameval.scans import threads, workers
+from streameval.scans.checkpoints import Checkpoints, Scans
+from streameval.scans.spark import run_request, trouble
 
 
 @pytest.fixture
 def small_shares(monkeypatch):
-    monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(workers, "_LEAST_ROWS", 100)
 
 
 OF_EACH_KIND = ("quantised", "all equal", "zeros and infinities", "float32 -log u", "int8", "uint64")
@@ -64,7 +63,7 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     scan = open_ranking(str(path), options).order.scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "_LEAST_ROWS", 40)
+        patch.setattr(workers, "_LEAST_ROWS", 40)
         there = locate(scan, wanted, memory, checkpoints=Checkpoints(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
@@ -88,7 +87,7 @@ class Spy(Cluster):
     """Keeps the job and the request that it was last given."""
 
     def run(self, job, progress):
-        if not job.is_small:
+        if job.for_workers() is not None:
             Spy.job = job
         return super().run(job, progress)
 
@@ -111,10 +110,10 @@ def test_shares_that_are_lost_or_done_twice_are_noticed(last):
     for shares in (range(9), [*range(10), 4], [*range(10), 9], []):
 
         def careless(request, shares=shares):
-            return pa.Table.from_batches(worker.run_shares(request.payload, shares), schema)
+            return pa.Table.from_batches(workers.run_shares(request.payload, shares), schema)
 
         with pytest.raises(OutsideError, match="10 pieces were asked for, and others came back"):
-            list(jobs.run_on_workers(job, careless, silent))
+            list(workers.run_on_workers(job, careless, silent))
 
 
 def test_counts_that_are_lost_or_done_twice_are_noticed(last):
@@ -123,11 +122,11 @@ def test_counts_that_are_lost_or_done_twice_are_noticed(last):
     for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
 
         def careless(request, shares=shares):
-            home = pa.Table.from_batches(worker.run_shares(request.payload, shares))
+            home = pa.Table.from_batches(workers.run_shares(request.payload, shares))
             return home.group_by("at").aggregate([(name, "sum") for name in request.columns[1:]])
 
         with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
-            list(jobs.run_on_workers(replace(job, task=task), careless, silent))
+            list(workers.run_on_workers(replace(job, task=task), careless, silent))
 
 
 def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypatch):
@@ -135,7 +134,7 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
 
     def told(sent=request.payload):
         with pytest.raises(RuntimeError) as caught:
-            list(worker.run_shares(sent, [0]))
+            list(workers.run_shares(sent, [0]))
         return trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
 
     listed.rename(listed.with_suffix(".gone"))
@@ -145,7 +144,7 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
     assert error.hint == "put the list where all machines see it under one path"
     pq.write_table(pa.table({"s": [0.5]}), listed)
     assert "changed while it was read" in told().what
-    monkeypatch.setattr(run_threads, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(threads, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert isinstance(told(), OutsideError)
     version, *rest = pickle.loads(request.payload)
     assert "the workers have streameval" in told(pickle.dumps((f"{version}9", *rest))).what
@@ -181,7 +180,7 @@ def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
     units = [replace(unit, footer=footer) for unit, footer in zip(scan.units, footers, strict=True)]
     Spy().run(replace(job, scan=replace(scan, units=units)), silent).__next__()
     monkeypatch.chdir("/")
-    assert len(list(worker.run_shares(Spy.request.payload, [0]))) == 1
+    assert len(list(workers.run_shares(Spy.request.payload, [0]))) == 1
 
 
 def test_engines_that_do_not_fit(listed, tmp_path, capsys):
@@ -362,7 +361,7 @@ def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
     session = Session()
     try:
         with pytest.raises(type(error)) as caught:
-            run_request(session, worker.JobRequest(b"", 1, ("at",), "binary"))
+            run_request(session, workers.JobRequest(b"", 1, ("at",), "binary"))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert caught.value is error
@@ -384,7 +383,7 @@ def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path, monk
 
 @pytest.mark.parametrize("length", [20, 150, 4000])
 def test_what_spark_says_is_not_cut_where_paths_are_long(length):
-    from streameval.engines.spark.jobs import first_line
+    from streameval.scans.spark import first_line
 
     said = f"/{'p' * length}/spark-class: line 71: /nowhere/bin/java: No such file or directory"
     assert first_line(RuntimeError(f"\n{said}\nmore")).endswith("/nowhere/bin/java: No such file or directory")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from streameval.errors import InputError
 
 if TYPE_CHECKING:  # help texts name the options of a list, and need neither
     import pyarrow as pa
@@ -52,6 +55,16 @@ class Unit(ABC):
 
     def advise(self, columns: Sequence[str], more: Sequence[Unit] = ()) -> None:  # noqa: B027  (most storage has no use for it)
         """Prepare for columns to be read soon, with those of others of its file."""
+
+    def for_workers(self) -> Unit:
+        """The same for other machines; an `InputError` where they cannot read it, as none can what lies in memory."""
+        raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
+
+
+def by_file(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Units of one file after the other; those that are of none by themselves."""
+    for _, of_file in groupby(enumerate(units), lambda numbered: numbered[1].file or numbered[0]):
+        yield [unit for _, unit in of_file]
 
 
 def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:

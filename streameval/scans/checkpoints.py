@@ -22,11 +22,10 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.errors import InputError, StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
-from streameval.order.partials import SUM, Engine, Partial, Task, merged
-from streameval.order.run_threads import Scannable, Scanning, Threads
-from streameval.order.tasks import Sampling
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
+from streameval.scans.jobs import SUM, Engine, Partial, Scannable, Task, merged
+from streameval.scans.threads import Scanning, Threads
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.stores.temporary import remove_left
@@ -120,9 +119,6 @@ class CheckpointTask(Task[R_contra], Protocol):
     def digest(self) -> str:
         """Hash of all that decides its partials, besides the list."""
 
-    def units(self, scan: R_contra) -> Int64Array:
-        """Row groups that it needs."""
-
 
 class UnfinishedError(StudyError):
     """Other shards have not read all of their share of a scan."""
@@ -211,7 +207,7 @@ class Checkpoints:
 
     def _mine(self, scan: R, task: CheckpointTask[R], needed: Int64Array, left: Int64Array) -> Int64Array:
         """Row groups to read here."""
-        if isinstance(task, Sampling):  # so small that waiting for others would take longer
+        if task.is_quick:
             return left
         if self.shard is not None:
             share: Int64Array = left[_shard_of(scan, self.shard.count)[left] == self.shard.index]

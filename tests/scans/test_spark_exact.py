@@ -18,8 +18,8 @@ from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import scans as here
 from streameval.errors import InputError, OutsideError
-from streameval.remote import worker
 from streameval.rows.options import RankingOptions
+from streameval.scans import workers
 from streameval.verbs.exact import Windows
 
 FILES = ("curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json")
@@ -44,7 +44,7 @@ def small(monkeypatch):
     """Blocks and shares so small that a short list has many."""
     for module in (sums, here, scored):
         monkeypatch.setattr(module, "BLOCK", 64)
-    monkeypatch.setattr(worker, "_LEAST_ROWS", 90)
+    monkeypatch.setattr(workers, "_LEAST_ROWS", 90)
     monkeypatch.setattr(cells, "_SAMPLE_ROWS", 400)
 
 
@@ -153,7 +153,7 @@ def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_
     for engine in ("local", Cluster()):
         with pytest.raises((InputError, RuntimeError), match=said) as caught:
             evaluated(folder, way, engine)
-        told.append(worker.reported_error(str(caught.value)) or caught.value)
+        told.append(workers.reported_error(str(caught.value)) or caught.value)
     assert str(told[0]) == str(told[1])
 
 

@@ -21,14 +21,14 @@ import streameval
 from streameval.cli import run
 from streameval.cli.meter import Meter
 from streameval.errors import InputError, StudyError
-from streameval.order import run_threads as sweeping
-from streameval.order.checkpoints import Checkpoints, Scans, Shard, UnfinishedError, forget
 from streameval.order.locate import least_memory, locate
-from streameval.order.partials import merged, partial_of
 from streameval.progress import Step
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import RowGroup
+from streameval.scans import threads as sweeping
+from streameval.scans.checkpoints import Checkpoints, Scans, Shard, UnfinishedError, forget
+from streameval.scans.jobs import merged, partial_of
 
 N = 4_800
 FILES = 8
@@ -246,7 +246,7 @@ def test_a_killed_run_is_resumed(listed, tmp_path, monkeypatch):
     code = f"""
 import os
 import streameval
-from streameval.order import checkpoints as keeping, run_threads as sweep
+from streameval.scans import checkpoints as keeping, threads as sweep
 sweep.CHECKPOINT_SECONDS = 0
 plain, saved = keeping.Checkpoints.save, []
 def save(self):

@@ -1,35 +1,31 @@
-"""Engines: what runs the scans of a list. Each is one file in this folder with an `ENGINE`, found by name.
-
-An engine has one method, which runs a `Job`: it only decides where row groups are read. The partials are those of
-`order`, `counting` and `queries`, whichever engine runs, so ranks and sums do not depend on it, and scans that one
-engine has begun another may finish.
-"""
+"""Engines by name: what runs the scans of a list. No result depends on which of them it is (`scans.jobs.Engine`)."""
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from dataclasses import fields
 from typing import Any
 
 from streameval.errors import InputError, did_you_mean
-from streameval.order.partials import Engine as Engine
+from streameval.scans.jobs import Engine
+
+_ENGINES = {"local": ("threads", "Threads"), "spark": ("spark", "Spark")}  # file of `scans`, and class
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:
     """Make an engine by name.
 
     Args:
-        name: Of a file of this folder.
+        name: "local" or "spark".
         settings: Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
     >>> create("local", {"remote": None}).placement
     'in process'
     """
-    names = [info.name for info in pkgutil.iter_modules(__path__)]
-    if name not in names:
-        raise InputError(f"there is no engine '{name}'", did_you_mean(name, names))
-    engine = importlib.import_module(f"{__name__}.{name}").ENGINE
+    if name not in _ENGINES:
+        raise InputError(f"there is no engine '{name}'", did_you_mean(name, list(_ENGINES)))
+    file, kind = _ENGINES[name]
+    engine = getattr(importlib.import_module(f"streameval.scans.{file}"), kind)
     given = {key: value for key, value in settings.items() if value is not None}
     if strangers := sorted(given.keys() - {field.name for field in fields(engine)}):
         raise InputError(f"the engine '{name}' has no setting '{strangers[0]}'")
