@@ -106,7 +106,7 @@ def _number_at(raw: Bytes, at: int, width: int) -> int:
     for i in range(width):
         found |= np.uint64(raw[at + i]) << np.uint64(8 * i)
     unused = 64 - 8 * width
-    return np.int64(found << np.uint64(unused)) >> unused
+    return int(np.int64(found << np.uint64(unused))) >> unused
 
 
 @kernel
