@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 else:
     Connection = Any  # who plans needs no database, and it takes long to import
 
+_TIMES = "TimeZone = 'UTC'"
 DAMAGED = "the file is cut short or damaged: get it again"
 _OF_THE_SYSTEM = re.compile(r'Did you mean "(pg_|sqlite_|duckdb_|pragma_|information_schema\.)')  # tables of no user
 
@@ -38,7 +39,8 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
     import duckdb
 
     with duckdb.connect() as connection:
-        _settle(connection)
+        connection.execute(f"SET {_TIMES}")
+        _silence(connection)
         if spill is not None:
             connection.execute(f"SET temp_directory = {literal(spill)}")
         if memory is not None:
@@ -56,7 +58,7 @@ def tables_of_ours() -> Iterator[Connection]:
 
     try:
         with _database_of(os.getpid()).cursor() as connection:
-            _settle(connection)
+            _silence(connection)
             yield connection
     except (duckdb.FatalException, duckdb.InternalException):
         _database_of.cache_clear()  # DuckDB answers nothing in that one any more
@@ -69,11 +71,12 @@ def _database_of(process: int) -> Connection:
     import duckdb
 
     # files that it reads are other ones a moment later
-    return duckdb.connect(config={"enable_external_file_cache": "false"})
+    database = duckdb.connect(config={"enable_external_file_cache": "false"})
+    database.execute(f"SET GLOBAL {_TIMES}")
+    return database
 
 
-def _settle(connection: Connection) -> None:
-    connection.execute("SET TimeZone = 'UTC'")
+def _silence(connection: Connection) -> None:
     # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
     # is off, and DuckDB refuses the very word.
     if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:

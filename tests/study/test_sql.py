@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack, nullcontext
+from decimal import Decimal
 from functools import cache
 from io import StringIO
 
@@ -204,8 +205,8 @@ def test_a_file_that_was_not_finished_is_let_go(error, tmp_path):
     with pytest.raises((KeyboardInterrupt, streameval.InputError)):
         stopped()
     with tables_of_ours() as ours:
-        names = ours.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    assert names == [("memory",)]
+        asked = "SELECT count(*) FROM duckdb_databases() WHERE starts_with(path, ?)"
+        assert ours.execute(asked, [str(tmp_path)]).fetchall() == [(0,)]
     plain_database(lambda: {"given": pa.table({"a": [2]})}, {"given": "What is given."})(path)
     with duckdb.connect(path, read_only=True) as connection:
         assert connection.execute("FROM given").fetchall() == [(2,)]
@@ -564,20 +565,92 @@ def test_a_database_is_written_in_one_transaction_whatever_types_it_cannot_store
     """Each statement alone was written to the log and synced; a type that fails must not end what holds the others."""
     from streameval.study.database import writer
 
-    logged, add, log = [], writer._add, tmp_path / "a.wal"
+    logged, log = [], tmp_path / "a.wal"
 
-    def added(*given):
-        add(*given)
-        logged.append(log.stat().st_size if log.exists() else 0)
+    def macros(*given):
+        logged.append(log.stat().st_size if log.exists() else 0)  # after all tables, before what follows them
+        return ["SELECT 1"]
 
-    monkeypatch.setattr(writer, "_add", added)
-    monkeypatch.setattr(writer, "macro_statements", lambda *given: [])
+    monkeypatch.setattr(writer, "macro_statements", macros)
     odd = pa.array([1, None], pa.decimal256(60, 2))
     tables = {"labels": pa.table({"id": [1, 2], "odd": odd}), "provenance": pa.table({"evaluation_id": ["0123"]})}
     writer.database(tables)(str(tmp_path / "a"))
-    assert logged == [0, 0]
+    assert logged == [0]
     with duckdb.connect(tmp_path / "a", read_only=True) as connection:
         assert connection.execute("SELECT id, odd FROM labels ORDER BY id").fetchall() == [(1, "1.00"), (2, None)]
+
+
+CATALOG = (
+    "SELECT table_name, column_name, column_index, data_type, column_default, is_nullable, comment "
+    "FROM duckdb_columns() WHERE NOT internal ORDER BY ALL",
+    "SELECT table_name, comment, sql FROM duckdb_tables() WHERE NOT internal ORDER BY ALL",
+    "SELECT constraint_text FROM duckdb_constraints() ORDER BY ALL",
+    "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL",
+    "SELECT function_name, function_type, parameters, macro_definition, comment FROM duckdb_functions() "
+    "WHERE NOT internal ORDER BY ALL",
+)
+ODD = {
+    "Rank": pa.array([1, 2], pa.uint8()), "rank": pa.array([1, 2], pa.int16()), "half": pa.array([1, 2], pa.float16()),
+    'a "b"': pa.array([{"c d": 1, 'e"f': ["x"]}, None]), "told": pa.array(["a", "a"]).dictionary_encode(),
+    "when": pa.array([0, 1], pa.timestamp("us", "Europe/Berlin")), "day": pa.array([0, 1], pa.date32()),
+    "price": pa.array([1, None], pa.decimal128(9, 2)), "long": pa.array([1, None], pa.decimal256(60, 2)),
+    "map": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())), "raw": pa.array([b"a", None]),
+    "took": pa.array([1, 2], pa.duration("s")), "none": pa.nulls(2),
+}  # fmt: skip
+
+
+def test_what_is_copied_from_a_template_is_what_its_statements_make(studies, tmp_path, monkeypatch):
+    from streameval.kinds.curve import database as made_of
+    from streameval.study.database import writer
+
+    study = Study(studies("loguniform"))
+    tables, _ = made_of._contents(study, study.plan(), study.evaluation())
+    tables["selection"], caution = pa.table(ODD), "Of the claim: it's none."
+    catalogs, copy = [], writer._copy_template
+    monkeypatch.setattr(writer, "_copy_template", lambda *given: (catalogs.append(given[1]), copy(*given)))
+    for path in ("first", "again"):  # the second time the template is there
+        writer.database(tables, caution)(str(tmp_path / path))
+    assert catalogs[0] == catalogs[1]
+    with writer.new_database(str(tmp_path / "plain")) as plain:
+        plain.execute(catalogs[0])
+        plain.execute(";".join(writer.macro_statements(tables, caution)))
+    with duckdb.connect(tmp_path / "plain", read_only=True) as plain:
+        expected = [plain.execute(asked).fetchall() for asked in CATALOG]
+    assert len(expected[0]) > 60
+    assert len(expected[4]) > 15
+    for path in ("first", "again"):
+        with duckdb.connect(tmp_path / path, read_only=True) as connection:
+            assert [connection.execute(asked).fetchall() for asked in CATALOG] == expected
+            for name, table in tables.items():
+                assert connection.execute(f"SELECT count(*) FROM {name}").fetchall() == [(table.num_rows,)]
+            assert connection.execute('SELECT "Rank", "rank_2", half, long, price FROM selection').fetchall() == [
+                (1, 1, 1.0, "1.00", Decimal("1.00")), (2, 2, 2.0, None, None)
+            ]  # fmt: skip
+
+
+def test_a_process_keeps_few_templates_and_none_that_was_not_finished(tmp_path, monkeypatch):
+    from streameval.labelling.duckdb_session import tables_of_ours
+    from streameval.study.database import writer
+
+    def templates():
+        asked = f"SELECT database_name FROM duckdb_databases() WHERE starts_with(database_name, '{writer._TEMPLATE}')"
+        with tables_of_ours() as ours:
+            return {name for (name,) in ours.execute(asked).fetchall()}
+
+    monkeypatch.setattr(writer, "_TEMPLATES", 2)
+    there = templates()
+    with writer.new_database(str(tmp_path / "none")) as connection:
+        with pytest.raises(duckdb.Error, match="no_such_type"):
+            writer._copy_template(connection, "CREATE TABLE a (b INTEGER); CREATE TABLE c (d no_such_type)")
+        assert templates() <= there
+        writer._copy_template(connection, "CREATE TABLE first (b INTEGER)")
+        (first,) = templates() - there
+    for name in ("second", "third", "third"):
+        with writer.new_database(str(tmp_path / "more")) as connection:
+            writer._copy_template(connection, f"CREATE TABLE {name} (b INTEGER)")
+            assert connection.execute("SHOW TABLES").fetchall() == [(name,)]
+    assert len(templates()) == 2
+    assert first not in templates()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process may write to")

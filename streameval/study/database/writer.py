@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -20,9 +23,13 @@ from streameval.study.database.macros import Kinds, statements
 
 _STORAGE = "STORAGE_VERSION 'v1.2.0', BLOCK_SIZE 16384"
 """Small blocks: with those of 256 KiB, a database of small tables is six times as large and takes longer to write."""
-_STORED = (pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(),
-           pa.large_string())  # fmt: skip
-"""Types that every version stores: to try one takes a tenth as long as to write all tables."""
+_STORED = {
+    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER", pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR", pa.large_string(): "VARCHAR",
+}  # fmt: skip
+"""What every version calls types that it stores: to ask for one takes a tenth as long as to write all tables."""
+_TEMPLATE = "streameval_template_"
+_TEMPLATES = 16  # that a process keeps, of some 100 KB each
 _WRITTEN = itertools.count(1)
 
 
@@ -56,14 +63,19 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     (identity,) = tables["provenance"].column("evaluation_id").to_pylist()
 
     def write(path: str) -> None:
-        known = dict.fromkeys(_STORED, True)
+        known = dict(_STORED)
         with new_database(path) as connection:
+            stored, catalog = dict[str, pa.Table](), list[str]()
             for name, table in tables.items():
                 rows = table
                 if name in READ and "evaluation_id" not in table.column_names:
                     rows = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
-                stored = storable(connection, rows, known)
-                _add(connection, (name, rows.column_names), stored, caution if name in BOUNDS else "")
+                stored[name] = storable(connection, rows, known)
+                types = [known[column.type] for column in stored[name].columns]
+                catalog += _created((name, rows.column_names), stored[name].column_names, types, caution)
+            _copy_template(connection, ";\n".join(catalog))
+            for name, rows in stored.items():
+                connection.from_arrow(rows).insert_into(name)
             connection.execute(";\n".join(macro_statements(tables, caution)))
 
     return write
@@ -120,48 +132,86 @@ def _kind(curve: pa.Table) -> str:
     return "double" if kind == pa.float64() else "float"
 
 
-def _add(
-    connection: duckdb.DuckDBPyConnection, names: tuple[str, Sequence[str]], stored: pa.Table, caution: str
-) -> None:
-    """Add a table, with comments on its columns, which the files may call otherwise."""
+def _created(names: tuple[str, Sequence[str]], columns: Sequence[str], types: Sequence[str], caution: str) -> list[str]:
+    """Give what creates a table, with comments on its columns, which the files may call otherwise."""
     table_name, in_files = names
-    connection.register("se_given", stored)
-    connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
-    connection.unregister("se_given")
-    comments = [f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}"]
-    for old, new in zip(in_files, stored.column_names, strict=True):
-        bound = caution if old.endswith(("lower", "upper")) else ""
+    bounds = caution if table_name in BOUNDS else ""
+    typed = ", ".join(f"{quote(column)} {kind}" for column, kind in zip(columns, types, strict=True))
+    made = [f"CREATE TABLE {table_name} ({typed})"]
+    made.append(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {bounds}'.strip())}")
+    for old, new in zip(in_files, columns, strict=True):
+        bound = bounds if old.endswith(("lower", "upper")) else ""
         comment = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        comments.append(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
-    connection.execute(";\n".join(comments))
+        made.append(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
+    return made
 
 
-def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, bool]) -> pa.Table:
+def _copy_template(connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
+    """Create tables as a copy of those of a database in memory that holds none but them, without rows.
+
+    Every comment is a statement: to run them takes ten times as long as to copy what they made. So a process runs those
+    of a catalog once, whatever number of studies have it.
+
+    Args:
+        catalog: What creates the tables, and their comments.
+    """
+    ((study,),) = connection.execute("SELECT current_database()").fetchall()
+    name = f"{_TEMPLATE}{hashlib.sha256(catalog.encode()).hexdigest()[:16]}"
+    with _copying(os.getpid()), connection.cursor() as ours:  # a transaction writes to one database alone
+        asked = "SELECT database_name FROM duckdb_databases() WHERE starts_with(database_name, ?) ORDER BY database_oid"
+        there = [template for (template,) in ours.execute(asked, [_TEMPLATE]).fetchall()]
+        if name not in there:
+            for template in there[: max(0, len(there) - _TEMPLATES + 1)]:
+                ours.execute(f"DETACH {template}")
+            _make_template(ours, name, catalog)
+        connection.execute(f"COPY FROM DATABASE {name} TO {study} (SCHEMA)")
+
+
+def _make_template(ours: duckdb.DuckDBPyConnection, name: str, catalog: str) -> None:
+    ours.execute(f"ATTACH ':memory:' AS {name}")
+    try:
+        with ours.cursor() as connection:  # closed, it leaves no transaction behind
+            connection.execute(f"USE {name}")
+            connection.execute(f"BEGIN;\n{catalog};\nCOMMIT")
+    except BaseException:
+        ours.execute(f"DETACH {name}")
+        raise
+
+
+@functools.cache
+def _copying(process: int) -> Lock:
+    """Give what a thread holds while it copies a template, so that it is whole, and there; each process has its own."""
+    return Lock()
+
+
+def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, str]) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
 
     Args:
-        known: Types that were tried, and whether they are stored; those of this table are added.
+        known: What DuckDB calls types that were tried, "" where they are not stored; those of this table are added.
     """
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
     values = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
     for kind in dict.fromkeys(column.type for column in values):
-        known[kind] = known[kind] if kind in known else _stores(connection, kind)
+        known[kind] = known[kind] if kind in known else _type_stored(connection, kind)
     columns = [column if known[column.type] else _as_text(column) for column in values]
     return pa.table(columns, names=names)
 
 
-def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
+def _type_stored(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> str:
+    """Give DuckDB's word for a type; none where version 1.2 does not store it."""
     try:
         empty = pa.table({"column": pa.array([], kind)})
         with connection.cursor() as apart:  # an error would end the transaction that all tables are written in
             apart.register("se_empty", empty)
             apart.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
             ((column_type,),) = apart.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
-        return not str(column_type).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
+        later = str(column_type).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
+        return "" if later else str(column_type)
     except (duckdb.Error, pa.ArrowException, NotImplementedError) as error:
         if (trouble := outside_trouble(error)) is not None:
             raise trouble from error  # says nothing about the type
-        return False
+        return ""
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
