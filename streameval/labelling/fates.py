@@ -67,9 +67,11 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
         binary = "true" if rule.threshold is not None else f"coalesce({votes}, true)"
         connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")
         latest = "true" if rule.name == "latest" else "false"
-        connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}")
+        again = connection.execute(_SAID_AGAIN).fetchall()
+        connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}" if again else _NONE_SPOKEN)
+        ranked = _RANKED if prefer else "SELECT id, rank, time, fate FROM fates"
         last = _LAST if rule.name == "latest" else "SELECT id, fate FROM ranked"
-        table = connection.sql(_FATES.format(last=last)).to_arrow_table()
+        table = connection.sql(_FATES.format(ranked=ranked, last=last)).to_arrow_table()
     return Folded(table)
 
 
@@ -83,6 +85,11 @@ SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours
             WHEN rank IS NULL THEN 'unknown'
        END AS settled
 FROM stored LEFT JOIN extra ON stored.task = extra.se_task LEFT JOIN preferred USING (origin)"""
+
+# whether an annotator says anything more of an item: who says one thing has said that
+_SAID_AGAIN = """
+SELECT 1 FROM rows WHERE settled IS NULL AND voter IS NOT NULL GROUP BY rank, voter HAVING count(*) > 1 LIMIT 1"""
+_NONE_SPOKEN = "CREATE TEMP TABLE spoken (id BIGINT, fate VARCHAR)"
 
 # what every annotator says of every item; of rows that name nobody, each source's last: a later one may be another's
 _SPOKEN = """
@@ -114,6 +121,12 @@ SELECT id, CASE
     ELSE 'again' END AS fate
 FROM current JOIN said USING (rank, voter)"""
 
+# of the votes of an item, those of its best source
+_RANKED = """
+SELECT id, rank, time, CASE WHEN fate = 'vote' AND place > min(place) OVER (PARTITION BY rank, fate = 'vote')
+       THEN 'outranked' ELSE fate END AS fate
+FROM fates"""
+
 # the last vote of an item, by time where all have one; of those of one moment, all
 _LAST = """
 SELECT id, CASE WHEN fate = 'vote' AND NOT (CASE WHEN timed THEN time = latest ELSE id = newest END)
@@ -127,10 +140,7 @@ WITH fates AS (
     SELECT rows.id, rank, time, coalesce(place, 2147483647) AS place, coalesce(settled, spoken.fate,
            CASE state WHEN 'answer' THEN 'vote' ELSE 'skipped' END) AS fate
     FROM rows LEFT JOIN spoken USING (id)
-), ranked AS (
-    SELECT id, rank, time, CASE WHEN fate = 'vote' AND place > min(place) OVER (PARTITION BY rank, fate = 'vote')
-           THEN 'outranked' ELSE fate END AS fate
-    FROM fates
+), ranked AS ({ranked}
 ), final AS ({last})
 SELECT rows.* EXCLUDE (settled, place), final.fate FROM rows JOIN final USING (id) ORDER BY id"""
 
