@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -174,7 +175,7 @@ class Plan(Tabular):
         """Tables beside the plan's own, by the name of their file in a study."""
         return {name: table for name, one in SIDE_TABLES.items() if (table := getattr(self, one)) is not None}
 
-    @property
+    @cached_property
     def plan_id(self) -> str:
         """Sixteen hex digits, no number, that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())

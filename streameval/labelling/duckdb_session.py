@@ -24,6 +24,7 @@ else:
     Connection = Any  # who plans needs no database, and it takes long to import
 
 _TIMES = "TimeZone = 'UTC'"
+_NO_BAR = "SET enable_progress_bar = false"
 DAMAGED = "the file is cut short or damaged: get it again"
 _OF_THE_SYSTEM = re.compile(r'Did you mean "(pg_|sqlite_|duckdb_|pragma_|information_schema\.)')  # tables of no user
 
@@ -40,7 +41,8 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
 
     with duckdb.connect() as connection:
         connection.execute(f"SET {_TIMES}")
-        _silence(connection)
+        if _shows_bar(connection):
+            connection.execute(_NO_BAR)
         if spill is not None:
             connection.execute(f"SET temp_directory = {literal(spill)}")
         if memory is not None:
@@ -57,8 +59,10 @@ def tables_of_ours() -> Iterator[Connection]:
     import duckdb
 
     try:
-        with _database_of(os.getpid()).cursor() as connection:
-            _silence(connection)
+        database, shows_bar = _database_of(os.getpid())
+        with database.cursor() as connection:
+            if shows_bar:
+                connection.execute(_NO_BAR)
             yield connection
     except (duckdb.FatalException, duckdb.InternalException):
         _database_of.cache_clear()  # DuckDB answers nothing in that one any more
@@ -66,21 +70,26 @@ def tables_of_ours() -> Iterator[Connection]:
 
 
 @functools.cache
-def _database_of(process: int) -> Connection:
-    """The database of a process; a child of it must not use its parent's, whose threads it does not have."""
+def _database_of(process: int) -> tuple[Connection, bool]:
+    """The database of a process, and whether its connections show a bar.
+
+    A child of the process must not use its parent's, whose threads it does not have.
+    """
     import duckdb
 
     # files that it reads are other ones a moment later
     database = duckdb.connect(config={"enable_external_file_cache": "false"})
     database.execute(f"SET GLOBAL {_TIMES}")
-    return database
+    with database.cursor() as connection:
+        return database, _shows_bar(connection)
 
 
-def _silence(connection: Connection) -> None:
-    # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
-    # is off, and DuckDB refuses the very word.
-    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
-        connection.execute("SET enable_progress_bar = false")
+def _shows_bar(connection: Connection) -> bool:
+    """Whether a connection shows how far a query is: on standard output, where `--json` promises one object.
+
+    In a notebook without ipywidgets it does not, and DuckDB refuses the very word that would turn it off.
+    """
+    return bool(connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)])
 
 
 @contextmanager

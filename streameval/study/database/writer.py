@@ -229,9 +229,7 @@ def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str
     def write(path: str) -> None:
         with new_database(path) as connection:
             for name, rows in given().items():
-                connection.register("se_given", rows)
-                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM se_given")
-                connection.unregister("se_given")
+                connection.from_arrow(rows).create(name)
                 connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
 
     return write
