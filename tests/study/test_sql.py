@@ -628,6 +628,21 @@ def test_what_is_copied_from_a_template_is_what_its_statements_make(studies, tmp
             ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("rows", "compressed"), [(1024, False), (1025, True)])
+def test_only_databases_of_long_tables_are_compressed(rows, compressed, tmp_path, monkeypatch):
+    from streameval.study.database import writer
+
+    monkeypatch.setattr(writer, "macro_statements", lambda *given: ["SELECT 1"])
+    provenance = pa.table({"evaluation_id": ["0123"]})
+    for name, many in (("before", 1024), ("study", rows)):  # what the one before chose says nothing
+        tables = {"plan": pa.table({"rank": np.arange(many) // 100}), "provenance": provenance}
+        writer.database(tables)(str(tmp_path / name))
+    with duckdb.connect(tmp_path / "study", read_only=True) as connection:
+        asked = "SELECT DISTINCT compression FROM pragma_storage_info('plan')"
+        assert (("RLE",) in connection.execute(asked).fetchall()) == compressed
+        assert connection.execute("SELECT count(*), max(rank) FROM plan").fetchall() == [(rows, 10)]
+
+
 def test_a_process_keeps_few_templates_and_none_that_was_not_finished(tmp_path, monkeypatch):
     from streameval.labelling.duckdb_session import tables_of_ours
     from streameval.study.database import writer

@@ -28,6 +28,8 @@ _STORED = {
     pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR", pa.large_string(): "VARCHAR",
 }  # fmt: skip
 """What every version calls types that it stores: to ask for one takes a tenth as long as to write all tables."""
+_FEW_ROWS = 1024
+"""To choose how to compress each column of such tables takes longer than to write them, and saves a twentieth."""
 _TEMPLATE = "streameval_template_"
 _TEMPLATES = 16  # that a process keeps, of some 100 KB each
 _WRITTEN = itertools.count(1)
@@ -76,6 +78,8 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
             _copy_template(connection, ";\n".join(catalog))
             for name, rows in stored.items():
                 connection.from_arrow(rows).insert_into(name)
+            if all(rows.num_rows <= _FEW_ROWS for rows in stored.values()):
+                connection.execute("SET force_compression = 'uncompressed'")
             connection.execute(";\n".join(macro_statements(tables, caution)))
 
     return write
@@ -104,7 +108,8 @@ def new_database(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     name = f"study_{next(_WRITTEN)}"  # threads that write at once attach to one database
     try:
         with tables_of_ours() as ours:
-            ours.execute("SET checkpoint_threshold = '1 byte'")  # all goes into the file, and not into a log before
+            # all goes into the file, and not into a log before
+            ours.execute("SET checkpoint_threshold = '1 byte'; SET force_compression = 'auto'")
             ours.execute(f"ATTACH {literal(path)} AS {name} ({_STORAGE})")
             try:
                 with ours.cursor() as connection:  # closed, it leaves no transaction behind
