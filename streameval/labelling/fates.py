@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from streameval.labelling.duckdb_session import tables_of_ours
+from streameval.labelling.duckdb_session import literal, tables_of_ours
 from streameval.labelling.preference import places
 from streameval.labelling.rules import VoteRule
 from streameval.labelling.votes import SCHEMA
@@ -57,22 +58,33 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
             counts. Those not named come last.
         extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """
+    votes = "value BETWEEN 0 AND 1" if rule.name == "mean" else "value IN (0, 1)"
+    binary = "true" if rule.threshold is not None else f"coalesce({votes}, true)"
+    best = ", ".join(f"({literal(origin)}, {place})" for origin, place in places(stored, prefer).items())
+    again = _twice(stored.column("rank"))
+    preferred = f"(VALUES {best}) AS preferred(origin, place)" if best else _NONE_PREFERRED
+    steps = {
+        "rows": _ROWS.format(binary=binary, extra="extra" if extra is not None else _NO_EXTRA, preferred=preferred),
+        "spoken": _SPOKEN.format(latest="true" if rule.name == "latest" else "false") if again else _NONE_SPOKEN,
+        "fates": _FATES,
+        "ranked": _RANKED if best else "SELECT id, rank, time, fate FROM fates",
+        "final": _LAST if rule.name == "latest" else "SELECT id, fate FROM ranked",
+    }
     with tables_of_ours() as connection:
         connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
-        connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
-        connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")
-        for pair in places(stored, prefer).items():
-            connection.execute("INSERT INTO preferred VALUES (?, ?)", pair)
-        votes = "value BETWEEN 0 AND 1" if rule.name == "mean" else "value IN (0, 1)"
-        binary = "true" if rule.threshold is not None else f"coalesce({votes}, true)"
-        connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")
-        latest = "true" if rule.name == "latest" else "false"
-        again = connection.execute(_SAID_AGAIN).fetchall()
-        connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}" if again else _NONE_SPOKEN)
-        ranked = _RANKED if prefer else "SELECT id, rank, time, fate FROM fates"
-        last = _LAST if rule.name == "latest" else "SELECT id, fate FROM ranked"
-        table = connection.sql(_FATES.format(ranked=ranked, last=last)).to_arrow_table()
+        if extra is not None:
+            connection.register("extra", extra.select(["se_task", "kind"]))
+        for name in ("rows", "spoken") if again else ():  # what is read several times is made once
+            connection.execute(f"CREATE TEMP TABLE {name} AS {steps.pop(name)}")
+        query = ", ".join(f"{name} AS ({step})" for name, step in steps.items())
+        table = connection.sql(f"WITH {query} {_TOLD}").to_arrow_table()
     return Folded(table)
+
+
+def _twice(ranks: pa.ChunkedArray) -> bool:
+    """Whether two rows are of one item: only then anybody says more than one thing of it."""
+    known = ranks.drop_null()
+    return bool(pc.count_distinct(known).as_py() < len(known))
 
 
 # what a row is, before rows meet: skips and answers about planned items go on
@@ -84,12 +96,9 @@ SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours
             WHEN kind IS NOT NULL THEN kind
             WHEN rank IS NULL THEN 'unknown'
        END AS settled
-FROM stored LEFT JOIN extra ON stored.task = extra.se_task LEFT JOIN preferred USING (origin)"""
-
-# whether an annotator says anything more of an item: who says one thing has said that
-_SAID_AGAIN = """
-SELECT 1 FROM rows WHERE settled IS NULL AND voter IS NOT NULL GROUP BY rank, voter HAVING count(*) > 1 LIMIT 1"""
-_NONE_SPOKEN = "CREATE TEMP TABLE spoken (id BIGINT, fate VARCHAR)"
+FROM stored LEFT JOIN {extra} ON stored.task = extra.se_task LEFT JOIN {preferred} USING (origin)"""
+_NO_EXTRA = "(SELECT NULL::BIGINT AS se_task, NULL::VARCHAR AS kind WHERE false) AS extra"
+_NONE_PREFERRED = "(SELECT NULL::VARCHAR AS origin, NULL::INTEGER AS place WHERE false) AS preferred"
 
 # what every annotator says of every item; of rows that name nobody, each source's last: a later one may be another's
 _SPOKEN = """
@@ -120,6 +129,12 @@ SELECT id, CASE
     WHEN row_number() OVER (PARTITION BY rank, voter, given, value ORDER BY id) > 1 THEN 'doubled'
     ELSE 'again' END AS fate
 FROM current JOIN said USING (rank, voter)"""
+_NONE_SPOKEN = "SELECT NULL::BIGINT AS id, NULL::VARCHAR AS fate WHERE false"
+
+_FATES = """
+SELECT rows.id, rank, time, coalesce(place, 2147483647) AS place, coalesce(settled, spoken.fate,
+       CASE state WHEN 'answer' THEN 'vote' ELSE 'skipped' END) AS fate
+FROM rows LEFT JOIN spoken USING (id)"""
 
 # of the votes of an item, those of its best source
 _RANKED = """
@@ -135,13 +150,4 @@ FROM (SELECT ranked.*, bool_and(time IS NOT NULL) OVER item AS timed, max(time) 
              max(id) OVER item AS newest
       FROM ranked WINDOW item AS (PARTITION BY rank, fate = 'vote'))"""
 
-_FATES = """
-WITH fates AS (
-    SELECT rows.id, rank, time, coalesce(place, 2147483647) AS place, coalesce(settled, spoken.fate,
-           CASE state WHEN 'answer' THEN 'vote' ELSE 'skipped' END) AS fate
-    FROM rows LEFT JOIN spoken USING (id)
-), ranked AS ({ranked}
-), final AS ({last})
-SELECT rows.* EXCLUDE (settled, place), final.fate FROM rows JOIN final USING (id) ORDER BY id"""
-
-_NO_EXTRA = pa.table({"se_task": pa.array([], pa.int64()), "kind": pa.array([], pa.string())})
+_TOLD = "SELECT rows.* EXCLUDE (settled, place), final.fate FROM rows JOIN final USING (id) ORDER BY id"

@@ -110,6 +110,13 @@ def test_sources_of_higher_precedence_answer_alone():
     assert labels(rows)[0][1] == 0
 
 
+def test_a_source_is_preferred_whatever_its_name_and_whoever_answers_once():
+    rows = [{"rank": 1, "value": 1, "source": "a"}, {"rank": 1, "value": 0, "source": "it's \"b\""},
+            {"rank": 2, "value": 1, "source": "a"}, {"rank": 3, "state": "skip", "source": "a"}]  # fmt: skip
+    assert fates(rows, prefer=["it's \"b\""]) == ["outranked", "vote", "vote", "skipped"]
+    assert fates(rows[1:], prefer=["it's \"b\""]) == ["vote", "vote", "skipped"]
+
+
 def test_repeats_and_controls_are_no_votes():
     extra = pa.table({"se_task": [10, 11], "rank": pa.array([1, None], pa.int64()), "kind": ["repeat", "control"],
                       "expected": pa.array([None, 1.0], pa.float64())})  # fmt: skip
