@@ -113,8 +113,8 @@ def test_sources_of_higher_precedence_answer_alone():
 def test_a_source_is_preferred_whatever_its_name_and_whoever_answers_once():
     rows = [{"rank": 1, "value": 1, "origin": "a"}, {"rank": 1, "value": 0, "origin": "it's \"b\""},
             {"rank": 2, "value": 1, "origin": "a"}, {"rank": 3, "state": "skip", "origin": "a"}]  # fmt: skip
-    assert fates(rows, prefer=["it's \"b\""]) == ["outranked", "vote", "vote", "skipped"]
-    assert fates(rows[1:], prefer=["it's \"b\""]) == ["vote", "vote", "skipped"]
+    assert fates(rows, prefer=['it\'s "b"']) == ["outranked", "vote", "vote", "skipped"]
+    assert fates(rows[1:], prefer=['it\'s "b"']) == ["vote", "vote", "skipped"]
 
 
 def test_repeats_and_controls_are_no_votes():
