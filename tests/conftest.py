@@ -60,6 +60,7 @@ def commands_are_loaded(libraries_are_loaded):
     for package in (streameval.cli.commands, importlib.import_module("streameval.kinds")):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
+    gc.freeze()  # what is loaded stays: no collection looks for garbage in it again
 
 
 @pytest.fixture(scope="session", autouse=True)
