@@ -77,7 +77,7 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                 catalog += _created((name, rows.column_names), stored[name].column_names, types, caution)
             _copy_template(connection, ";\n".join(catalog))
             for name, rows in stored.items():
-                connection.from_arrow(rows).insert_into(name)
+                _with_given(connection, f"INSERT INTO {name} SELECT * FROM se_given", rows)
             if all(rows.num_rows <= _FEW_ROWS for rows in stored.values()):
                 connection.execute("SET force_compression = 'uncompressed'")
             connection.execute(";\n".join(macro_statements(tables, caution)))
@@ -189,6 +189,11 @@ def _copying(process: int) -> Lock:
     return Lock()
 
 
+def _with_given(connection: duckdb.DuckDBPyConnection, statement: str, se_given: Any) -> None:
+    """Run a statement that reads `se_given`: DuckDB finds it among the variables here, sooner than it makes a view."""
+    connection.execute(statement)
+
+
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, str]) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
 
@@ -234,7 +239,7 @@ def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str
     def write(path: str) -> None:
         with new_database(path) as connection:
             for name, rows in given().items():
-                connection.from_arrow(rows).create(name)
+                _with_given(connection, f"CREATE TABLE {name} AS SELECT * FROM se_given", rows)
                 connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
 
     return write
