@@ -69,7 +69,7 @@ class SourceColumns:
     @property
     def work_status(self) -> str:
         """SQL of what became of the work of a row (`streameval.labelling.expressions.status_of`)."""
-        return "NULL" if self.status is None else sql.status_of(given(self.status))
+        return "NULL::VARCHAR" if self.status is None else sql.status_of(given(self.status))
 
     def answer(self, label: str, status: str) -> tuple[str, str]:
         """SQL of a label as a number, and of its state; of work that does not count, null and what became of it.

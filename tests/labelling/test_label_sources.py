@@ -28,6 +28,7 @@ from suite_cases import cases, examples, slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError
+from streameval.labelling.columns import find
 from streameval.labelling.duckdb_session import connected, tables_of_ours
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
@@ -134,6 +135,14 @@ def test_postgresql_by_query(plan, postgresql):
     ends = "CASE WHEN rank = 10000 THEN pg_terminate_backend(pg_backend_pid()) END AS ended"
     with pytest.raises(OutsideError, match="terminating connection"):
         read_votes(f"{postgresql}#SELECT rank, label, {ends} FROM votes", whole)
+
+
+def test_where_no_column_tells_what_became_of_work_that_is_an_unknown_text_and_no_number():
+    """DuckDB 1.4 stores a null of no type as a number, which meets no text."""
+    with connected() as connection:
+        opened = open_source(connection, pa.table({"rank": [1], "label": [1]}))
+        columns = find(connection, opened, LabelColumns(), lambda types: [])
+        assert connection.execute(f"SELECT typeof({columns.work_status})").fetchall() == [("VARCHAR",)]
 
 
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
