@@ -23,7 +23,7 @@ from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
 from streameval.parquet.footers import Footer
 from streameval.rows.row_groups import RowGroup
-from streameval.rows.units import Unit
+from streameval.rows.units import Unit, parts_of
 from streameval.stores import is_remote
 
 _SHARES = 64  # each is a task, and as many counters more to add up: few, unless they become long
@@ -126,6 +126,7 @@ def files_of(units: Sequence[Unit]) -> list[RowGroup]:
 
     An `InputError` for rows in memory, or of a table that its files do not show.
     """
+    units = list(parts_of(units))
     if of_table := [unit.place for unit in units if unit.file and not isinstance(unit, RowGroup)]:
         raise InputError(
             f"{of_table[0]}: its table deleted rows, or has columns that files hold otherwise, and workers read files",
