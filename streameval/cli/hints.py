@@ -58,6 +58,7 @@ MEANT = {
     "adopt": _STUDY,
     "evaluate": {"--relevant": "--vote 'mean>=2' says from which grade on an item is positive"},
     "plan": _STUDY,
+    "select": {"--format": "the ending of the file says the format: --export tasks.label-studio.json"},
 }
 VERBS = [verb for panel in PANELS.values() for verb in panel]
 FlagsOf = Callable[[str], Collection[str]]  # options of a verb, as they are typed

@@ -26,7 +26,7 @@ from streameval.errors import InputError, NoRowsError, StudyError, outside_troub
 from streameval.parquet.tails import read_tail
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
-from streameval.rankings.copied import is_damaged
+from streameval.rankings.copied import EVERY, OF_FEW_VALUES, is_damaged
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
@@ -38,14 +38,16 @@ _BEGUN = "_begun.json"
 _STEP = 4096  # rows: groups end at multiples of it
 _GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 1 << 25
+_LEAST_REPEATS = 8  # of a value, on average
 _PLACE = r"(?:/(part-\d+\.parquet))?(?:: row group (\d+)(?:, row (\d+(?:,\d{3})*))?)?(?=: )"  # in messages
 
 
-def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
+def write_copy(unread: Unread, room: Path, progress: Progress, dictionaries: str = OF_FEW_VALUES) -> None:
     """Fill a folder with all rows, and say in `_source.json` what was read, with a digest for each part.
 
     Args:
         room: Not there, or what an interrupted run has left: of the same content, its complete parts are kept.
+        dictionaries: See `Copied`.
 
     Raises:
         InputError: What reading the source raises; a type that Parquet has no place for; no rows.
@@ -54,7 +56,7 @@ def write_copy(unread: Unread, room: Path, progress: Progress) -> None:
     Whatever ends it early, the folder is removed, unless complete parts are in it that a later run can use.
     """
     unread.check()
-    begun = _begun(room, unread.content)
+    begun = _begun(room, unread.content, dictionaries)
     try:
         _fill(unread, room, begun, progress)
     except BaseException as error:
@@ -191,6 +193,7 @@ class _Begun:
     content: str | None
     parts: int = 0
     rows: int = 0
+    dictionaries: str = EVERY
 
     @property
     def may_go_on(self) -> bool:
@@ -203,16 +206,16 @@ class _Begun:
             atomic.write_all({room / _BEGUN: atomic.json_object(vars(self))})
 
 
-def _begun(room: Path, content: str | None) -> _Begun:
-    """What an earlier run has left of the same content; a folder without any is emptied."""
+def _begun(room: Path, content: str | None, dictionaries: str) -> _Begun:
+    """What an earlier run has left of the same content, written alike; a folder without any is emptied."""
     try:
         kept = _Begun(**read_json(room / _BEGUN, "plan again"))
-        if content is not None and kept.content == content:
+        if content is not None and (kept.content, kept.dictionaries) == (content, dictionaries):
             return kept
     except (FileNotFoundError, StudyError, TypeError):
         pass
     shutil.rmtree(room, ignore_errors=True)
-    return _Begun(content)
+    return _Begun(content, dictionaries=dictionaries)
 
 
 def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None:
@@ -231,12 +234,32 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
 
     announce(progress, Step("read", unread.n_rows))
     groups = _groups(_after(ahead(unread.batches()), before))
-    write_parts(room, unread.schema, groups, count_rows, finished, begun.parts)
+    coded = _of_few_values if begun.dictionaries == OF_FEW_VALUES else _every
+    write_parts(room, unread.schema, groups, count_rows, finished, begun.parts, coded)
     if not written:
         raise NoRowsError(f"{unread.name}: no rows", unread.without_rows)
-    record = {"source": list(unread.places), "content": unread.content, "rows": written, "parts": _digests(room)}
+    record = {"source": list(unread.places), "content": unread.content, "rows": written,
+              "dictionaries": begun.dictionaries, "parts": _digests(room)}  # fmt: skip
     atomic.write_all({room / RECORD: atomic.json_object(record)})
     (room / _BEGUN).unlink(missing_ok=True)
+
+
+def _every(group: pa.Table) -> bool:
+    return True
+
+
+def _of_few_values(group: pa.Table) -> list[str]:
+    """Columns for which a dictionary is worth the time that it takes to find that a value is not in it yet."""
+    return [name for name, column in zip(group.column_names, group.columns, strict=True) if _repeats(column)]
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_dictionary(column.type):
+        return True
+    try:
+        return bool(_LEAST_REPEATS * pc.count_distinct(column, mode="all").as_py() <= len(column))
+    except pa.ArrowNotImplementedError:  # values of several fields
+        return False
 
 
 def _after(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

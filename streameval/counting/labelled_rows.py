@@ -19,8 +19,9 @@ from streameval.labelling.options import LabelMeaning
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
+from streameval.rows.row_groups import together
 from streameval.scans.threads import own_room
-from streameval.scans.units import Unit
+from streameval.scans.units import Unit, narrowed, parts_of
 from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
@@ -140,6 +141,8 @@ class LabelledRows:
     def check(self, unit: Unit, keys: Keys) -> None:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
+            for part in unit.parts:
+                self.keys(part)
             raise InputError(
                 f"{unit.place}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
                 "every item needs one: it decides its place",
@@ -181,8 +184,8 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: 
     if place == "column":
         refuse_words_of_no_row((unit.read([label]).column(0) for unit in units), meaning, f"column '{label}'")
     if order is not None:
-        return LabelledRows(units, label, order.score, order.order, meaning=meaning)
-    return LabelledRows(units, label, meaning=meaning)
+        return LabelledRows(together(units), label, order.score, order.order, meaning=meaning)
+    return LabelledRows(together(units), label, meaning=meaning)
 
 
 def joined(parts: list[RowRange]) -> RowRange:
@@ -239,7 +242,7 @@ def label_numbers(
 def refuse_unreached_level(rows: LabelledRows) -> None:
     """Refuse a `--relevant` that no label of a column of the list meets, as counting found: name the extremes."""
     ends, count = [], 0
-    for unit in rows.units:
+    for unit in parts_of(rows.units):
         values = label_numbers(unit.read([rows.label]).column(0), rows.label, unit.place, "not a number", rows.meaning)
         if values.size:
             ends += [values.min(), values.max()]
@@ -249,7 +252,13 @@ def refuse_unreached_level(rows: LabelledRows) -> None:
 
 def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeaning) -> UInt8Array:
     """0/1 as bytes."""
-    values = label_numbers(column, name, unit.place, "not 0/1 or a boolean", meaning)
+    return narrowed(
+        lambda one: _bytes(column if one is unit else one.read([name]).column(0), name, one.place, meaning), unit
+    )
+
+
+def _bytes(column: pa.ChunkedArray, name: str, place: str, meaning: LabelMeaning) -> UInt8Array:
+    values = label_numbers(column, name, place, "not 0/1 or a boolean", meaning)
     if meaning.level is not None:
         return meaning.is_positive(values).view(np.uint8)
     with np.errstate(invalid="ignore"):
@@ -259,6 +268,6 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeanin
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.place}, row {row + 1:,}: label {plain(values[row])} is not 0 or 1",
+        raise InputError(f"{place}, row {row + 1:,}: label {plain(values[row])} is not 0 or 1",
                          naming_number(values[row], values, meaning))  # fmt: skip
     return narrow

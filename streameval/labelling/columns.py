@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, closest, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.expressions import LabelWords
+from streameval.labelling.fields import with_fields
 from streameval.labelling.key_forms import ambiguous, ambiguous_rank, is_number, key_of
 from streameval.labelling.options import LabelColumns, LabelsAre
 from streameval.labelling.readers import ROW, Opened, distinct, given
@@ -108,9 +109,14 @@ def find(
         shared: Of the names and SQL types of the source's columns: those that may say which item a row is about, to
             be proposed where nothing was asked for and none is called as one usually is.
 
+    Fields of structs, and of objects of JSON, become columns where they are named, such as `meta.id`.
+
     Raises:
         InputError: A column that was asked for, or the label or the key, is not there, or is there twice.
     """
+    opened = with_fields(
+        connection, opened, [*_names_in(asked.on), asked.label, asked.annotator, asked.time, asked.source]
+    )
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}
     tool = tool_of(opened.columns)
@@ -141,6 +147,11 @@ def find(
     )
 
 
+def _names_in(on: str | Sequence[str] | None) -> list[str]:
+    """Names of columns in what was asked for as `on`, if it is not one name with commas."""
+    return [] if on is None else [part.strip() for part in str(on).split(",")]
+
+
 def listed_name(key: str, names: Sequence[str]) -> str | None:
     """Find the items' own column of a name, whatever its capitals; None where there is none.
 
@@ -156,6 +167,17 @@ def listed_name(key: str, names: Sequence[str]) -> str | None:
             "call the column of the labels as that of the items that is meant",
         )
     return found[0] if found else None
+
+
+def call_it_so(key: str, names: Sequence[str]) -> str:
+    """Hint at a key column of labels that no column of the items is called by.
+
+    >>> call_it_so("uid", ["id", "text"])
+    "did you mean 'id'? then call the column of the labels so"
+    """
+    if (close := closest(key, names)) is not None:
+        return f"{close} then call the column of the labels so"
+    return f"{did_you_mean(key, names)}; call the column of the labels as that of the items"
 
 
 def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, str]]:
@@ -188,7 +210,7 @@ class _ColumnSearch:
             return (self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks))),)
         name = str(on)
         whole = {name.lower() for name in self.opened.columns}
-        parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]
+        parts = [name] if name.lower() in whole else _names_in(name)
         return tuple(self.one("on", part, (part, f"{self.prefix}{part}")) for part in parts)
 
     def label(self, asked: LabelColumns, candidates: Sequence[str]) -> str | None:

@@ -175,9 +175,12 @@ class _DrawnReading:
         wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
         if wrong.size:
             row = table.slice(int(wrong[0]), 1).to_pylist()[0]
+            said = str(row["said"])[:40]
             raise InputError(
-                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', not a probability in (0, 1]",
-                "an item that could not be drawn is in no sample",
+                f"{self.name}: row {row['row']:,} has {column} '{said}', not a probability in (0, 1]",
+                "write it with a point, as 0.05"
+                if row["p"] is None and {",", "%"} & {*said}
+                else "an item that could not be drawn is in no sample",
             )
         return values
 

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels.jit import read_only
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
+from streameval.labelling.columns import SourceColumns, call_it_so, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
 from streameval.labelling.hints import naming_number, naming_word, plain, refuse_unreached
 from streameval.labelling.key_forms import (
@@ -177,7 +177,9 @@ def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, nam
     for key in columns.keys:
         column = listed_name(key, keys.names)
         if column is None:
-            raise InputError(f"{name}: labels come with '{key}', which the list does not have")
+            raise InputError(
+                f"{name}: labels come with '{key}', which the list does not have", call_it_so(key, keys.names)
+            )
         names.append(column)
     tables = keys.batches(names)
     first = next(tables)

@@ -252,7 +252,8 @@ def _bytes(column: str, kind: str, known: str) -> str:
     """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or, where `known` is BLOB, names bytes."""
     if kind == "BLOB":
         return f"lower(hex({column}))"
-    uuid = f"replace(TRY_CAST(trim({column}::VARCHAR) AS UUID)::VARCHAR, '-', '')"
+    digits = f"regexp_replace(lower(trim({column}::VARCHAR)), '^urn:uuid:|[-{{}}]', '', 'g')"
+    uuid = f"replace(TRY_CAST({digits} AS UUID)::VARCHAR, '-', '')"
     return uuid if known == "UUID" else f"coalesce({uuid}, lower(hex({column}::VARCHAR)))"
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, closest, did_you_mean
+from streameval.errors import InputError, closest
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, listed_name, shared_names
+from streameval.labelling.columns import SourceColumns, call_it_so, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items, refuse_unreadable_items
 from streameval.labelling.readers import given
@@ -99,7 +99,7 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
             f"labels come with columns of the items: {columns}; one of the tasks' numbers is called se_task; "
             f"or --columns left it out: `streameval select STUDY --columns {again}` has it"
         )
-    return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
+    return f"{call_it_so(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
 
 
 def _known(rank: object, task: object, key: object) -> pa.Table:

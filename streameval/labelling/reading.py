@@ -146,13 +146,19 @@ class _VoteReading:
             ).fetchall()[0]
             if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
                 return count, 0
-        count, strange, unclear = self.connection.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), count(*) FILTER (WHERE {join.ambiguous}) "
+        count, strange, empty, unclear = self.connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), "
+            f"count(*) FILTER (WHERE ({join.unknown}) AND {self._empty}), count(*) FILTER (WHERE {join.ambiguous}) "
             "FROM se_given"
         ).fetchall()[0]
         if unclear:
             refuse_ambiguous(self.connection, self.columns.key_kinds, join.ambiguous, self.opened.name)
-        return count, strange
+        return count - empty, strange - empty
+
+    @property
+    def _empty(self) -> str:
+        """SQL that is true of a row without a value in any cell: spreadsheets save them below a table."""
+        return " AND ".join(f"coalesce(trim({given(name)}::VARCHAR), '') = ''" for name in self.columns.types)
 
     def _hits(self, join: str) -> str:
         f = self.columns
@@ -223,7 +229,8 @@ class _VoteReading:
     def _unknown(self, unknown: str) -> pa.Table:
         key = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
         strangers = self.connection.sql(
-            f"SELECT left({key}, 200) AS said, {ROW}::BIGINT AS row FROM se_given WHERE {unknown} LIMIT {LISTED}"
+            f"SELECT left({key}, 200) AS said, {ROW}::BIGINT AS row FROM se_given "
+            f"WHERE ({unknown}) AND NOT ({self._empty}) LIMIT {LISTED}"
         ).to_arrow_table()
         return _rows("unknown", strangers, self.columns.ours)
 

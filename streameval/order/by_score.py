@@ -30,11 +30,13 @@ from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
+from streameval.rows.row_groups import together
 from streameval.scans.checkpoints import Checkpoints, Scans, ScanState, Shard, UnfinishedError
-from streameval.scans.units import Unit, readers
+from streameval.scans.units import Unit, parts_of, readers
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 48  # of a row group that is being decoded
+_UNITS = "small files together"  # partials of scans name their units by number
 _LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 
 
@@ -101,7 +103,7 @@ class ByScore:
 
     def checkpoints(self, wanted: Int64Array, scans: Scans, shard: Shard | None = None) -> Checkpoints:
         """Make what runs the scans for wanted ranks, and saves their partials."""
-        what = [self.rows.fingerprint, self.description(), self.budget(wanted.size)]
+        what = [self.rows.fingerprint, self.description(), self.budget(wanted.size), _UNITS]
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
         return Checkpoints(digest, scans.folder, shard, scans.engine)
 
@@ -149,7 +151,9 @@ class ByScore:
 
     def _scan(self, units: Sequence[Unit], n_wanted: int, skipped: SkippedRows) -> Scan:
         threads = self._threads(n_wanted)
-        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, skipped, self.whole)
+        return Scan(
+            together(units), self.order, self.score, self.options.key, threads, self._key_hashes, skipped, self.whole
+        )
 
     def _key_hashes(self, positions: Int64Array) -> UInt64Array:
         keys = self.rows.take_anywhere(positions, list(self.options.key)).table
@@ -193,6 +197,7 @@ def by_score(rows: Rows, options: RankingOptions) -> ByScore:
 
 def scans_of(units: Sequence[Unit]) -> Forecast:
     """Forecast what scans of the scores of some units would read."""
-    files = len({unit.file for unit in units} - {""})
-    rows = sum(unit.rows for unit in units)
-    return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
+    groups = list(parts_of(units))
+    files = len({group.file for group in groups} - {""})
+    rows = sum(group.rows for group in groups)
+    return Forecast(files=files, row_groups=len(groups), rows_to_scan=rows, least_scans=2)

@@ -14,7 +14,7 @@ from streameval.order.item_keys import as_whole, refuse_inexact
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
-from streameval.scans.units import Unit
+from streameval.scans.units import Unit, parts_of
 from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
 
 
@@ -96,7 +96,7 @@ class Scan:
 
     def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
         """First rows whose score is null or NaN, in stored order."""
-        for unit in self.units:
+        for unit in parts_of(self.units):
             scores = self.column(unit)
             gone = scores.is_null(nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(gone).tolist():

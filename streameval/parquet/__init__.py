@@ -7,6 +7,7 @@
 - `find_pages`: which `pages` of a file hold wanted rows; `decode_pages`: decode these alone;
   `texts`, `numbers`: take values out of plain or packed pages; `codecs`: decompress one.
 - `groups`, `whole_row_groups`, `plain_chunks`: row groups decoded whole, for scans and where most rows count.
+- `small_files`: many files of a few rows each, read and decoded as one.
 - `chunks`: ranges of a file's bytes; `checks`, `check_values`: pages are checked before they are decoded, values after.
 - `nested`: join the leaves of a nested column; `images`: small files in memory, which Arrow decodes.
 - `own_tables`: tables of a study, read as if a stranger wrote them.

@@ -29,7 +29,7 @@ AT, BODY = headers.N_HEADER, headers.N_HEADER + 1  # columns after the header: w
 _HEADER_GUESS = 512
 _LARGEST_HEADER = 1 << 26
 # bytes that one value of a dictionary takes at least, by physical type
-_LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
+LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
 COPIES = 2  # pages decompressed, and what is made of them
 # memory taken while a single page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
 COPIES_OF_ONE = 4
@@ -153,7 +153,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     coded = is_coded(pages)
     data = pages[int(coded) :] if largest >= 0 else _check_unusual(chunk, pages)
     entries, claimed = pages[0, [headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]].tolist() if coded else (0, 0)
-    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
+    if coded and not 0 <= claimed * LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
         raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
     used = int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0)) + entries
     _check_memory(chunk, used, COPIES, chunk.footer.limit)

@@ -251,8 +251,12 @@ class OpenFile:
         """FileMetaData, as it was when the ranking was opened."""
         tail = self.read([(self.size - footer.length - 8, footer.length + 8)])[0]
         if hashlib.sha256(tail).hexdigest() != footer.digest:
-            raise InputError(f"{self.path}: changed while it was read", "run the command again")
+            raise self.changed()
         return bytes(tail[:-8])
+
+    def changed(self) -> InputError:
+        """Make the error of a footer that is not what it was."""
+        return InputError(f"{self.path}: changed while it was read", "run the command again")
 
     def advise(self, ranges: Int64Array) -> None:
         """Have the system fetch ranges (rows of offset and bytes) ahead, many at once."""

@@ -31,6 +31,7 @@ from streameval.stores import is_remote, store_of
 from streameval.stores.store import LAST
 from streameval.typing import Int64Array
 
+_SMALL = 1 << 16  # bytes
 _MOST_FILES = 1024  # whose footers one thread reads at a time
 
 
@@ -73,6 +74,14 @@ class Footer:
         path = self.file.path
         file = replace(self.file, path=path if is_remote(path) else os.path.abspath(path))
         return replace(self, file=file, score_bounds=None)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its file is best read whole, with many like it, though some columns may not be wanted.
+
+        It has one row group: more of them are found and decoded together as they are.
+        """
+        return self.size <= _SMALL and self.row_group_rows.size == 1
 
 
 @dataclass(frozen=True)

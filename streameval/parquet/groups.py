@@ -77,7 +77,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as decoder:
         table = _without_structs(decoder.read(use_threads=False), checked)
     _check_values(checked, table, 0)
-    table = _as_stored(table, footer)
+    table = as_stored(table, footer)
     for name in large:
         at, where = table.schema.get_field_index(name), f"{footer.file.path}: row group {group}, column {name}"
         _check_size(_expanded(table.column(at)), footer.limit, where)
@@ -157,7 +157,7 @@ def _sliced(table: pa.Table, large: Sequence[str], footer: Footer) -> Iterator[p
         yield from _sliced(table.slice(0, half), large, footer)
         yield from _sliced(table.slice(half), large, footer)
     else:
-        yield _as_stored(table, footer)
+        yield as_stored(table, footer)
 
 
 class _Renewed:
@@ -193,7 +193,7 @@ def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table
     return table
 
 
-def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
+def as_stored(table: pa.Table, footer: Footer) -> pa.Table:
     """Bring columns to the types that the file's own schema gives them; dictionaries stay such."""
     fields = []
     for field in table.schema:

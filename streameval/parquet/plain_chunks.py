@@ -57,7 +57,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     raw = read_only(raw)
     chunks[:, label.BEGIN] = at[: len(chunks)]
     chunks[chunks[:, label.INDEX] > 0, label.INDEX] = at[len(chunks) :]
-    if (found := _sound(footer, chunks, raw)) is None:
+    if (found := sound_pages(footer, chunks, raw)) is None:
         return None
     words, row = np.zeros(int(chunks[:, label.ROWS].sum()) // 64 + 2, np.uint64), 0
     told, ones, done = _told_of_labels(leaves[0].leaf), np.empty(len(found[0]), np.int64), 0
@@ -83,23 +83,36 @@ def _hold(
         found: See `label.label_chunks`: chunks, where their headers and column indexes lie, pages, cuts and ones.
     """
     chunks, raw, pages, cuts, ones = found
+    whole = leaf.stated.chosen(np.array(groups))
+    stated = statements(chunks, raw, pages, cuts, replace(whole, first=np.cumsum(whole.rows) - whole.rows))
+    if stated is None:
+        return False
+    data = pages[:, headers.PAGE_TYPE] == DATA_PAGE
+    rows, ones = pages[data, headers.PAGE_VALUES], ones[data]
+    begin = np.cumsum(rows) - rows
+    bound = number_type(NUMBERS.get(leaf.leaf.physical, "<i1"), kind)
+    low, high = (ones == rows).astype(bound), (ones > 0).astype(bound)
+    return bool(rows.min() > 0) and not unproven(begin, low, high, stated)
+
+
+def statements(
+    chunks: Int64Array, raw: UInt8Array, pages: Int64Array, cuts: Int64Array, whole: Statistics
+) -> list[Statistics] | None:
+    """Gather what is stated of chunks and of their pages, rows counted from the first chunk on.
+
+    None where a column index cannot be read; arguments as of `_hold`, and what is stated of whole chunks.
+    """
     fields = np.full((len(pages), kernels.N_STATED), kernels.ABSENT)
     data = pages[:, headers.PAGE_TYPE] == DATA_PAGE
     for i, (at, size) in enumerate(chunks[:, [label.INDEX, label.INDEX_SIZE]].tolist()):
         first = cuts[i] + (not data[cuts[i]])
         if at >= 0 and column_index(raw[: at + size], at, fields[first : cuts[i + 1]]) < 0:
-            return False
-    pages, ones = pages[data], ones[data]
+            return None
+    pages = pages[data]
     rows = pages[:, headers.PAGE_VALUES]
-    begin, whole = np.cumsum(rows) - rows, leaf.stated.chosen(np.array(groups))
-    stated = [
-        replace(whole, first=np.cumsum(whole.rows) - whole.rows),
-        Statistics(IN_INDEX, begin, rows, raw.data, fields[data]),
-        *of_headers(raw.data, pages[:, label.AT], (begin, rows), pages),
-    ]
-    bound = number_type(NUMBERS.get(leaf.leaf.physical, "<i1"), kind)
-    low, high = (ones == rows).astype(bound), (ones > 0).astype(bound)
-    return bool(rows.min() > 0) and not unproven(begin, low, high, stated)
+    begin = np.cumsum(rows) - rows
+    in_index = Statistics(IN_INDEX, begin, rows, raw.data, fields[data])
+    return [whole, in_index, *of_headers(raw.data, pages[:, label.AT], (begin, rows), pages)]
 
 
 def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array]:
@@ -124,7 +137,7 @@ def _told_of_labels(leaf: Leaf) -> Int64Array:
     return told
 
 
-def _sound(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Array, Int64Array] | None:
+def sound_pages(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Array, Int64Array] | None:
     """Pages of chunks, and where those of each begin (see `label.sound_chunks`); None where they may not be sound."""
     cuts, room, most = np.empty(len(chunks) + 1, np.int64), 128 * len(chunks), footer.limit // COPIES
     while True:

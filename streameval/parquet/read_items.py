@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -19,6 +19,8 @@ from streameval.parquet.footers import Footer
 from streameval.parquet.pages import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
 from streameval.parquet.schema import wide_type
+from streameval.parquet.small_files import read_small
+from streameval.parquet.undecodable import decoding
 from streameval.typing import Int64Array
 
 # bytes of a job that are read at once: a pass and, from a store, some requests for all columns instead of for each
@@ -114,6 +116,41 @@ def _find(parts: Sequence[Part], columns: Sequence[str], names: Sequence[str]) -
     return ReadJob(tuple(parts), tuple(columns), tuple(zip(*by_file, strict=True)), n_bytes)
 
 
+def read_small_items(parts: Sequence[Part], columns: Sequence[str]) -> DecodedRows | None:
+    """Read wanted items of small files of one schema, whole and at once; None: find their pages.
+
+    Raises:
+        InputError: A file that changed, or text that is not UTF-8.
+    """
+    schema = parts[0].footer.schema
+    names = [name for name in dict.fromkeys(columns) if name in schema.names]
+    with decoding(parts[0].place):
+        whole = read_small([part.footer for part in parts], names) if names else None
+    if whole is None:
+        return None
+    sizes = np.array([part.n_group_rows for part in parts])
+    rows = np.concatenate([part.rows + begin for part, begin in zip(parts, np.cumsum(sizes) - sizes, strict=True)])
+    # some of the types that files have can be cast but not taken from
+    table = whole.cast(pa.schema([schema.field(name).with_type(wide_type(schema.field(name).type)) for name in names]))
+    made = dict(zip(names, table.take(pa.array(rows)).columns, strict=True))
+    for name in names:
+        check_text(made[name], name, _places(parts))
+    for name in columns:
+        if name not in made:
+            made[name] = _partition_key(parts, name)
+    return DecodedRows(
+        table=pa.table(made).select(list(columns)),
+        rows_read=int(sizes.sum()),
+        pages_read=len(parts) * len(names),
+        bytes_read=sum(part.footer.size for part in parts),
+        ways=(),
+    )
+
+
+def _places(parts: Sequence[Part]) -> Iterator[tuple[str, int]]:
+    return ((part.place, int(row)) for part in parts for row in part.rows)
+
+
 def read_job(job: ReadJob, limit: int) -> DecodedRows:
     """Read the items of a job.
 
@@ -131,11 +168,11 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
         name = located[0].column
         values, way = read_column(located, limit, counts, together)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
-        check_text(made[name], name, ((part.place, int(row)) for part in job.parts for row in part.rows))
+        check_text(made[name], name, _places(job.parts))
         ways += way
     for name in job.columns:
         if name not in made:
-            made[name] = _partition_key(job, name)
+            made[name] = _partition_key(job.parts, name)
     n_rows = sum(part.rows.size for part in job.parts)
     table = pa.table(made).select(list(job.columns)) if made else pa.table({"": np.zeros(n_rows)}).select([])
     return DecodedRows(
@@ -147,8 +184,8 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
     )
 
 
-def _partition_key(job: ReadJob, name: str) -> pa.ChunkedArray:
-    values = [pa.array([dict(part.footer.file.keys)[name]] * part.rows.size, pa.large_string()) for part in job.parts]
+def _partition_key(parts: Sequence[Part], name: str) -> pa.ChunkedArray:
+    values = [pa.array([dict(part.footer.file.keys)[name]] * part.rows.size, pa.large_string()) for part in parts]
     return pa.chunked_array(values, pa.large_string())
 
 

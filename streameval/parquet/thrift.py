@@ -6,6 +6,7 @@ becomes dictionaries of the few elements of a schema, so that they can be writte
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,7 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
+@lru_cache(maxsize=1 << 12)
 def zigzag(value: int) -> bytes:
     """Write a signed number.
 

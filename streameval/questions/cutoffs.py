@@ -168,9 +168,11 @@ def _one(text: str, start: int, end: int) -> Cutoff:
 
 
 def _meant(written: str, value: Decimal | None) -> str | None:
-    """What may be meant by what is no cutoff: a share of something, or a value behind =."""
+    """What may be meant by what is no cutoff: a share of something, the first of a list, or a value behind =."""
     if value is not None and 0 < value < 1:
         return f"say of what: precision:{written}, recall:{written} or score:{written}"
+    if (first := re.fullmatch(r"(?:top|first|rank)[-_]?(\d+)", written.lower())) is not None:
+        return f"the first {first[1]} items are @{first[1]}"
     kind, _, behind = written.partition("=")
     return f"such as {kind}:{behind or 0.9}" if kind.lower() in _VALUED else None
 

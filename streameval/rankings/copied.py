@@ -16,6 +16,8 @@ from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Plan
 
+EVERY, OF_FEW_VALUES = "every column", "columns of few values"  # the first were all until 0.2
+
 
 class Copied(NamedTuple):
     """A list that a plan reads from its study.
@@ -25,12 +27,15 @@ class Copied(NamedTuple):
         source: What it was read from, for people.
         content: Hash of what was read; None where only reading tells (a query, rows that come once).
         fingerprint: Of its rows as they were planned.
+        dictionaries: Which columns of the copy have them (`EVERY`): equal rows make equal files only where they are
+            written alike.
     """
 
     folder: str
     source: str
     content: str | None
     fingerprint: str
+    dictionaries: str
 
     def is_there(self) -> bool:
         """Whether the folder holds the rows that were planned, as far as footers tell."""
@@ -46,7 +51,8 @@ def copied_lists(plan: Plan) -> list[Copied]:
     lists = {"copied": ("source", "order"), "against_copied": ("against", "against")}
     return [
         Copied(plan.location[place][0], ", ".join(plan.location[key]["source"]), plan.location[key]["content"],
-               (plan.notes[described] if compared else plan.ranking)["fingerprint"])
+               (plan.notes[described] if compared else plan.ranking)["fingerprint"],
+               plan.location[key].get("dictionaries", EVERY))
         for key, (place, described) in lists.items() if key in plan.location
     ]  # fmt: skip
 

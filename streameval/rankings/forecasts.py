@@ -12,7 +12,7 @@ from streameval.parquet.account import Forecast
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
-from streameval.scans.units import Unit
+from streameval.scans.units import Unit, parts_of
 
 
 def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:
@@ -38,6 +38,6 @@ def _down_to(order: ByScore, last_rank: int) -> list[Unit]:
     if order.bounds is None:
         return units
     best, worst = order.bounds
-    there = {unit.first_position for unit in order.scan_for(np.array([last_rank])).units}
+    there = {unit.first_position for unit in parts_of(order.scan_for(np.array([last_rank])).units)}
     holds = np.array([unit.first_position in there for unit in units])
     return [unit for unit, first in zip(units, best.tolist(), strict=True) if first <= worst[holds].max()]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # row groups of one job at most, pages of one job at least (about), jobs whose pages are found ahead, and pages that
 # one thread reads sooner than two
 _JOB_PARTS = 32
+_FEW_FILES, _MOST_FILES = 8, 64  # small ones, which are read whole and at once
 _LEAST_BUCKETS = 16
 _WAVE = 64
 _FEW_PAGES = 4096
@@ -215,7 +216,7 @@ class ParquetRows(Rows):
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[DecodedRows]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
-        from streameval.parquet.read_items import find_job, read_job
+        from streameval.parquet.read_items import find_job, read_job, read_small_items
 
         readers = self._worthwhile(parts, len(columns))
         runs = _runs(parts, readers, self.options.score)
@@ -223,13 +224,19 @@ class ParquetRows(Rows):
         share = int(self.options.memory * 1e9 / max(1, min(_WAVE, len(runs))))  # of the system's cache
         decoded_runs: list[DecodedRows] = []
 
-        def find(run: list[Part]) -> ReadJob:
+        def find(run: list[Part]) -> ReadJob | list[Part]:
+            if _are_small(run):
+                return run
             job = find_job(run, columns)
             if job.size <= share:
                 job.advise()
             return job
 
-        def read(job: ReadJob) -> DecodedRows:
+        def read(job: ReadJob | list[Part]) -> DecodedRows:
+            if isinstance(job, list):
+                if (decoded := read_small_items(job, columns)) is not None:
+                    return decoded
+                job = find_job(job, columns)
             if job.size > share:
                 job.advise()
             return read_job(job, limit)
@@ -253,6 +260,10 @@ class ParquetRows(Rows):
         self._check(self.footers)
 
     def _check(self, footers: Iterable[Footer]) -> None:
+        if store_of(self.files[0].path).readers == 1:
+            for footer in footers:
+                refuse_changed(footer)
+            return
         with ThreadPool(self.readers) as pool:
             list(pool.in_order(refuse_changed, footers))
 
@@ -261,6 +272,11 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     """One table; types are widened only where they differ, because Arrow loses rows when it widens structs."""
     alike = all(table.schema.equals(tables[0].schema) for table in tables)
     return pa.concat_tables(tables, promote_options="none" if alike else "permissive")
+
+
+def _are_small(run: Sequence[Part]) -> bool:
+    """Whether to read files whole and at once: they are small, and many."""
+    return run[0].footer.is_small and len(run) >= _FEW_FILES
 
 
 def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]]:
@@ -272,18 +288,19 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
     most = max(_LEAST_BUCKETS, -(-total // (4 * threads)))
     runs: list[list[Part]] = []
     room, last = 0, None
-    kind = None
+    alike = None
     for piece in (piece for part in parts for piece in part.cut(most)):
         place = (piece.footer.file.path, piece.row_group)
-        score_type = piece.footer.schema.field(score).type if score is not None else None
+        small, schema = piece.footer.is_small, piece.footer.schema
+        kind = (small, schema if small or score is None else schema.field(score).type)
         room -= piece.buckets.size
         # a file that two jobs share is opened by both
         most_parts = _JOB_PARTS if last is not None and place[0] == last[0] else _JOB_PARTS // 2
-        if room < 0 or place == last or len(runs[-1]) >= most_parts or score_type != kind:
+        if room < 0 or place == last or len(runs[-1]) >= (_MOST_FILES if small else most_parts) or kind != alike:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)
-        last, kind = place, score_type
+        last, alike = place, kind
     return runs
 
 

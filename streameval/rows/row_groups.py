@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from streameval.typing import AnyArray, UInt64Array
 
 T = TypeVar("T")
 
+_FEW_FILES, _MOST_FILES = 8, 64  # small ones, that are read at once: it pays, and several threads are to have some
 DIRECT_ROWS = 1 << 16  # of a row group that is read without a library: kernels for it take a second to compile
 
 
@@ -73,18 +75,7 @@ class RowGroup(Unit):
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the file is known without it."""
-        stored = set(self.footer.schema.names)
-        kept = {key: value for key, value in self.footer.file.keys if key not in stored}
-        table = self._decoded([name for name in columns if name not in kept])
-        if not any(name in kept for name in columns):
-            return table
-        same = pa.array(np.zeros(self.rows, np.int32))
-        keys = {
-            name: pa.array([kept[name]], pa.large_string()).dictionary_encode().take(same)
-            for name in columns
-            if name in kept
-        }
-        return pa.table({name: keys[name] if name in keys else table.column(name) for name in columns})
+        return with_keys([self], columns, self._decoded)
 
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:
@@ -122,6 +113,95 @@ class RowGroup(Unit):
             if not is_remote(self.file):
                 refuse_changed(self.footer)
             return read()
+
+
+@dataclass(frozen=True)
+class SmallFiles(Unit):
+    """Consecutive row groups, each of a small file of its own and all of one schema, read at once."""
+
+    groups: tuple[RowGroup, ...]
+
+    @property
+    def first_position(self) -> int:  # type: ignore[override]
+        """Stored position of its first row."""
+        return self.groups[0].first_position
+
+    @cached_property
+    def rows(self) -> int:  # type: ignore[override]
+        """How many rows they have."""
+        return sum(group.rows for group in self.groups)
+
+    @property
+    def score_bytes(self) -> int:  # type: ignore[override]
+        """Bytes that their scores take where they are stored."""
+        return sum(group.score_bytes for group in self.groups)
+
+    @property
+    def place(self) -> str:
+        """The place, for messages; whoever can names that of one of its `parts`."""
+        return f"{self.groups[0].place} to {self.groups[-1].place}"
+
+    @property
+    def parts(self) -> Sequence[Unit]:
+        """See `Unit.parts`."""
+        return self.groups
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Read columns whole; a partition key that is no column of the files is known without it."""
+        return with_keys(self.groups, columns, self._decoded)
+
+    def _decoded(self, columns: list[str]) -> pa.Table:
+        from streameval.parquet.small_files import read_small
+
+        footers = [group.footer for group in self.groups]
+        with decoding(self.place):
+            if not is_remote(self.groups[0].file):
+                for footer in footers:
+                    refuse_changed(footer)
+            table = read_small(footers, columns) if columns else None
+        return pa.concat_tables([group.read(columns) for group in self.groups]) if table is None else table
+
+
+def with_keys(groups: Sequence[RowGroup], columns: Sequence[str], read: Callable[[list[str]], pa.Table]) -> pa.Table:
+    """Put columns of row groups of one schema, as `read` reads them, beside the partition keys among them."""
+    stored = set(groups[0].footer.schema.names)
+    keys = [name for name in dict(groups[0].footer.file.keys) if name in columns and name not in stored]
+    table = read([name for name in columns if name not in keys])
+    if not keys:
+        return table
+    number = pa.array(np.repeat(np.arange(len(groups), dtype=np.int32), [group.rows for group in groups]))
+    found = {}
+    for name in keys:
+        values = pa.array([dict(group.footer.file.keys)[name] for group in groups], pa.large_string())
+        coded = values.dictionary_encode()
+        found[name] = pa.DictionaryArray.from_arrays(coded.indices.take(number), coded.dictionary)
+    return pa.table({name: found[name] if name in found else table.column(name) for name in columns})
+
+
+def together(units: Sequence[Unit]) -> list[Unit]:
+    """Join consecutive small files, many to a unit."""
+    found, some, rows = list[Unit](), list[RowGroup](), 0
+    for unit in units:
+        small = unit if isinstance(unit, RowGroup) and unit.footer.is_small else None
+        if some and not (small and rows + small.rows <= DIRECT_ROWS and _go_together(some, small)):
+            found += _joined(some)
+            some, rows = [], 0
+        if small:
+            some.append(small)
+            rows += small.rows
+        else:
+            found.append(unit)
+    return [*found, *_joined(some)]
+
+
+def _go_together(some: Sequence[RowGroup], unit: RowGroup) -> bool:
+    last = some[-1]
+    follows = unit.first_position == last.first_position + last.rows
+    return follows and len(some) < _MOST_FILES and unit.footer.schema is last.footer.schema
+
+
+def _joined(groups: list[RowGroup]) -> Sequence[Unit]:
+    return groups if len(groups) < _FEW_FILES else [SmallFiles(tuple(groups))]
 
 
 def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:

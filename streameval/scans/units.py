@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from streameval.errors import InputError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # help texts name the options of a list, and need neither
     import pyarrow as pa
 
     from streameval.typing import AnyArray, UInt64Array
+
+T = TypeVar("T")
 
 
 class Unit(ABC):
@@ -37,6 +39,11 @@ class Unit(ABC):
     @abstractmethod
     def place(self) -> str:
         """The place, for messages."""
+
+    @property
+    def parts(self) -> Sequence[Unit]:
+        """What it is made of, where that is more than one: names the place of what is wrong more closely."""
+        return ()
 
     @abstractmethod
     def read(self, columns: Sequence[str]) -> pa.Table:
@@ -70,3 +77,19 @@ def by_file(units: Sequence[Unit]) -> Iterator[list[Unit]]:
 def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:
     """How many units of a list can be read at once in `memory` bytes."""
     return int(memory // (bytes_per_row * max((unit.rows for unit in units), default=1)))
+
+
+def parts_of(units: Sequence[Unit]) -> Iterator[Unit]:
+    """What units are made of, one after another."""
+    for unit in units:
+        yield from unit.parts or (unit,)
+
+
+def narrowed(read: Callable[[Unit], T], unit: Unit) -> T:
+    """Read a unit; where something is wrong with it, what reading one of its parts says of it."""
+    try:
+        return read(unit)
+    except InputError:
+        for part in unit.parts:
+            read(part)
+        raise

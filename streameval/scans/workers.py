@@ -26,7 +26,7 @@ from streameval.errors import InputError, OutsideError, StreamevalError, StudyEr
 from streameval.progress import Progress
 from streameval.scans.checkpoints import share_of
 from streameval.scans.jobs import SUM, Job, OnWorkers, P, Partial
-from streameval.scans.units import Unit
+from streameval.scans.units import Unit, parts_of
 from streameval.stores import is_remote
 from streameval.typing import Int64Array
 
@@ -74,7 +74,7 @@ def run_on_workers(job: Job[P], run_job: Callable[[JobRequest], pa.Table], progr
     if work is None:
         yield from job.run_local(progress)
         return
-    units = [unit.for_workers() for unit in job.units]
+    units = [unit.for_workers() for unit in parts_of(job.units)]
     ends = np.cumsum([unit.rows for unit in units], dtype=np.int64) if work.ends is None else work.ends
     done, rows = 0, int(ends[-1])
     while done < ends.size:

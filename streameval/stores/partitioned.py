@@ -26,6 +26,7 @@ def write_parts(
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
     first: int = 0,
+    coded: Callable[[pa.Table], bool | list[str]] = lambda group: True,
 ) -> list[str]:
     """Write row groups to part-00000.parquet and so on, a new part after every 256 MB; returns the names in order.
 
@@ -37,6 +38,7 @@ def write_parts(
         progress (callable(done)): Called with rows written.
         finished (callable(name)): Called with the name of each complete part.
         first: Number of the first part.
+        coded (callable(group)): Names the columns of a part that get dictionaries, from its first group; True: all.
     """
     names: list[str] = []
     done = 0
@@ -46,7 +48,14 @@ def write_parts(
         with ExitStack() as stack:
             sink = stack.enter_context(pa.OSFile(str(folder / names[-1]), "wb"))
             writer = stack.enter_context(
-                pq.ParquetWriter(sink, schema, compression="zstd", write_page_index=True, write_page_checksum=True)
+                pq.ParquetWriter(
+                    sink,
+                    schema,
+                    compression="zstd",
+                    use_dictionary=coded(group),
+                    write_page_index=True,
+                    write_page_checksum=True,
+                )
             )
             while group is not None and sink.tell() < _PART_BYTES:
                 writer.write_table(group, row_group_size=_GROUP_ROWS)

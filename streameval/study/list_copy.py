@@ -15,7 +15,7 @@ from streameval.copies import Unread, kind_of, open_list
 from streameval.copies.write import finish_replacing, is_half_replaced, record_of, replace_copy, write_copy
 from streameval.errors import StudyError
 from streameval.progress import Progress, silent
-from streameval.rankings.copied import Copied, copied_lists, fingerprint_of
+from streameval.rankings.copied import EVERY, OF_FEW_VALUES, Copied, copied_lists, fingerprint_of
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from streameval.types import Plan
@@ -51,7 +51,7 @@ def materialize(
         if not _is_copied(unread, place, planned):
             unread.check()
             with folder.planning():
-                _copy(folder, unread, place, progress)
+                _copy(folder, unread, place, planned, progress)
     return str(place)
 
 
@@ -69,7 +69,8 @@ def _planned(folder: Study, place: Path) -> Copied | None:
         record = record_of(place)
         if record is None:
             raise
-        return Copied(str(place), ", ".join(record["source"]), record["content"], fingerprint_of(place))
+        return Copied(str(place), ", ".join(record["source"]), record["content"], fingerprint_of(place),
+                      record.get("dictionaries", EVERY))  # fmt: skip
     copies = {copy.folder: copy for copy in copied_lists(plan)}
     if str(place) not in copies:
         raise StudyError(f"{folder.folder} holds a plan of a list that was not read into {place.name}",
@@ -93,14 +94,14 @@ def _is_copied(unread: Unread, place: Path, planned: Copied | None) -> bool:
     return known and (planned is None or planned.is_there())
 
 
-def _copy(folder: Study, unread: Unread, place: Path, progress: Progress) -> None:
+def _copy(folder: Study, unread: Unread, place: Path, planned: Copied | None, progress: Progress) -> None:
     """Read a source, and put it in its place unless the same rows are there.
 
     Raises:
         StudyError: Something was made of the plan, and these are not its rows.
     """
     room = place.with_name(f".{place.name}.part")
-    write_copy(unread, room, progress)
+    write_copy(unread, room, progress, OF_FEW_VALUES if planned is None else planned.dictionaries)
     planned = _planned(folder, place)
     if planned is not None and fingerprint_of(room) != planned.fingerprint:
         shutil.rmtree(room)

@@ -149,6 +149,7 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
     ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages N, with "),
     ("plan l.parquet --study s --labels-more=3", "it is a verb: streameval grow STUDY --labels N"),
+    ("select s --format csv", "the ending of the file says the format: --export tasks.label-studio.json; `streameval "),
     ("select s --frobnicate", "`streameval select --help` lists those that there are"),
     ("select s --ask what --quit", "did you mean --quiet?"),
     ("evaluate s --labls a.csv", "did you mean --labels?"),

@@ -60,7 +60,7 @@ def test_a_query_is_a_list_and_no_later_verb_asks_it(kind, tmp_path, capsys):
     best = [row["id"] for row in sorted(TABLE.to_pylist(), key=lambda row: -row["conf"])]
     assert chosen.column("item #").to_pylist() == [best[rank - 1] for rank in chosen.column("rank").to_pylist()]
     copied = Study(study).plan().location["copied"]
-    assert copied == {"source": [source], "content": None, "rows": ITEMS}
+    assert copied == {"source": [source], "content": None, "rows": ITEMS, "dictionaries": "columns of few values"}
     assert json.loads((study / "manifests" / "plan.json").read_text())["read"]["source"] == [source]
     if kind == "duckdb":
         streameval.evaluate(study, labels=pa.table({"rank": chosen.column("rank"), "label": [1] * chosen.num_rows}))

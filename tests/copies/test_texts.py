@@ -19,8 +19,9 @@ from streameval.copies import texts
 from streameval.copies import write as write_module
 from streameval.errors import InputError, StudyError
 from streameval.rows.options import RankingOptions
-from streameval.stores import partitioned
+from streameval.stores import atomic, partitioned
 from streameval.stores.local import LocalStore
+from streameval.stores.own_files import read_json
 
 ITEMS = 600
 CONF = np.round(np.random.default_rng(3).permutation(ITEMS) / ITEMS, 4)
@@ -517,3 +518,30 @@ def test_exact_cost_and_simulate_take_the_copy_that_a_study_beside_the_list_has(
     labelled.write_text(text.replace("0.5", "0.6"))
     with again:
         streameval.exact(labelled, label="good", score="conf")
+
+
+def test_columns_of_few_values_alone_have_dictionaries(tmp_path):
+    streameval.plan(write(tmp_path / "p.csv"), tmp_path / "study", budget=300, seed=5)
+    group = pq.read_metadata(tmp_path / "study/ranking/part-00000.parquet").row_group(0)
+    coded = [group.column(i).path_in_schema for i in range(7) if group.column(i).has_dictionary_page]
+    assert coded == ["good", "day", "big", "version"][1:]  # booleans have none
+
+
+def test_a_lost_copy_that_a_former_version_wrote_is_written_as_it_was(tmp_path):
+    source, study = write(tmp_path / "p.csv"), tmp_path / "study"
+    how, copy = {"budget": 300, "seed": 5}, study / "ranking"
+    study.mkdir()
+    with texts.open_list(source, RankingOptions()) as unread:
+        write_module.write_copy(unread, copy, lambda *_: None, "every column")
+    record = read_json(copy / "_source.json", "")
+    assert record.pop("dictionaries") == "every column"
+    atomic.write_all({copy / "_source.json": atomic.json_object(record)})  # former versions said nothing of it
+    planned = streameval.plan(source, study, **how)
+    assert "dictionaries" not in planned.location["copied"]
+    streameval.select(study)
+    before = {path.name: path.read_bytes() for path in copy.glob("part-*")}
+    shutil.rmtree(copy)
+    streameval.plan(source, study, **how)
+    assert {path.name: path.read_bytes() for path in copy.glob("part-*")} == before
+    other = streameval.plan(source, tmp_path / "other", **how)
+    assert other.ranking["fingerprint"] != planned.ranking["fingerprint"]

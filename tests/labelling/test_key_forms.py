@@ -75,12 +75,13 @@ def test_whole_numbers_of_any_two_types_join_as_pythons_do_or_are_refused(connec
 
 
 ID = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
+SPELLINGS = [str(ID), str(ID).upper(), ID.hex, f"{{{ID}}}", f" {ID.urn} ", f"URN:UUID:{ID}"]
 AT = 1_600_000_000_123_456_000  # ns since 1970, a whole µs
 TEXT = "2020-09-13 12:26:40.123456"  # the same
 DAY = datetime.datetime(2026, 1, 2)
 SAME = [
-    (pa.array([ID.bytes], pa.uuid()), [str(ID).upper(), ID.hex, f"{{{ID}}}", pa.array([ID.bytes], pa.binary(16))]),
-    (pa.array([ID.bytes], pa.binary(16)), [str(ID), pa.array([ID.bytes], pa.uuid()), pa.array([ID.bytes])]),
+    (pa.array([ID.bytes], pa.uuid()), [*SPELLINGS, pa.array([ID.bytes], pa.binary(16))]),
+    (pa.array([ID.bytes], pa.binary(16)), [*SPELLINGS, pa.array([ID.bytes], pa.uuid()), pa.array([ID.bytes])]),
     (pa.array([b"a7"]), ["a7", pa.array([b"a7"], pa.binary(2))]),
     (pa.array([DAY], pa.timestamp("us")), [pa.array([DAY], pa.timestamp("ns", "UTC")), "2026-01-02 00:00", DAY.date()]),
     (pa.array([DAY], pa.timestamp("ms", "UTC")), [DAY, "2026-01-02T01:00:00+01:00"]),

@@ -545,3 +545,13 @@ def test_numbers_of_tasks_under_another_name_are_led_to_the_name_that_is_read(ca
 def test_a_label_file_that_is_not_there_is_said_not_to_be(catalogue, tmp_path, capsys):
     assert run(["evaluate", str(catalogue.path("curve-selected")), "--labels", str(tmp_path / "l.csv")]) == 2
     assert "l.csv: no such file. Hint: check the spelling; a path without a leading /" in capsys.readouterr().err
+
+
+def test_rows_of_a_spreadsheet_without_any_value_are_no_rows(study, plan, tmp_path):
+    lines = [f"{key};{label};" for key, label in zip(KEYS.tolist(), TRUTH.tolist(), strict=True)]
+    text = "\r\n".join(["id;label;Comment", *lines[:30], ";;", " ; ;", *lines[30:], ";1;", "9999;1;", ";;", ""])
+    (tmp_path / "excel.csv").write_text(text, encoding="utf-8-sig", newline="")
+    items = Items(Study(study).selection(plan))
+    votes = read_votes(tmp_path / "excel.csv", plan, items, LabelColumns(on="id"))
+    states = Counter(votes.table.column("state").to_pylist())
+    assert (votes.rows, states) == (62, {"answer": 60, "unknown": 1})  # 9999 may be an item's that was not planned

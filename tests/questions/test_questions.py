@@ -110,6 +110,8 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("precision@threshold:.7", f"{FORM} (at column 11)."),
         ("precision@2.5", f"{FORM} (at column 11)."),
         ("precision@0.9", f"{FORM} (at column 11). Hint: say of what: precision:0.9, recall:0.9 or score:0.9"),
+        ("precision@Top1000", f"{FORM} (at column 11). Hint: the first 1000 items are @1000"),
+        ("recall@rank50", f"{FORM} (at column 8). Hint: the first 50 items are @50"),
         ("precision@1,000,10000", "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space"),
         ("precision@10,300", "10,300 is one cutoff or two (at column 11). Hint: write 10_300 for one, 10, 300 for two"),
         ("precision@5, 10,300", "10,300 is one cutoff or two (at column 14). Hint: write 10_300"),

@@ -217,6 +217,7 @@ def ranges(last, drawn):
 
 BAD = [
     ("labels with p above 1", {**P, "least_probability": 0.01}, "not a probability in (0, 1]"),
+    ("decimal commas", P, "has p '0,05', not a probability in (0, 1]. Hint: write it with a point, as 0.05"),
     ("p", {"drawn": "poisson", "probability": "q", "least_probability": 0.01}, "no column 'q'"),
     ("p", P, "smallest probability of any item is not said"),
     ("p", {**P, "least_probability": 0.9}, "below the least"),
@@ -251,6 +252,8 @@ def test_mistakes_end_in_one_line(listed, tmp_path, kind, given, said):
     labels = table(truth, rank, p=np.linspace(0.1, 0.5, 10))
     if kind.startswith("labels"):
         labels = labels.set_column(3, "p", pa.array(np.linspace(0.5, 1.2, 10)))
+    if kind == "decimal commas":
+        labels = labels.set_column(3, "p", pa.array(["0,05"] * 10))
     if kind in ("twice", "outside"):
         more = labels.slice(0, 1) if kind == "twice" else labels.slice(0, 1).set_column(1, "rank", pa.array([N + 1]))
         labels = pa.concat_tables([labels, more])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +26,25 @@ def pair_for(folder: Study, ranking: Any, comparing: Comparing, options: Ranking
     against = comparing.against
     if kind_of(ranking) is not None and kind_of(against) is None:
         open_ranking(against, as_stored(options))  # before the other one is copied
-    b = materialize(folder, ranking, options, progress)
+    with _both_need(options.key):
+        b = materialize(folder, ranking, options, progress)
     if paths_of(against) and paths_of(against) == paths_of(ranking):
         return open_pair(b, replace(comparing, against=b), options)
     asked = _ordered(options, comparing.against_score or options.score)
-    a = materialize(folder, against, asked, progress, folder.against_copy)
+    with _both_need(options.key):
+        a = materialize(folder, against, asked, progress, folder.against_copy)
     return open_pair(b, replace(comparing, against=a), options)
+
+
+@contextmanager
+def _both_need(key: Sequence[str]) -> Iterator[None]:
+    """Let the error of a list without a key column say that the other one is joined by it."""
+    try:
+        yield
+    except InputError as error:
+        if not any(error.what.endswith(f"there is no column '{name}'") for name in key):
+            raise
+        raise InputError(error.what, f"both lists need it; {error.hint}") from error
 
 
 def with_copy_of_a(plan: Plan, folder: Study) -> Plan:

@@ -344,3 +344,10 @@ def test_labels_that_are_none(lists, capsys):
     ]  # fmt: skip
     labels = found.tables["labels"]
     assert labels.num_rows - labels.column("label").null_count == 1
+
+
+def test_a_text_without_the_key_is_told_that_both_lists_need_it(lists, capsys):
+    (lists / "x.csv").write_text("ID,old\n1,0.5\n2,0.25\n")
+    command = "plan new.parquet --score score --against x.csv --against-score old --key id --study s"
+    assert run(command.split()) == 2
+    refused(capsys, lists, "x.csv: there is no column 'id'. Hint: both lists need it; did you mean 'ID'?")
