@@ -27,7 +27,7 @@ from benchmarks.machine import description
 from benchmarks.paired_scans import scans
 from benchmarks.readme import markdown, write_section
 from streameval.kinds.paired.cost import costs_of
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.paired.count import ChangedSample, limits
 from streameval.paired.looks import count_error
 from streameval.paired.rates import probabilities

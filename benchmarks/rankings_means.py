@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.adopted import tail
 from benchmarks.readme import write_section
-from streameval.kernels.discounts import discounts
 from streameval.kernels.predictions import METRICS, PRECISION, RECIPROCAL_RANK, SUCCESS, YES, predict
+from streameval.kernels.tied_items import discounts
 from streameval.kernels.without_replacement import lower_bound
 
 _POPULATION = 100_000

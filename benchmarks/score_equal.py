@@ -59,7 +59,7 @@ def _runner(shape: str, kind: str, context: Context) -> Callable[[], tuple[str, 
 
 def check(context: Context, found: tuple[str, str, pa.Table]) -> dict[str, Any]:
     """Position and score of every item, bit for bit."""
-    from streameval.kernels.tie_hash import position_hashes
+    from streameval.kernels.order import position_hashes
 
     shape, kind, table = found
     _, scores = _list(context, shape, kind)

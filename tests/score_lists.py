@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tie_hash import position_hashes
-from streameval.order.scan import Scan
+from streameval.kernels.order import position_hashes
+from streameval.order.scan import Scan, key_hashes
 from streameval.order.scores import order_of
-from streameval.order.tie_hashes import key_hashes
 from streameval.rows import RowRun
 from streameval.rows.memory import TableRows
 

@@ -23,14 +23,14 @@ import pyarrow.parquet as pq
 
 from streameval.copies import LIST_COPY, Unread, kind_of, name_of, open_list, paths_of
 from streameval.errors import InputError, NoRowsError, StudyError, outside_trouble
-from streameval.parquet.tails import read_tail
+from streameval.parquet.footers import read_tail
 from streameval.process.system import sync
 from streameval.progress import Progress, Step, announce, silent
 from streameval.rankings.copied import EVERY, OF_FEW_VALUES, is_damaged
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
-from streameval.stores.partitioned import ahead, write_parts
+from streameval.stores.publish import ahead, write_parts
 from streameval.stores.temporary import temporary_folder
 
 RECORD = "_source.json"

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.order_keys import LAST
-from streameval.kernels.tie_hash import position_hash
+from streameval.kernels.order import LAST, position_hash
 from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 

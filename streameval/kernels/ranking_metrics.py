@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from streameval.kernels.discounts import discount
 from streameval.kernels.jit import borrowing_kernel, kernel, owning_kernel
 from streameval.kernels.optional_measures import add_optional, finish_optional
-from streameval.kernels.tied_items import BEST, EXPECTED, WORST, Tables, first_positive, gains, precisions
+from streameval.kernels.tied_items import BEST, EXPECTED, WORST, Tables, discount, first_positive, gains, precisions
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 

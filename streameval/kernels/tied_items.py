@@ -1,4 +1,4 @@
-"""What a group of tied items adds to a metric: in the worst order, expected over all, in the best.
+"""What a group of tied items adds to a metric: in the worst order, expected over all, in the best; and discounts.
 
 Expected values are closed forms or short sums: place i of a group is positive with probability p/n, then with
 (p − 1)(i − 1)/(n − 1) positives of the group expected before it (McSherry and Najork, 2008); the first positive of a
@@ -7,9 +7,24 @@ group is at place x with probability C(n − x, p − 1)/C(n, p).
 
 from __future__ import annotations
 
-from streameval.kernels.discounts import discount
+import math
+
+import numpy as np
+
 from streameval.kernels.jit import borrowing_kernel
 from streameval.typing import FloatArray, Int64Array
+
+
+@borrowing_kernel
+def discount(table: FloatArray, rank: int) -> float:
+    """1/log2(rank + 1), from a table where it reaches."""
+    return table[rank - 1] if rank <= table.size else 1.0 / math.log2(rank + 1.0)
+
+
+def discounts(count: int) -> FloatArray:
+    """1/log2(rank + 1) for ranks 1..count; by the system's logarithm, as `discount` has it."""
+    return 1.0 / np.fromiter(map(math.log2, range(2, count + 2)), np.float64, count)
+
 
 WORST, EXPECTED, BEST = range(3)
 # gain of each grade; discounts of the first ranks; recalls and persistences (`optional_measures`)

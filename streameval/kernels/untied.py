@@ -10,8 +10,6 @@ import math
 import numpy as np
 
 from streameval.kernels.bits import load
-from streameval.kernels.discounts import discount
-from streameval.kernels.few_positives import STRETCH, places, sort_words
 from streameval.kernels.jit import kernel, vector_kernel
 from streameval.kernels.optional_measures import add_optional, finish_optional
 from streameval.kernels.ranking_metrics import (
@@ -32,7 +30,8 @@ from streameval.kernels.ranking_metrics import (
     SUCCESS_AT,
     WHOLE,
 )
-from streameval.kernels.tied_items import Tables
+from streameval.kernels.segments import STRETCH, places, sort_words
+from streameval.kernels.tied_items import Tables, discount
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array
 

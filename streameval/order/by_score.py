@@ -17,14 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.finer_bins import OrderWords
+from streameval.order.bins import OrderWords
 from streameval.order.item_keys import as_whole, check_key, refuse_inexact
-from streameval.order.locate import least_memory, locate
-from streameval.order.scan import Scan
+from streameval.order.locate import Located, least_memory, locate
+from streameval.order.scan import Scan, SkippedRows, describe, key_bounds, key_hashes, must_be_read
 from streameval.order.scores import Keys, ScoreOrder, order_of, widest
-from streameval.order.select_candidates import Located
-from streameval.order.skip_by_statistics import SkippedRows, key_bounds, must_be_read
-from streameval.order.tie_hashes import describe, key_hashes
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent

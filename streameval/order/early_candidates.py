@@ -17,9 +17,8 @@ import numpy as np
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted, open_rows
 from streameval.kernels.sorted_sets import unique
+from streameval.order.bins import FirstStage, Stage
 from streameval.order.filter import BLOCK, bits, flags
-from streameval.order.finer_bins import Stage
-from streameval.order.first_bins import FirstStage
 from streameval.order.scores import ScoreOrder
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt32Array, UInt64Array
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streameval.kernels.bins import keep_open
-from streameval.order.finer_bins import OrderWords, Stage
-from streameval.order.first_bins import FirstStage
+from streameval.order.bins import FirstStage, OrderWords, Stage
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.scans.units import Unit

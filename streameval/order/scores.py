@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.jit import read_only, small
-from streameval.kernels.order_keys import (
+from streameval.kernels.order import (
     LAST,
     LAST32,
     float32_keys,

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.bins import count_bins
+from streameval.order.bins import ALL_ROWS, FirstStage, OrderWords, Stage
 from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
 from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
-from streameval.order.finer_bins import OrderWords, Stage
-from streameval.order.first_bins import ALL_ROWS, FirstStage
 from streameval.order.scan import Scan
 from streameval.scans.jobs import SUM, Partial, PartialBuilder, Task
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array

@@ -9,12 +9,22 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of, some
-from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw
-from streameval.paired_draws.rates import CutoffRates
-from streameval.paired_draws.tally import CutoffCounts
-from streameval.paired_draws.top_rows import TopReader, TopScan, draws_of
-from streameval.paired_draws.tops import check_sizes, may_hold, refuse_missing, tops_of
+from streameval.paired_draws.pair import CutoffCounts, CutoffRates, DrawnPair, Pair, PairedDraw
+from streameval.paired_draws.tops import (
+    KeptColumns,
+    TopReader,
+    TopScan,
+    check_sizes,
+    draws_of,
+    in_draw_order,
+    joined,
+    kept_columns,
+    keys_of,
+    may_hold,
+    refuse_missing,
+    some,
+    tops_of,
+)
 from streameval.progress import Progress, silent
 from streameval.scans.checkpoints import Checkpoints, Scans
 from streameval.scans.jobs import SUM, Partial, PartialBuilder, Task

@@ -1,29 +1,232 @@
-"""The tops of a ranking: its first items, down to each of some cutoffs, by where each top ends in the order."""
+"""The tops of a ranking: its first items, down to each of some cutoffs; their rows, and those kept to be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.word_order import count_before
+from streameval.kernels.draw import sample_hashes
+from streameval.kernels.order import count_before
+from streameval.order.bins import OrderWords
 from streameval.order.by_score import ByScore
 from streameval.order.count_at_score import as_score
 from streameval.order.filter import BLOCK, Buffers
-from streameval.order.finer_bins import OrderWords
+from streameval.order.item_keys import as_keys, missing, shown
 from streameval.order.locate import missing_scores
-from streameval.order.scan import Scan
+from streameval.order.scan import Scan, key_hashes
 from streameval.order.scores import Keys
 from streameval.paired_draws.pair import DrawnPair, PairedDraw, ScoreCutoffs
 from streameval.progress import Progress
 from streameval.rankings.ranking import Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.scans.units import Unit
-from streameval.typing import BoolArray, Int64Array, UInt64Array
+from streameval.text import short
+from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
+
+_NAMED = 3  # keys that a refusal names
+KeptColumns = Mapping[str, AnyArray]
+
+
+def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
+    """Columns of some rows.
+
+    They are `u`, `second` (another hash of the key), `position`, `predicted`, `first 0` and so on for each order, and
+    `key 0` and so on for each column of the key.
+    """
+    at = np.flatnonzero(kept)
+    keys = rows.keys.take(pa.array(at))
+    first = {f"first {i}": one[at] for i, one in enumerate(rows.first)}
+    named = {f"key {i}": column.to_numpy() for i, column in enumerate(keys.columns)}
+    return {"u": u[at], "second": second_hashes(keys), "position": rows.position[at],
+            "predicted": rows.predicted[at], **first, **named}  # fmt: skip
+
+
+def joined(parts: Sequence[KeptColumns]) -> dict[str, AnyArray]:
+    """Columns of several parts, one after another; none of no part."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+
+
+def some(columns: KeptColumns, at: Int64Array | BoolArray) -> dict[str, AnyArray]:
+    """Some of the rows."""
+    return {name: values[at] for name, values in columns.items()}
+
+
+def in_draw_order(columns: KeptColumns, key: pa.Schema, where: str) -> dict[str, AnyArray]:
+    """Rows in the order of `u`, and of `second` where two are equal; an `InputError` names keys of several rows."""
+    columns = some(columns, np.lexsort([columns["second"], columns["u"]]))
+    same = (columns["u"][1:] == columns["u"][:-1]) & (columns["second"][1:] == columns["second"][:-1])
+    again = 1 + np.flatnonzero(same)
+    if not again.size:
+        return columns
+    first = again[np.argsort(columns["position"][again], kind="stable")]
+    raise repeated_keys(keys_of(some(columns, first), key), again.size, key, where)
+
+
+def repeated_keys(values: pa.Array, count: int, key: pa.Schema, where: str) -> InputError:
+    """Make the error of keys that stand at several rows; `values` are keys of `count` of the rows."""
+    named = list(dict.fromkeys(f"'{short(text_of(value))}'" for value in values.to_pylist()))[:_NAMED]
+    return InputError(
+        f"{where}: key '{', '.join(key.names)}' does not tell items apart: {count:,} of the rows read have the key of "
+        f"another (first: {', '.join(named)})",
+        "name columns that are unique together",
+    )
+
+
+def text_of(key: object) -> str:
+    """A key as messages show it."""
+    return ", ".join(map(shown, key.values())) if isinstance(key, dict) else shown(key)
+
+
+def keys_of(columns: KeptColumns, key: pa.Schema) -> pa.Array:
+    """The key of each row: a struct where several columns are the key."""
+    return keys_of_table(pa.table([pa.array(columns[f"key {i}"], field.type) for i, field in enumerate(key)], key))
+
+
+def keys_of_table(table: pa.Table) -> pa.Array:
+    """The same of a table of the key columns."""
+    parts = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
+    return parts[0] if len(parts) == 1 else pa.StructArray.from_arrays(parts, names=table.column_names)
+
+
+SECOND_SEED = np.uint64(0x7061697265643031)  # "paired01": with the tie hash, 128 bits that tell keys apart
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class TopRows:
+    """Rows in a top.
+
+    Attributes:
+        position (int64 array, shape (n,)): Where they are stored.
+        first (int64 arrays, shape (n,)): Of each ranking, first cutoff whose top holds the row; m where none does.
+        hash (uint64 array, shape (n,)): Tie hash of the key.
+        predicted (int64 array, shape (n,)): 0 or 1 as the judge says; 0 without a judge.
+        keys: Key columns.
+    """
+
+    position: Int64Array
+    first: tuple[Int64Array, ...]
+    hash: UInt64Array
+    predicted: Int64Array
+    keys: pa.Table
+
+
+@dataclass(frozen=True)
+class TopScan:
+    """What a scan reads: rows of one table that are in a top of one or several orders of it.
+
+    Attributes:
+        key: Types of the key columns, as they are returned.
+    """
+
+    units: Sequence[Unit]
+    tops: tuple[Tops, ...]
+    key: pa.Schema
+    judge: str | None
+    threads: int
+
+    @property
+    def scanned(self) -> Sequence[str]:
+        """Columns that are read of every unit."""
+        return [name for one in self.tops for name in one.columns]
+
+    def elsewhere(self, units: Sequence[Unit]) -> TopScan:
+        """The same on a worker, which has some of the units."""
+        return replace(self, units=units, tops=tuple(one.elsewhere() for one in self.tops), threads=1)
+
+
+@dataclass
+class TopReader:
+    """Reads units for one thread.
+
+    Attributes:
+        missing: Scores so far that are null or NaN.
+    """
+
+    scan: TopScan
+    missing: int = 0
+    _buffers: list[Buffers] = field(default_factory=list)
+
+    def read(self, unit: Unit) -> TopRows:
+        """Read a unit; an `InputError` names the place of a key that is null."""
+        rows, keys = self._inside(unit)
+        if not rows.size:
+            none = np.empty(0, np.int64)
+            return TopRows(none, (none,) * len(self.scan.tops), none.view(np.uint64), none, self.scan.key.empty_table())
+        names = [*self.scan.key.names, *([self.scan.judge] if self.scan.judge else [])]
+        stored = unit.read(list(dict.fromkeys(names)))
+        if rows.size < unit.rows:
+            stored = stored.take(pa.array(rows))
+        keys_as_stored = stored.select(self.scan.key.names)
+        _refuse_nulls(keys_as_stored, unit)
+        named = as_keys(keys_as_stored, self.scan.key, unit.place)
+        hashes, position = key_hashes(named), rows + unit.first_position
+        first = tuple(one.first(of, hashes, position) for one, of in zip(self.scan.tops, keys, strict=True))
+        predicted = np.zeros(rows.size, np.int64)
+        if self.scan.judge is not None:
+            predicted = _predictions(stored.column(self.scan.judge))
+        return _in_a_top(TopRows(position, first, hashes, predicted, named), self.scan.tops[0].ends.shape[1])
+
+    def _inside(self, unit: Unit) -> tuple[Int64Array, list[Keys]]:
+        """Rows that may be in a top, by their first words, and these words of each order."""
+        tops = self.scan.tops
+        self._buffers = self._buffers or [Buffers() for _ in tops]
+        sides = [one.blocks(unit, buffers) for one, buffers in zip(tops, self._buffers, strict=True)]
+        rows, words = list[Int64Array](), [list[Keys]() for _ in tops]
+        missing = 0
+        for blocks in zip(*sides, strict=True):
+            inside = np.logical_or.reduce([of.key <= one.last for one, (_, of) in zip(tops, blocks, strict=True)])
+            at = np.flatnonzero(inside)
+            missing += sum(of.missing for _, of in blocks)
+            rows.append(at + blocks[0][0])
+            for some, (_, of) in zip(words, blocks, strict=True):
+                some.append(Keys(of.key[at], of.low[at] if of.low.size else of.low, 0))
+        self.missing += missing
+        return np.concatenate(rows), [_joined(some) for some in words]
+
+
+def draws_of(hashes: UInt64Array, seed: int) -> UInt64Array:
+    """The hash that draws items, of the tie hashes of their keys: one to one, as `rankings.draw_by_key` draws."""
+    return sample_hashes(hashes, np.uint64(seed % 2**64))
+
+
+def second_hashes(keys: pa.Table) -> UInt64Array:
+    """Another hash of keys, independent of the tie hash."""
+    return key_hashes(keys, SECOND_SEED)
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    return Keys(np.concatenate([one.key for one in parts]), np.concatenate([one.low for one in parts]), 0)
+
+
+def _in_a_top(rows: TopRows, m: int) -> TopRows:
+    """Leave out rows that tie with the last item of a top, and come after it."""
+    kept = np.logical_or.reduce([first < m for first in rows.first])
+    if kept.all():
+        return rows
+    first = tuple(one[kept] for one in rows.first)
+    keys = rows.keys.filter(pa.array(kept))
+    return TopRows(rows.position[kept], first, rows.hash[kept], rows.predicted[kept], keys)
+
+
+def _refuse_nulls(keys: pa.Table, unit: Unit) -> None:
+    for name in keys.column_names:
+        if count := missing(keys.column(name)):
+            raise InputError(
+                f"{unit.place}: key column '{name}' is null in {count:,} of the rows that are in a top",
+                "every item needs a key: leave such rows out of both lists",
+            )
+
+
+def _predictions(column: pa.ChunkedArray) -> Int64Array:
+    values = column.cast(pa.float64()).fill_null(0.0).to_numpy()
+    return np.asarray(values >= _HALF, dtype=np.int64)
+
 
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.empty(0, np.uint64)

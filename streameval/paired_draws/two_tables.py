@@ -9,23 +9,217 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.paired_draws.join import Joined, KeySpill, hashes_of, join, part_bits
-from streameval.paired_draws.kept import KeptColumns, in_draw_order, joined, kept_columns, keys_of
-from streameval.paired_draws.pair import DrawnPair, Pair, PairedDraw, ScoreCutoffs
-from streameval.paired_draws.rates import CutoffRates
-from streameval.paired_draws.refused_keys import refuse_contradictions, refuse_disjoint, refuse_repeated
-from streameval.paired_draws.tally import CutoffCounts
-from streameval.paired_draws.top_rows import TopReader, TopScan, draws_of
-from streameval.paired_draws.tops import check_sizes, may_hold, refuse_missing, tops_of
+from streameval.errors import InputError
+from streameval.kernels.jit import small
+from streameval.kernels.parting import gather, parts_of
+from streameval.kernels.sorted_sets import isin, setdiff1d, unique
+from streameval.order.item_keys import as_whole
+from streameval.order.scan import key_hashes
+from streameval.paired_draws.pair import CutoffCounts, CutoffRates, DrawnPair, Pair, PairedDraw, ScoreCutoffs, first_key
+from streameval.paired_draws.tops import (
+    KeptColumns,
+    TopReader,
+    TopRows,
+    TopScan,
+    check_sizes,
+    draws_of,
+    in_draw_order,
+    joined,
+    kept_columns,
+    keys_of,
+    keys_of_table,
+    may_hold,
+    refuse_missing,
+    repeated_keys,
+    second_hashes,
+    some,
+    text_of,
+    tops_of,
+)
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.scans.jobs import Engine, OnWorkers, Partial, PartialBuilder, Task, partial_of
 from streameval.scans.threads import Scanning
 from streameval.scans.units import Unit
-from streameval.spill.store import ScratchFile, Spill
+from streameval.spill.store import PartedSpill, ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
-from streameval.typing import Int64Array
+from streameval.text import short
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt64Array
+
+_NAMED = 3
+_LOOKED_FOR = 1 << 16  # keys of one table, in all of the other
+
+
+def refuse_repeated(scan: TopScan, repeated: Sequence[UInt64Array], where: str) -> None:
+    """Refuse keys that stand at several rows of a table, by their tie hashes."""
+    hashes = np.concatenate([*repeated, np.empty(0, np.uint64)])
+    if hashes.size:
+        raise repeated_keys(_keys_with(scan, hashes), hashes.size, scan.key, where)
+
+
+def refuse_contradictions(scan: TopScan, contradicted: Sequence[UInt64Array], pair: Pair) -> None:
+    """Refuse items of which the judge says one thing in A and another in B."""
+    hashes = np.concatenate([*contradicted, np.empty(0, np.uint64)])
+    if hashes.size:
+        named = ", ".join(f"'{short(text_of(value))}'" for value in _keys_with(scan, hashes).to_pylist())
+        raise InputError(
+            f"column '{pair.judge}' predicts one label in {pair.a.rows.name} and another in {pair.b.rows.name} of "
+            f"{hashes.size:,} items (first: {named})",
+            "a judge says one thing of an item",
+        )
+
+
+def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
+    """Refuse tables of which neither has a key of the other's tops anywhere; their tops have none in common."""
+    for here, there in zip(sides, (pair.b, pair.a), strict=True):
+        if _any_of(_some_hashes(here), there, pair):
+            return
+    first = [first_key(one, pair.key) for one in (pair.a, pair.b)]
+    raise InputError(
+        f"no key '{', '.join(pair.key)}' of {pair.a.rows.name} is in {pair.b.rows.name} (the first: {first[0]}; "
+        f"{first[1]})",
+        "name columns that hold the same identifiers in both lists",
+    )
+
+
+def _keys_with(scan: TopScan, hashes: UInt64Array) -> pa.Array:
+    """The first keys, in stored order, that have one of some tie hashes."""
+    reader, left, found = TopReader(scan), unique(hashes), list[pa.Table]()
+    for unit in scan.units:
+        rows = reader.read(unit)
+        here, at = np.unique(rows.hash, return_index=True)
+        at = np.sort(at[isin(here, left)])[: _NAMED - sum(table.num_rows for table in found)]
+        found.append(rows.keys.take(pa.array(at)))
+        left = setdiff1d(left, rows.hash[at])
+        if sum(table.num_rows for table in found) == _NAMED:
+            break
+    return keys_of_table(pa.concat_tables(found))
+
+
+def _some_hashes(scan: TopScan) -> UInt64Array:
+    """Tie hashes of some rows in a top."""
+    reader, found, count = TopReader(scan), list[UInt64Array](), 0
+    for unit in scan.units:
+        found.append(reader.read(unit).hash)
+        count += found[-1].size
+        if count >= _LOOKED_FOR:
+            break
+    return unique(*found)[:_LOOKED_FOR]
+
+
+def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
+    """Whether a table has a key with one of some hashes."""
+    key = list(pair.key)
+    tables = (as_whole(unit.read(key).select(key), pair.whole) for unit in ranking.rows.units(key[0]))
+    return any(bool(isin(key_hashes(table), hashes).any()) for table in tables)
+
+
+_MOST_NAMED = 1 << 16  # hashes of keys that are refused: some of them are looked for in the tables
+_SALT = np.uint64(0)
+_LEAST_ROWS, _MOST_BITS = 1 << 20, 10
+Hashes = tuple[UInt64Array, UInt64Array, Int64Array]  # tie hash, another hash, and code
+
+
+def part_bits(rows: int) -> int:
+    """Bits that tell apart the parts to make of the rows of both tables: each part is held in memory at once."""
+    return min((rows // _LEAST_ROWS).bit_length(), _MOST_BITS)
+
+
+def hashes_of(rows: TopRows, m: int) -> dict[str, AnyArray]:
+    """128 bits that tell the key of each row, and a code: its first cutoff, of 0..m-1, plus m where it is predicted."""
+    code = rows.first[0] + m * rows.predicted
+    return {"low": rows.hash, "high": second_hashes(rows.keys), "code": code.astype(np.min_scalar_type(2 * m - 1))}
+
+
+class KeySpill:
+    """Keys of the rows in the tops of one table, as hashes in 2^bits parts.
+
+    Args:
+        spill: Where they wait; it may be that of another table too.
+    """
+
+    def __init__(self, spill: Spill, bits: int) -> None:
+        self.bits, self._spill = bits, PartedSpill(spill, 1 << bits)
+
+    def add(self, hashes: dict[str, AnyArray]) -> None:
+        """Keep what `hashes_of` says of some rows, from any thread."""
+        part = np.empty(hashes["low"].size, np.int32)
+        with small(part.size):
+            parts_of(hashes["low"], _SALT, 0, self.bits, part)
+        self._spill.add_rows(part, hashes)
+
+    def part(self, part: int) -> Hashes:
+        """What was kept of one part, in any order."""
+        rows = self._spill.whole(part)
+        return rows.column("low"), rows.column("high"), rows.column("code").astype(np.int64)
+
+
+@dataclass
+class Joined:
+    """What the join has found so far.
+
+    Attributes:
+        counts: Of the tally.
+        drawn: Columns `u`, `second`, `first 0`, `first 1`, `predicted` of the items that are drawn, in any order.
+        shared: Keys in a top of both tables.
+        repeated: Tie hashes of keys that stand at several rows, of A and of B; and how many rows those are.
+        contradicted: Tie hashes of keys of which the judge says different things in the two tables.
+    """
+
+    counts: Int64Array
+    drawn: list[KeptColumns] = field(default_factory=list)
+    shared: int = 0
+    repeated: tuple[list[UInt64Array], list[UInt64Array]] = field(default_factory=lambda: ([], []))
+    contradicted: list[UInt64Array] = field(default_factory=list)
+
+    def columns(self) -> KeptColumns:
+        """Columns of the items that are drawn, in the order of their hashes."""
+        columns = joined(self.drawn)
+        return some(columns, np.lexsort([columns["second"], columns["u"]]))
+
+
+def join(a: KeySpill, b: KeySpill, tally: CutoffCounts, rates: CutoffRates, seed: int) -> Joined:
+    """Count the items of both tables by their first cutoffs, and take those that are drawn."""
+    found = Joined(tally.zero())
+    for part in range(1 << a.bits):
+        _join_part(found, (a.part(part), b.part(part)), tally, rates, seed)
+    return found
+
+
+def _join_part(found: Joined, sides: tuple[Hashes, Hashes], tally: CutoffCounts, rates: CutoffRates, seed: int) -> None:
+    low, high = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
+    which, at = np.empty(low.size, np.int32), np.empty(low.size, np.int32)
+    items = gather(low, high, 0, which, at)
+    low, high = low[at[:items]], high[at[:items]]
+    split = sides[0][0].size
+    # code of each item in each table: -1 where it is in no top of it
+    codes = [
+        _codes(some_of, side[2], items) for some_of, side in zip((which[:split], which[split:]), sides, strict=True)
+    ]
+    for where, of, repeated in zip(codes, (which[:split], which[split:]), found.repeated, strict=True):
+        if of.size > np.count_nonzero(where >= 0):
+            repeated.append(low[np.bincount(of, minlength=items) > 1][:_MOST_NAMED])
+    inside = [code >= 0 for code in codes]
+    m = tally.cutoffs
+    first = [np.where(one, code % m, m) for one, code in zip(inside, codes, strict=True)]
+    says = [np.where(one, code // m, -1) for one, code in zip(inside, codes, strict=True)]
+    both = inside[0] & inside[1]
+    found.shared += int(np.count_nonzero(both))
+    found.contradicted.append(low[both & (says[0] != says[1])][:_MOST_NAMED])
+    predicted = np.maximum(*says)
+    found.counts += tally.count(first[0], first[1], predicted)
+    u = draws_of(low, seed)
+    drawn = rates.drawn(u, first[0], first[1])
+    columns = {"u": u, "second": high, "first 0": first[0], "first 1": first[1], "predicted": predicted}
+    found.drawn.append(some(columns, drawn))
+
+
+def _codes(which: Int32Array, code: Int64Array, items: int) -> Int64Array:
+    out = np.full(items, -1, np.int64)
+    out[which] = code
+    return out
+
 
 _MOST_ROWS = 1 << 24  # whose keys may come back from workers at once
 _HASHES = ("low", "high", "code")

@@ -19,12 +19,12 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import CHUNK, ROWS, SIZE
 from streameval.parquet import numbers, texts
-from streameval.parquet.check_values import check_values, unproven_of
 from streameval.parquet.checks import AT, BODY, COPIES_OF_ONE, check_run, stored_chunk
 from streameval.parquet.chunks import OpenFile, TogetherRead, UnfitError
 from streameval.parquet.images import StoredChunk, image
 from streameval.parquet.pages import Pages, Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.statistics import check_values, unproven_of
 from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.undecodable import why_undecodable
 from streameval.typing import Int64Array

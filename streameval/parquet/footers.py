@@ -1,4 +1,4 @@
-"""Parquet footers: what a file says it holds, believed only as far as its size allows.
+"""Parquet footers: read, held against the sizes of their files, the schema and themselves.
 
 Of each footer only row counts, the score's minima and maxima and a digest are kept: 10⁵ files fit in little memory.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, pairwise
@@ -15,21 +15,248 @@ from itertools import groupby, pairwise
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError
+from streameval.errors import InputError, outside_trouble
+from streameval.kernels import check_chunks as check
 from streameval.kernels import parquet as kernels
+from streameval.kernels import row_groups
 from streameval.kernels.check_chunks import PHYSICAL
 from streameval.kernels.jit import small
-from streameval.parquet.facts import RowGroups, read_row_groups
-from streameval.parquet.files import DataFile
-from streameval.parquet.layout import arrow_schema, find_fields, read_columns, span
+from streameval.kernels.row_groups import BEGIN, END
+from streameval.parquet import thrift
+from streameval.parquet.files import SUFFIXES, DataFile
+from streameval.parquet.images import MAGIC
+from streameval.parquet.layout import CORRUPT, arrow_schema, find_fields, read_columns, span
 from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
 from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
 from streameval.parquet.struct_fields import hint_for
-from streameval.parquet.tails import FooterBytes, ending_size, read_tail, read_tails
 from streameval.process.threads import ThreadPool
 from streameval.stores import is_remote, store_of
-from streameval.stores.store import LAST
-from streameval.typing import Int64Array
+from streameval.stores.store import LAST, State
+from streameval.typing import BoolArray, Int64Array, UInt8Array
+
+_MAX_FOOTER = 1 << 30
+_GUESS = 1 << 14  # bytes of the end that is read first
+_ROOM = 1 << 19  # bytes of ends that are in memory together, so that they stay in a processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class FooterBytes:
+    """The ends of some files.
+
+    Attributes:
+        states: Size and time of change of each file.
+        digests: SHA-256 of each footer, its length and the magic number, hex.
+        raw: Where the footers lie.
+        spans (int64 array, shape (files, 3)): Where each FileMetaData begins and ends in `raw`, and bytes of its file.
+    """
+
+    files: Sequence[DataFile]
+    states: Sequence[State]
+    digests: Sequence[str]
+    raw: UInt8Array
+    spans: Int64Array
+
+    @classmethod
+    def of_one(cls, file: DataFile, state: State, end: bytes) -> FooterBytes:
+        """That of one file."""
+        spans = np.array([[0, len(end) - LAST, state[0]]], np.int64)
+        return cls([file], [state], [hashlib.sha256(end).hexdigest()], np.frombuffer(end, np.uint8), spans)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def after(self, first: int) -> FooterBytes:
+        """Those from some file on."""
+        if not first:
+            return self
+        return FooterBytes(self.files[first:], self.states[first:], self.digests[first:], self.raw, self.spans[first:])
+
+    @property
+    def lengths(self) -> list[int]:
+        """Bytes of each FileMetaData."""
+        found: list[int] = (self.spans[:, END] - self.spans[:, BEGIN]).tolist()
+        return found
+
+    def footer(self, file: int) -> bytes:
+        """FileMetaData of a file."""
+        return self.raw[self.spans[file, BEGIN] : self.spans[file, END]].tobytes()
+
+
+def read_tails(files: Sequence[DataFile]) -> Iterator[FooterBytes]:
+    """Read the ends of files, as many together as there is room for; each is there until the next is asked for.
+
+    Raises:
+        InputError: A file that cannot be read, or is no Parquet file; named.
+    """
+    room = memoryview(bytearray(_ROOM))
+    shared = np.frombuffer(room.toreadonly(), np.uint8)
+    states, digests, spans, first, at, guess = list[State](), list[str](), list[tuple[int, int, int]](), 0, 0, _GUESS
+    for i, file in enumerate(files):
+        state, end = read_tail(file.path, guess)
+        size = len(end)
+        guess = min(size + size // 16, _ROOM)  # most files of a list have footers of about one length
+        if at + size > _ROOM:
+            if states:
+                yield FooterBytes(files[first:i], states, digests, shared, np.array(spans, np.int64))
+            states, digests, spans, first, at = [], [], [], i, 0
+            if size > _ROOM:
+                yield FooterBytes.of_one(file, state, end)
+                first = i + 1
+                continue
+        room[at : at + size] = end
+        states.append(state)
+        digests.append(hashlib.sha256(end).hexdigest())
+        spans.append((at, at + size - LAST, state[0]))
+        at += size
+    if states:
+        yield FooterBytes(files[first:], states, digests, shared, np.array(spans, np.int64))
+
+
+def read_tail(path: str, guess: int = _GUESS) -> tuple[State, bytes]:
+    """Read the state of a file, and its footer with what follows it, of a guessed length; errors as of `read_tails`."""
+    try:
+        return store_of(path).tail(path, partial(ending_size, path), guess)
+    except OSError as error:
+        raise outside_trouble(error) or InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def ending_size(path: str, size: int, last: bytes) -> int:
+    """Bytes of the footer, its length and the magic number, as the last eight bytes of a file tell."""
+    if size < 12:
+        raise InputError(f"{path}: {size} bytes are not a Parquet file", _instead(path))
+    if last[4:] != MAGIC:
+        what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "not a Parquet file, or a truncated one"
+        raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})", _instead(path))
+    length = int.from_bytes(last[:4], "little")
+    if not 0 < length <= min(size - 12, _MAX_FOOTER):
+        raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
+    return length + LAST
+
+
+def _instead(path: str) -> str:
+    if path.lower().endswith(SUFFIXES):
+        return "it is empty, cut short or damaged: write it again"
+    return "what is read: Parquet, and CSV, TSV, JSON or JSON lines, packed by gzip or not"
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """What footers of one schema say of their row groups.
+
+    Attributes:
+        rows: int64 array, shape (row groups,): One file after another.
+        of_leaf (int64 array, shape (row groups, N_FACTS)): Facts of the chunks of one leaf column
+            (`streameval.kernels.parquet.chunk_facts`), minimum and maximum where they lie in `FooterBytes.raw`; shape
+            (row groups, 0) where none is wanted.
+        ends: int64 array, shape (files,): Row groups up to the last of each file.
+        indexed: bool array, shape (files,): Whether the first chunk of the first has an offset index.
+        keys: Of each file, the list of key-value pairs, as its footer holds it.
+        fault: What is wrong with the last file.
+    """
+
+    rows: Int64Array
+    of_leaf: Int64Array
+    ends: Int64Array
+    indexed: BoolArray
+    keys: list[bytes]
+    fault: InputError | None
+
+
+def read_row_groups(tails: FooterBytes, schema: bytes, leaves: SchemaLeaves, leaf: int | None) -> RowGroups:
+    """Read every row group of the files that share the schema of the first, up to one that has another or a fault.
+
+    Counts and sizes are checked. What is wrong is returned, for it may not be the first fault.
+
+    Args:
+        schema, leaves: Of the first file.
+        leaf: Of which leaf column facts are wanted.
+    """
+    n_leaves, n_files = leaves.index.size, len(tails)
+    size = tails.spans[:, row_groups.END] - tails.spans[:, row_groups.BEGIN]
+    room = int(np.sum(size // (5 + n_leaves)))
+    facts, own = np.empty((n_leaves, kernels.N_FACTS), np.int64), np.empty(3, np.int64)
+    found, rows = np.empty((n_files, row_groups.N_OF_FILE), np.int64), np.empty(room, np.int64)
+    of_leaf = np.empty((0 if leaf is None else room, kernels.N_FACTS), np.int64)
+    wrong, at, group, column = row_groups.sound_row_groups(
+        tails.raw, tails.spans, np.frombuffer(schema, np.uint8), leaves.index, leaves.levels,
+        -1 if leaf is None else leaf, facts, own, found, rows, of_leaf,
+    )  # fmt: skip
+    fault = None
+    if wrong not in (check.SOUND, check.OTHER_SCHEMA):
+        chunk = _CheckedChunk(tails.files[at].path, int(tails.spans[at, row_groups.FILE_SIZE]), leaves, group, column)
+        begin = int(found[at - 1, row_groups.GROUPS_END]) if at else 0
+        mine = rows[begin : found[at, row_groups.GROUPS_END]]
+        found[at, : kernels.N_FOUND], fault = _fault(chunk, wrong, tails.footer(at), mine, (own, facts))
+        at += 1
+    found = found[:at]
+    ends = found[:, row_groups.GROUPS_END]
+    n = int(ends[-1])
+    return RowGroups(rows[:n].copy(), of_leaf[:n], ends, found[:, row_groups.INDEXED] > 0, _keys(tails, found), fault)
+
+
+def _keys(tails: FooterBytes, found: Int64Array) -> list[bytes]:
+    """Key-value pairs of each file; the same object where they are those of the file before."""
+    begin = tails.spans[: len(found), row_groups.BEGIN]
+    absent = found[:, kernels.KEYS_AT] < 0
+    ends = np.where(absent[:, None], 0, found[:, [kernels.KEYS_AT, kernels.KEYS_END]] + begin[:, None]).tolist()
+    keys, last = [], b""
+    for at, end in ends:
+        mine = tails.raw.data[at:end].tobytes()
+        last = last if mine == last else mine
+        keys.append(last)
+    return keys
+
+
+def _fault(
+    chunk: _CheckedChunk, wrong: int, footer: bytes, rows: Int64Array, last: tuple[Int64Array, Int64Array]
+) -> tuple[Int64Array, InputError]:
+    """Fields of a faulty footer, and what is wrong with it: its sound row groups and facts of the last are given."""
+    found, _ = find_fields(footer, stop=0)
+    if min(found[kernels.ALL_ROWS_AT], found[kernels.GROUPS_AT]) < 0:
+        return found, InputError(f"{chunk.path}: its Parquet footer is corrupt (it has no row groups)")
+    if wrong != check.WRONG_TOTAL:
+        return found, chunk.fault(wrong, *last)
+    claimed, total = thrift.read_zigzag(footer, int(found[kernels.ALL_ROWS_AT]))[0], sum(rows.tolist())
+    return found, InputError(f"{chunk.path}: the footer claims {claimed:,} rows, its row groups {total:,}")
+
+
+@dataclass(frozen=True)
+class _CheckedChunk:
+    path: str
+    size: int
+    leaves: SchemaLeaves
+    group: int
+    leaf: int
+
+    def fault(self, wrong: int, own: Int64Array, facts: Int64Array) -> InputError:
+        """What is wrong there; `facts` are those of the row group."""
+        where, rows = f"{self.path}: row group {self.group}", int(own[kernels.ROWS])
+        if wrong == check.LACKING:
+            return InputError(f"{where} cannot be read: the Parquet footer is corrupt there")
+        if wrong == check.MISNUMBERED:
+            return InputError(f"{where} says that it is row group {own[kernels.ORDINAL]}", CORRUPT)
+        if wrong == check.NEGATIVE:
+            return InputError(f"{where} claims {rows:,} rows")
+        chunk, kind = facts[self.leaf], self.leaves.levels[self.leaf, check.PHYSICAL]
+        size, values, begin = int(chunk[kernels.COMPRESSED]), chunk[kernels.VALUES], int(begin_of(chunk))
+        where = f"{where}, column {self.leaves.names[self.leaf]}"
+        faults = {
+            check.OUTSIDE: InputError(
+                f"{where}: claims bytes {begin:,}..{begin + size:,} of a file of {self.size:,}", CORRUPT
+            ),
+            check.CROWDED: InputError(
+                f"{where}: claims {rows:,} rows and {values:,} values in {size:,} bytes", CORRUPT
+            ),
+            check.UNCOUNTED: InputError(
+                f"{where}: claims {chunk[kernels.NULLS]:,} nulls among {values:,} values", CORRUPT
+            ),
+            check.UNFIT: InputError(f"{where}: its statistics are of other levels than those in the schema", CORRUPT),
+            check.OTHER_TYPE: InputError(
+                f"{where}: has physical type {chunk[kernels.TYPE]}, but {kind} in the schema", CORRUPT
+            ),
+        }
+        return faults[wrong]
+
 
 _SMALL = 1 << 16  # bytes
 _MOST_FILES = 1024  # whose footers one thread reads at a time

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.images import ending, image
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
+from streameval.parquet.statistics import check_values
 from streameval.parquet.struct_fields import unwrapped
 from streameval.stores.objects import Stream
 from streameval.stores.store import State

@@ -20,11 +20,10 @@ from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import BEGIN, END, ROWS
-from streameval.parquet.check_values import unproven
 from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run, stated_of
-from streameval.parquet.statistics import NUMBERS, number_type
+from streameval.parquet.statistics import NUMBERS, number_type, unproven
 from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer

@@ -21,14 +21,13 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import column_index
-from streameval.parquet.check_values import unproven
 from streameval.parquet.checks import BODY, COPIES, DATA_PAGE, SoundChunk, check_bytes, failed_checksum
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile, UnfitError
 from streameval.parquet.codecs import BROTLI, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN, read_group
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import IN_INDEX, NUMBERS, Statistics, number_type, of_headers
+from streameval.parquet.statistics import IN_INDEX, NUMBERS, Statistics, number_type, of_headers, unproven
 from streameval.parquet.thrift import varint
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 

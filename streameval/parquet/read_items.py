@@ -1,27 +1,248 @@
-"""Wanted items of some row groups: what `ParquetRows.take` does at a time."""
+"""Wanted items of some row groups: each column by pages where that works, else by whole row groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.jit import small
+from streameval.kernels.page_index import CHUNK, ROWS
 from streameval.parquet.account import Fallback
-from streameval.parquet.check_values import check_text
 from streameval.parquet.checks import COPIES_OF_ONE
-from streameval.parquet.chunks import OpenFile, TogetherRead
+from streameval.parquet.chunks import Chunks, OpenFile, TogetherRead, UnfitError
+from streameval.parquet.decode_pages import read_pages
+from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
-from streameval.parquet.pages import Part
-from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, read_column
+from streameval.parquet.pages import Pages, Part
 from streameval.parquet.schema import wide_type
 from streameval.parquet.small_files import read_small
+from streameval.parquet.statistics import check_text
 from streameval.parquet.undecodable import decoding
+from streameval.parquet.whole_row_groups import read_whole
 from streameval.typing import Int64Array
+
+
+def leaf_count(kind: pa.DataType) -> int:
+    """How many leaf columns a type is stored in."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return leaf_count(kind.storage_type)
+    if pa.types.is_struct(kind):
+        return sum(leaf_count(field.type) for field in kind)
+    if pa.types.is_map(kind):
+        return leaf_count(kind.key_type) + leaf_count(kind.item_type)
+    return leaf_count(kind.value_type) if _is_list(kind) else 1
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+
+
+def assemble(kind: pa.DataType, leaves: list[pa.Array]) -> pa.Array:
+    """Join leaves.
+
+    Args:
+        kind: Of the whole column, wide (`wide_type`).
+        leaves: Of equal length, of wide types, one per leaf in file order: structs of one field and lists of these.
+
+    Returns:
+        pyarrow.Array: Of `kind`.
+
+    Raises:
+        UnfitError: The leaves do not make this type.
+    """
+    if leaf_count(kind) != len(leaves):
+        raise UnfitError(f"{len(leaves)} leaf columns do not make a {kind}")
+    try:
+        joined = _join(kind, leaves) if len(leaves) > 1 else leaves[0]
+        joined = joined if joined.type == kind else joined.cast(kind)
+        joined.validate()
+    except (pa.ArrowException, IndexError, TypeError, ValueError) as error:
+        raise UnfitError(f"its leaf columns do not make a {kind}") from error
+    return joined
+
+
+def _join(kind: pa.DataType, leaves: list[pa.Array]) -> pa.Array:
+    if len(leaves) == 1:
+        return leaves[0]
+    first = leaves[0]
+    _same_shape(leaves)
+    if pa.types.is_struct(kind):
+        children = _fields(kind, [leaf.field(0) for leaf in leaves])
+        # an explicit length: children of an empty struct column have none
+        return pa.StructArray.from_arrays(children, names=[f.name for f in kind], mask=first.is_null())
+    offsets, inner = first.offsets, [leaf.flatten() for leaf in leaves]
+    nulls = first.is_null() if first.null_count else None
+    if pa.types.is_map(kind):
+        cut = leaf_count(kind.key_type)
+        keys, items = _join(kind.key_type, inner[:cut]), _join(kind.item_type, inner[cut:])
+        return pa.MapArray.from_arrays(offsets.cast(pa.int32()), keys, items, mask=nulls)
+    if _is_list(kind):
+        return pa.LargeListArray.from_arrays(offsets, _join(kind.value_type, inner), mask=nulls)
+    raise UnfitError(f"{len(leaves)} leaf columns do not make a {kind}")
+
+
+def _fields(kind: pa.StructType, leaves: list[pa.Array]) -> list[pa.Array]:
+    children, begin = [], 0
+    for field in kind:
+        end = begin + leaf_count(field.type)
+        children.append(_join(field.type, leaves[begin:end]))
+        begin = end
+    return children
+
+
+def _same_shape(leaves: list[pa.Array]) -> None:
+    """Siblings are null together, and their lists are equally long: else one of them was read from wrong rows."""
+    first = leaves[0]
+    for leaf in leaves[1:]:
+        same = len(leaf) == len(first) and leaf.is_null().equals(first.is_null())
+        if same and pa.types.is_large_list(first.type):
+            same = np.array_equal(leaf.offsets.to_numpy(), first.offsets.to_numpy())
+        if not same:
+            raise UnfitError("its leaf columns have different shapes")
+
+
+WALKED = "no page index: its pages were found by their headers"
+
+
+@dataclass(frozen=True)
+class LocatedColumn:
+    """Where wanted rows of a column lie in one file.
+
+    Attributes:
+        groups (tuple of int, strictly increasing): Row groups.
+        rows (tuple of int64 arrays, strictly increasing): For each row group, wanted rows within it, one at least.
+        pages: For each leaf; empty where the column has to be read by row groups.
+        why: Why the column cannot be read by a page index; empty where it can.
+    """
+
+    column: str
+    footer: Footer
+    groups: tuple[int, ...]
+    rows: tuple[Int64Array, ...]
+    pages: tuple[Pages, ...] = ()
+    why: str = ""
+
+
+@dataclass
+class ReadCounts:
+    """Bytes and pages read, and per file the rows decoded of its row groups, of the column that took most of each."""
+
+    n_bytes: int
+    n_pages: int
+    rows: dict[str, Int64Array]
+
+    def add_rows(self, footer: Footer, rows: Int64Array) -> None:
+        """Count rows of the row groups of a file."""
+        self.rows[footer.file.path] = np.maximum(self.rows.get(footer.file.path, 0), rows)
+
+
+def locate(
+    columns: Sequence[str], file: OpenFile, leaves: Sequence[Sequence[Chunks]], rows: Sequence[Int64Array]
+) -> list[LocatedColumn]:
+    """Find the pages of columns: of those that have a page index at once.
+
+    Args:
+        leaves: Of each column.
+        rows (sequence of int64 arrays): Wanted rows of each row group.
+    """
+    indexed = [all(bool(np.all(leaf.indexed)) for leaf in of) for of in leaves]
+    at_once = [leaf for of, known in zip(leaves, indexed, strict=True) if known for leaf in of]
+    found = iter(find_pages(file, at_once, rows) if at_once else ())
+    located = []
+    for column, of, known in zip(columns, leaves, indexed, strict=True):
+        footer, groups = of[0].footer, tuple(of[0].groups.tolist())
+        pages, why = tuple(islice(found, len(of))) if known else (), ""
+        if not known:
+            try:
+                pages, why = tuple(find_pages(file, of, rows)), WALKED
+            except UnfitError as error:
+                why = str(error)
+        located.append(LocatedColumn(column, footer, groups, tuple(rows), pages, why))
+    return located
+
+
+def read_column(
+    located: Sequence[LocatedColumn], limit: int, counts: ReadCounts, together: Mapping[str, TogetherRead]
+) -> tuple[list[pa.Array], list[LocatedColumn]]:
+    """Decode the wanted rows of one column.
+
+    Args:
+        located: By file.
+        limit: Bytes that may be taken beyond what is returned.
+        counts: Added to.
+        together: Pages that were read before, by file.
+
+    Returns:
+        list of pyarrow.Array: Of the column's wide type; one after another they are the wanted rows.
+        list of LocatedColumn: As given, with the reason why where pages turned out not to be readable.
+
+    Raises:
+        InputError: See `read_pages`, `read_whole`.
+    """
+    values, ways = [], []
+    for alike, group in groupby(located, key=_written):
+        files = list(group)
+        try:
+            if alike:
+                values += _by_pages(files, limit, counts, together)
+            else:
+                for file in files:
+                    values += _by_row_groups(file, limit, counts)
+            ways += files
+        except UnfitError as error:
+            # one file at a time, so that only the one at fault is read by row groups
+            if len(files) == 1:
+                files = [replace(files[0], pages=(), why=str(error))]
+            for file in files:
+                more, way = read_column([file], limit, counts, together)
+                values += more
+                ways += way
+    return values, ways
+
+
+def _written(located: LocatedColumn) -> tuple[str, ...]:
+    """Files alike in this can be decoded together; () stands for row groups, one file at a time."""
+    if not located.pages:
+        return ()
+    kind = str(wide_type(located.footer.schema.field(located.column).type))
+    return (kind, *(pages.chunks.leaf.chain.hex() for pages in located.pages))
+
+
+def _by_pages(
+    files: Sequence[LocatedColumn], limit: int, counts: ReadCounts, together: Mapping[str, TogetherRead]
+) -> list[pa.Array]:
+    kind = wide_type(files[0].footer.schema.field(files[0].column).type)
+    leaves = []
+    for found in zip(*(file.pages for file in files), strict=True):
+        arrays, n_bytes = read_pages(found, limit, together)
+        leaves.append(arrays)
+        counts.n_bytes += n_bytes
+        for pages in found:
+            counts.n_pages += len(pages.places)
+            decoded = np.zeros(len(pages.chunks), np.int64)
+            np.add.at(decoded, pages.places[:, CHUNK], pages.places[:, ROWS])
+            counts.add_rows(pages.chunks.footer, decoded)
+    if len(leaves) == 1:
+        return [assemble(kind, [array]) for array in leaves[0]]
+    return [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
+
+
+def _by_row_groups(file: LocatedColumn, limit: int, counts: ReadCounts) -> list[pa.Array]:
+    values: list[pa.Array] = []
+    decoded: list[int] = []
+    for group, rows in zip(file.groups, file.rows, strict=True):
+        taken, n_rows, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
+        values += taken
+        counts.n_bytes += n_bytes
+        decoded.append(n_rows)
+    counts.add_rows(file.footer, np.array(decoded))
+    return values
+
 
 # bytes of a job that are read at once: a pass and, from a store, some requests for all columns instead of for each
 _TOGETHER = 1 << 25

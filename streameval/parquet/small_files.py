@@ -23,19 +23,16 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
 from streameval.kernels.row_groups import FILE_SIZE
-from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import DICTIONARY_PAGE, LEAST_BYTES, stored_chunk
 from streameval.parquet.chunks import OpenFile
-from streameval.parquet.facts import read_row_groups
-from streameval.parquet.footers import Footer
+from streameval.parquet.footers import Footer, FooterBytes, read_row_groups
 from streameval.parquet.groups import as_stored
 from streameval.parquet.images import StoredChunk, ending
 from streameval.parquet.layout import schema_bytes
 from streameval.parquet.plain_chunks import sound_pages, statements
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of_schema, named_columns, schema_for
-from streameval.parquet.statistics import WHOLE, Statistics, begin_of
+from streameval.parquet.statistics import WHOLE, Statistics, begin_of, check_values
 from streameval.parquet.struct_fields import unwrapped
-from streameval.parquet.tails import FooterBytes
 from streameval.stores.store import LAST
 from streameval.typing import Int64Array, UInt8Array
 

@@ -16,11 +16,10 @@ from streameval.kernels.jit import read_only
 from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
-from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.statistics import Statistics
+from streameval.parquet.statistics import Statistics, check_ends, check_nulls
 from streameval.typing import BoolArray, Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0

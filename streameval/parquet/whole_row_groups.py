@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import check_text
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer, refuse_changed
 from streameval.parquet.groups import stream_group
 from streameval.parquet.pages import Part
 from streameval.parquet.schema import wide_type
+from streameval.parquet.statistics import check_text
 from streameval.parquet.undecodable import UNDECODABLE, decoding
 from streameval.typing import Int64Array
 

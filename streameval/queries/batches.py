@@ -12,16 +12,15 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import PLAIN, LabelledRows, label_numbers
 from streameval.errors import InputError
 from streameval.kernels.jit import read_only, small
-from streameval.kernels.order_keys import float32_words
+from streameval.kernels.order import SEED, float32_words
 from streameval.kernels.ranking_metrics import GRADES
-from streameval.kernels.tie_hash import SEED
 from streameval.kernels.words import Words
 from streameval.labelling.hints import naming_grades, naming_word, plain
 from streameval.labelling.label_values import refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
 from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
+from streameval.order.scan import key_hashes
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.order.tie_hashes import key_hashes
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions

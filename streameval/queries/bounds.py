@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.discounts import discounts
+from streameval.kernels.tied_items import discounts
 from streameval.kernels.without_replacement import NO_JUDGE, Predicted, lower_bound
-from streameval.queries import pooled
-from streameval.queries.pooled import Pool, Positives
+from streameval.queries import positives as pooled
+from streameval.queries.positives import Pool, Positives
 from streameval.queries.predicted import METRICS, Predictions, predictions_of
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray

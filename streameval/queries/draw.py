@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.draw import mix_each, mix_signed
+from streameval.kernels.order import position_hashes
 from streameval.kernels.sorted_sets import unique
-from streameval.kernels.tie_hash import position_hashes
 from streameval.order.item_keys import plain_values
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ManyRows

@@ -14,8 +14,8 @@ from streameval.progress import Progress, RowsDone
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import HighGradeError, ManyRows, RowBatch
 from streameval.queries.measured import Gathered, Measure, Measured, PassedOver, gathered
-from streameval.queries.never_returned import never_returned, with_levels
 from streameval.queries.options import PerRanking
+from streameval.queries.positives import never_returned, with_levels
 from streameval.queries.scattered import PartedRankings
 from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
-from streameval.kernels.discounts import discounts
 from streameval.kernels.jit import small
 from streameval.kernels.segments import measure, repeated
-from streameval.kernels.tied_items import EXPECTED, Tables
+from streameval.kernels.tied_items import EXPECTED, Tables, discounts
 from streameval.kernels.untied import measure_untied
 from streameval.kernels.words import Words
 from streameval.queries.batches import ManyRows, RowBatch

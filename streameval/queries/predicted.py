@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kernels import predictions as one
-from streameval.kernels.discounts import discounts
+from streameval.kernels.tied_items import discounts
 from streameval.kernels.words import Words
 from streameval.progress import Progress
 from streameval.queries.batches import NOTHING, ManyRows, RowBatch

@@ -35,7 +35,7 @@ from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, RowsDone
 from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
 from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, RankedRange, Rankings
-from streameval.queries.never_returned import Named
+from streameval.queries.positives import Named
 from streameval.scans.jobs import Job, OnWorkers
 from streameval.scans.threads import each_unit, own_room
 from streameval.scans.units import Unit

@@ -16,7 +16,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import check_key, missing, refuse_inexact, shown
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short

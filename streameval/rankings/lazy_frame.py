@@ -1,27 +1,187 @@
-"""A ranking as a lazy frame of Polars: what a query asks of ranks and columns decides which pages are read."""
+"""A ranking as a lazy frame of Polars: what a query asks of ranks and columns decides which pages are read.
+
+Polars tells the inputs of an expression, but not reliably what it does with them. So an expression is taken for a
+comparison, say, only where the comparison that is made of its inputs equals it. What is not recognised may keep every
+rank: the answer is never too small, whatever the version of Polars.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from streameval.options import takes
-from streameval.rankings import open_ranking
-from streameval.rankings.items import ItemReader, beside_rank, listed
-from streameval.rankings.rank_filters import conjuncts, kept_ranks
-from streameval.rankings.ranking import Ranking
-from streameval.rows.lake import call_library
-from streameval.rows.options import RankingOptions, described
-from streameval.rows.where import need_polars
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from streameval.options import takes
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
+from streameval.rankings.top_items import ItemReader, beside_rank, listed
+from streameval.rows.lake import call_library
+from streameval.rows.options import RankingOptions, described
+from streameval.rows.where import need_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# first and last rank that `rank OP x` keeps, of 1..N
+_COMPARED: dict[str, Callable[[float, int], tuple[int, int]]] = {
+    "lt": lambda x, n: (1, math.ceil(x) - 1),
+    "le": lambda x, n: (1, math.floor(x)),
+    "gt": lambda x, n: (math.floor(x) + 1, n),
+    "ge": lambda x, n: (math.ceil(x), n),
+    "eq": lambda x, n: (math.ceil(x), math.floor(x)),
+}
+_BETWEEN: dict[Any, tuple[str, str]] = {
+    "both": ("ge", "le"), "left": ("ge", "lt"), "right": ("gt", "le"), "none": ("gt", "lt")
+}  # fmt: skip
+
+
+def kept_ranks(condition: pl.Expr, n_items: int) -> Int64Array:
+    """Ranks that a condition may keep, of 1..N.
+
+    Returns:
+        int64 array, shape (k, 2): First and last rank of each run of them, disjoint, in ascending order.
+    """
+    every = np.array([[1, n_items]])
+    if len(_parts(condition, operator.and_)) > 1:
+        return reduce(lambda a, b: _intersection(a, kept_ranks(b, n_items), n_items), conjuncts(condition), every)
+    if len(parts := _parts(condition, operator.or_)) > 1:
+        return _union([kept_ranks(part, n_items) for part in parts])
+    inputs = condition.meta.pop()[::-1]
+    for recognised in (_compared, _listed, _between, _chosen, _never):
+        if (runs := recognised(condition, inputs, n_items)) is not None:
+            return runs
+    return every
+
+
+def conjuncts(condition: pl.Expr) -> list[pl.Expr]:
+    """Conditions that have to hold all for a condition to hold; without those that Polars left as its own notes."""
+    return [part for part in _parts(condition, operator.and_) if not _is_note(part)]
+
+
+def _parts(condition: pl.Expr, join: Callable[[Any, Any], Any]) -> list[pl.Expr]:
+    """Conditions that are joined by "and", or by "or", into one; not by recursion, for they may be a thousand."""
+    waiting, parts = [condition], []
+    while waiting:
+        one = waiting.pop()
+        inputs = one.meta.pop()  # the last of them first
+        if len(inputs) == 2 and join(inputs[1], inputs[0]).meta.eq(one):
+            waiting += inputs
+        else:
+            parts.append(one)
+    return parts
+
+
+def _is_note(condition: pl.Expr) -> bool:
+    """What `sort` and `head` leave in Polars 1.39 to 1.40, to rule out rows early: it panics where it is evaluated."""
+    inputs = condition.meta.pop()
+    note = re.escape(str(inputs[0])) + r"\.dynamic_pred: [0-9a-f-]{36}\(\)" if len(inputs) == 1 else ""
+    return bool(note and re.fullmatch(note, str(condition)))
+
+
+def _compared(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+    if len(inputs) != 2 or not _is_rank(inputs[0]):
+        return None
+    found = [name for name in _COMPARED if getattr(inputs[0], name)(inputs[1]).meta.eq(condition)]
+    return _comparison_ranks(found[0], inputs[1], n) if found else None
+
+
+def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+    import polars as pl
+
+    if len(inputs) != 2 or not _is_rank(inputs[0]) or not inputs[0].is_in(inputs[1]).meta.eq(condition):
+        return None
+    given = _value(inputs[1])
+    if given is None or not isinstance(given.dtype, pl.List) or not given.dtype.inner.is_integer():
+        return None
+    values = given.explode().cast(pl.Int64, strict=False)  # N may not fit into their own type
+    ranks = values.filter(values.is_between(1, n)).to_numpy()
+    return _union([np.stack([ranks, ranks], 1)])
+
+
+def _between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+    if len(inputs) != 3 or not _is_rank(inputs[0]):
+        return None
+    for closed, (first, last) in _BETWEEN.items():
+        if inputs[0].is_between(inputs[1], inputs[2], closed=closed).meta.eq(condition):
+            return _intersection(_comparison_ranks(first, inputs[1], n), _comparison_ranks(last, inputs[2], n), n)
+    return None
+
+
+def _chosen(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+    """`when … then … otherwise`: so DuckDB writes IN."""
+    import polars as pl
+
+    if len(inputs) != 3 or not pl.when(inputs[2]).then(inputs[0]).otherwise(inputs[1]).meta.eq(condition):
+        return None
+    then, otherwise, when = (kept_ranks(one, n) for one in inputs)
+    return _union([_intersection(when, then, n), otherwise])
+
+
+def _never(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+    """What is null or false by itself."""
+    given = _value(condition)
+    return np.empty((0, 2), np.int64) if given is not None and given.to_list() in ([None], [False]) else None
+
+
+def _is_rank(given: pl.Expr) -> bool:
+    import polars as pl
+
+    rank = pl.col("rank")  # beside a float it becomes one, exactly
+    return any(given.meta.eq(one) for one in (rank, *(rank.cast(pl.Float64, strict=s) for s in (True, False))))
+
+
+def _comparison_ranks(name: str, given: pl.Expr, n: int) -> Int64Array:
+    """Ranks that a comparison with a number keeps; all where it is none."""
+    value = _value(given)
+    if value is None or len(value) != 1 or not value.dtype.is_numeric() or value.is_null()[0] or value.is_nan()[0]:
+        return np.array([[1, n]])
+    first, last = _COMPARED[name](min(max(value[0], 0), n + 1), n)
+    return _union([np.array([[max(first, 1), min(last, n)]])])
+
+
+def _value(given: pl.Expr) -> pl.Series | None:
+    """The value of a literal; None for anything else."""
+    import polars as pl
+
+    return pl.select(given).to_series() if given.meta.is_literal(allow_aliasing=True) else None
+
+
+def _union(several: Sequence[Int64Array]) -> Int64Array:
+    """Runs of ranks that are in any of several; none of them has to be in order, and some may be empty."""
+    runs = np.concatenate(several)
+    runs = runs[runs[:, 0] <= runs[:, 1]]
+    runs = runs[np.argsort(runs[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(runs[:, 1])
+    new = np.flatnonzero(np.append(True, runs[1:, 0] > ends[:-1] + 1)[: runs.shape[0]])
+    return np.stack([runs[new, 0], ends[np.append(new[1:] - 1, runs.shape[0] - 1)[: new.size]]], 1)
+
+
+def _intersection(a: Int64Array, b: Int64Array, n: int) -> Int64Array:
+    """Ranks that are in both: those that are in the complement of neither."""
+    return _complement(_union([_complement(a, n), _complement(b, n)]), n)
+
+
+def _complement(runs: Int64Array, n: int) -> Int64Array:
+    return _union([np.stack([np.append(1, runs[:, 1] + 1), np.append(runs[:, 0] - 1, n)], 1)])
+
 
 _READ_TOGETHER = 1 << 20  # ranks of a stored order
 _BYTES_PER_ITEM = 256  # that finding ranks by score takes

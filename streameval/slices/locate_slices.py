@@ -10,14 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
+from streameval.kernels.order import count_before
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.sorted_sets import unique
-from streameval.kernels.word_order import count_before
+from streameval.order.bins import OrderWords
 from streameval.order.by_score import ByScore
-from streameval.order.finer_bins import OrderWords
-from streameval.order.locate import locate
+from streameval.order.locate import Located, locate
 from streameval.order.scan import Scan
-from streameval.order.select_candidates import Located
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.scans.threads import each_unit

@@ -16,7 +16,7 @@ import numpy as np
 from streameval.kernels import words as kernels
 from streameval.kernels.jit import read_only, small
 from streameval.kernels.words import Words
-from streameval.order.first_bins import FirstStage, first_stage
+from streameval.order.bins import FirstStage, first_stage
 from streameval.spill.store import PartedSpill, Spill
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 

@@ -5,9 +5,9 @@
     local      files of this machine                       objects    files of object stores, every request tried again
     clients    how to reach a store, one function a scheme ranges     which bytes are worth one request
     listing    folders and patterns of an object store     trouble    what a store's errors mean
-    transfer   whole small files, to and fro               staged     sets of files that appear whole
+    transfer   whole small files, to and fro               publish    folders of parts, sets that appear whole
     claims     one run at a time fills a folder there
-    atomic     local files that appear whole               partitioned            parts of tables
+    atomic     local files that appear whole
     web        files of web servers, as a store's
     own_files  files that we wrote, checked when read      checksum   of a file, kept within it
     locks      one command at a time                       temporary  folders that do not outlive their command

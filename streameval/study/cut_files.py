@@ -25,8 +25,18 @@ from streameval.rankings.forecasts import forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
-from streameval.stores.partitioned import ahead, joined, write_parts
-from streameval.stores.staged import clear, foreign, known, listed, names_in, refuse_taken, staged
+from streameval.stores.publish import (
+    ahead,
+    clear,
+    foreign,
+    joined,
+    known,
+    listed,
+    names_in,
+    refuse_taken,
+    staged,
+    write_parts,
+)
 from streameval.stores.transfer import get
 from streameval.text.options import flag
 from streameval.types import Claim, Plan

@@ -18,7 +18,7 @@ from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.notebook import Tabular, facts, head
 from streameval.options import split, takes
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned

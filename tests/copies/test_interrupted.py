@@ -16,7 +16,6 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.copies import write
-from streameval.stores import partitioned
 from streameval.study import list_copy
 
 ITEMS = 3_000
@@ -36,7 +35,7 @@ def source(tmp_path):
 def _small_parts(monkeypatch):
     monkeypatch.setattr(write, "_STEP", STEP)
     monkeypatch.setattr(write, "_GROUP_ROWS", STEP)
-    monkeypatch.setattr(partitioned, "_PART_BYTES", PART_BYTES)
+    monkeypatch.setattr(publish, "_PART_BYTES", PART_BYTES)
 
 
 def plan(source, study):
@@ -145,9 +144,9 @@ def test_a_kill_leaves_no_half_list_and_the_same_command_mends_it(source, tmp_pa
 KILLED = f"""
 import os, signal, sys
 from streameval.copies import write
-from streameval.stores import partitioned
+from streameval.stores import publish
 write._STEP = write._GROUP_ROWS = {STEP}
-partitioned._PART_BYTES = {PART_BYTES}
+publish._PART_BYTES = {PART_BYTES}
 """
 KILLED += """
 at, replace_copy, fill = sys.argv[1], write.replace_copy, write._fill

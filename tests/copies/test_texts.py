@@ -19,7 +19,7 @@ from streameval.copies import texts
 from streameval.copies import write as write_module
 from streameval.errors import InputError, StudyError
 from streameval.rows.options import RankingOptions
-from streameval.stores import atomic, partitioned
+from streameval.stores import atomic
 from streameval.stores.local import LocalStore
 from streameval.stores.own_files import read_json
 
@@ -186,7 +186,7 @@ PARTS = {  # what may happen to the parts of a copy, each of them a valid file b
 
 @pytest.mark.parametrize("harm", PARTS.values(), ids=PARTS)
 def test_parts_that_are_not_those_that_were_written_are_read_from_the_source_again(harm, tmp_path, monkeypatch):
-    monkeypatch.setattr(partitioned, "_PART_BYTES", 100)
+    monkeypatch.setattr(publish, "_PART_BYTES", 100)
     monkeypatch.setattr(write_module, "_STEP", 200)
     monkeypatch.setattr(write_module, "_GROUP_ROWS", 200)
     source, study = write(tmp_path / "p.csv", [(*row[:2], 7, *row[3:]) for row in ROWS]), tmp_path / "study"

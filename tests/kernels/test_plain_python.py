@@ -14,7 +14,6 @@ from streameval.kernels import jit
 from streameval.kernels.bins import segment_bins
 from streameval.kernels.block_evidence import evidence, factors, least_refused
 from streameval.kernels.deciding import decided_at, least_wins, log_evidence
-from streameval.kernels.discounts import discounts
 from streameval.kernels.draw import SAMPLE_SEED, draw_strata, mix64, sample_hashes, uniforms
 from streameval.kernels.exact import MOST_CORNERS, REALS, WHOLES
 from streameval.kernels.group_sums import add_groups
@@ -23,21 +22,24 @@ from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.kernels.hypergeometric import intervals
 from streameval.kernels.martingale import _follow
 from streameval.kernels.mixture import mixture_roots
-from streameval.kernels.order_keys import (
+from streameval.kernels.order import (
     LAST,
     LAST32,
+    add_strings,
+    add_words,
     float32_keys,
     float32_words,
     float64_bits,
     float64_keys,
+    position_hashes,
 )
+from streameval.kernels.order import SEED as TIE_SEED
 from streameval.kernels.parting import DIGIT, digits_of, gather, partition, parts_of, place_rows
 from streameval.kernels.paula import bracket, window_sums
 from streameval.kernels.ranking_metrics import AT_CUTOFF, WHOLE
 from streameval.kernels.segments import add_up, measure, repeated
 from streameval.kernels.stakes import PREDICTED, TOTAL
-from streameval.kernels.tie_hash import SEED as TIE_SEED
-from streameval.kernels.tie_hash import add_strings, add_words, position_hashes
+from streameval.kernels.tied_items import discounts
 from streameval.kernels.untied import MOST, measure_untied
 from streameval.kernels.window_band import upper_bounds
 from streameval.kernels.words import part_words, unpack_words

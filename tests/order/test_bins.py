@@ -11,11 +11,11 @@ from score_lists import SCORES, scan_of, sorted_positions
 from suite_cases import examples, slow
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted
-from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.order import position_hashes
 from streameval.order import early_candidates as early_module
+from streameval.order.bins import ALL_ROWS, FirstStage, first_stage
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import BLOCK, NO_HASHES, bits
-from streameval.order.first_bins import ALL_ROWS, FirstStage, first_stage
 from streameval.order.locate import locate
 from streameval.order.scores import order_of
 

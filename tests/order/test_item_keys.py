@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.errors import InputError
-from streameval.kernels.tie_hash import NULL_WORD, SEED
+from streameval.kernels.order import NULL_WORD, SEED
 from streameval.order.item_keys import as_keys, check_key, family, key_type, meets
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 
 MASK = 2**64 - 1
 ID = uuid.UUID("00010203-0405-0607-0809-0a0b0c0d0eff")

@@ -17,10 +17,10 @@ from suite_cases import LONG, cases, examples, slow
 
 import streameval
 from streameval.errors import InputError
-from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.order import position_hashes
 from streameval.order.count_at_score import count_at_score
 from streameval.order.locate import locate
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import RowGroup

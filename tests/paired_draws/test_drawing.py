@@ -20,14 +20,12 @@ from suite_cases import cases, examples
 
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
-from streameval.order.tie_hashes import key_hashes
-from streameval.paired_draws import tally, two_tables
+from streameval.order.scan import key_hashes
+from streameval.paired_draws import pair as tally
+from streameval.paired_draws import two_tables
 from streameval.paired_draws.one_table import Pairing, draw_one_table
-from streameval.paired_draws.pair import Pair, PairedDraw, ScoreCutoffs
-from streameval.paired_draws.rates import CutoffRates
-from streameval.paired_draws.tally import CutoffCounts
-from streameval.paired_draws.top_rows import TopScan
-from streameval.paired_draws.tops import check_sizes, tops_of
+from streameval.paired_draws.pair import CutoffCounts, CutoffRates, Pair, PairedDraw, ScoreCutoffs
+from streameval.paired_draws.tops import TopScan, check_sizes, tops_of
 from streameval.paired_draws.two_tables import draw_two_tables
 from streameval.progress import silent
 from streameval.rankings import open_ranking

@@ -11,8 +11,7 @@ import pytest
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import check_values, unproven_of
-from streameval.parquet.statistics import Statistics
+from streameval.parquet.statistics import Statistics, check_values, unproven_of
 
 ROWS = [3, 1, 4, 2]
 FIRST = np.cumsum(ROWS) - ROWS

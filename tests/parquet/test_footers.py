@@ -12,7 +12,8 @@ from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels.jit import small
-from streameval.parquet import tails, thrift
+from streameval.parquet import footers as tails
+from streameval.parquet import thrift
 from streameval.parquet.files import DataFile, in_file_order, list_files, natural_key
 from streameval.parquet.footers import Trust, read_footer, read_footers
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import unproven
-from streameval.parquet.statistics import WHOLE, Statistics
+from streameval.parquet.statistics import WHOLE, Statistics, unproven
 
 NUMBERS = {
     "f8": [-np.inf, -1.5, -0.0, 0.0, 2.0, np.inf, np.nan, -np.nan],

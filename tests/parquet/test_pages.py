@@ -19,7 +19,7 @@ from suite_cases import cases, examples, slow
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.parquet import thrift
-from streameval.parquet.read_column import WALKED
+from streameval.parquet.read_items import WALKED
 from streameval.parquet.schema import wide_type
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions

@@ -23,7 +23,7 @@ from streameval.errors import OutsideError, StreamevalError
 from streameval.process.marks import own_mark
 from streameval.stores import claims
 from streameval.stores.claims import claimed
-from streameval.stores.staged import staged
+from streameval.stores.publish import staged
 from streameval.verbs.publish import publish
 
 PLACE = "s3://lake/best"
@@ -31,7 +31,7 @@ PARTS = {"_PART_BYTES": 1_000, "_GROUP_ROWS": 300}
 READY = """
 from attack.forks import import_all
 import_all()
-import pyarrow.fs, streameval.stores.partitioned as partitioned, streameval.rankings.items as items
+import pyarrow.fs, streameval.stores.publish as partitioned, streameval.rankings.top_items as items
 from streameval.stores import trouble
 partitioned._PART_BYTES, partitioned._GROUP_ROWS, items._MOST_ROWS, trouble.FIRST_PAUSE = 1_000, 300, 300, 0.02
 """
@@ -49,8 +49,8 @@ def store(monkeypatch):
     place = bucket.Bucket()
     reach(place, monkeypatch)
     for name, value in PARTS.items():
-        monkeypatch.setattr(f"streameval.stores.partitioned.{name}", value)
-    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 300)
+        monkeypatch.setattr(f"streameval.stores.publish.{name}", value)
+    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 300)
     yield place
     forget()
 

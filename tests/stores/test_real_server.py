@@ -18,7 +18,7 @@ from streameval.cli import run
 from streameval.errors import InputError, OutsideError
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
-from streameval.stores import clients, objects, staged
+from streameval.stores import clients, objects, publish
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
 
@@ -203,7 +203,7 @@ def test_many_small_requests_are_in_flight_at_once(lake, monkeypatch):
 
 def test_a_large_file_goes_in_parts(lake):
     body = bytes(10_500_000)
-    with staged.staged("s3://lake/large", "list.json") as sender:
+    with publish.staged("s3://lake/large", "list.json") as sender:
         (sender.room / "a.bin").write_bytes(body)
         (sender.room / "list.json").write_text(manifest := json.dumps({"files": [sender.named("a.bin")]}))
         sender.send("a.bin")

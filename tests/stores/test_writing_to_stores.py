@@ -28,7 +28,7 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
-from streameval.stores import staged
+from streameval.stores import publish as staged
 from streameval.stores.transfer import put
 from streameval.verbs.publish import publish
 
@@ -48,9 +48,9 @@ def server():
 def prepared(lake, monkeypatch):
     """A store with nothing in it, as a new process meets it; a list of some thousand rows makes several parts."""
     reach(lake, monkeypatch)
-    monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
-    monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 300)
-    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 300)
+    monkeypatch.setattr("streameval.stores.publish._PART_BYTES", 1_000)
+    monkeypatch.setattr("streameval.stores.publish._GROUP_ROWS", 300)
+    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 300)
     lake.reset()
     return lake
 
@@ -177,7 +177,7 @@ def test_a_part_that_fails_late_at_a_server_completes_no_upload(lake_apart):
 def test_memory_does_not_grow_with_what_is_sent(lake_apart):
     code = (
         "import resource\n"
-        "from streameval.stores.staged import staged\n"
+        "from streameval.stores.publish import staged\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10\n"
         "with staged('s3://lake/huge', 'list.json') as sender:\n"
         "    for name, size in (('small', 20), ('large', 90)):\n"
@@ -435,7 +435,7 @@ def test_no_secret_is_kept(lake, study):
 
 
 COMMAND = """
-import sys, streameval.stores.partitioned as partitioned, streameval.rankings.items as leading
+import sys, streameval.stores.publish as partitioned, streameval.rankings.top_items as leading
 from streameval.cli import run
 from streameval.stores import trouble
 partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble.FIRST_PAUSE = 1_000, 300, 300, 0.001

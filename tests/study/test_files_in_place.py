@@ -14,10 +14,9 @@ from suite_cases import examples
 
 import streameval
 from streameval.errors import InputError, StreamevalError, StudyError
-from streameval.parquet.check_values import check_values
 from streameval.parquet.own_tables import read_table
 from streameval.parquet.schema import BYTE_ARRAY
-from streameval.parquet.statistics import Statistics
+from streameval.parquet.statistics import Statistics, check_values
 
 
 @pytest.mark.parametrize("name", ["grown-evaluated", "gate-half-labelled", "slices-evaluated"])

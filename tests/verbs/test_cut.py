@@ -24,11 +24,10 @@ from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.extremes import Extremes
 from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
-from streameval.kernels.word_order import count_before
+from streameval.kernels.order import count_before
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
-from streameval.rankings.items import ItemReader
-from streameval.rankings.top_items import read_top
+from streameval.rankings.top_items import ItemReader, read_top
 from streameval.rows.options import RankingOptions
 
 
@@ -388,9 +387,9 @@ def test_a_list_in_memory_is_cut_where_it_is_given(tmp_path):
 
 def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     path, _ = study
-    monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
-    monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 100)
-    monkeypatch.setattr("streameval.rankings.items._MOST_ROWS", 130)
+    monkeypatch.setattr("streameval.stores.publish._PART_BYTES", 1_000)
+    monkeypatch.setattr("streameval.stores.publish._GROUP_ROWS", 100)
+    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 130)
     made = streameval.cut(path, 1_000).write(tmp_path / "out")
     assert len(made.files) > 3
     assert made.files == tuple(f"part-{i:05d}.parquet" for i in range(len(made.files)))

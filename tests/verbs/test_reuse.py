@@ -19,7 +19,7 @@ from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kernels.draw import SAMPLE_SEED, mix64, sample_hashes
 from streameval.methods import create
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
 from streameval.study.reuse import Reuse
 from streameval.types import Labels

@@ -23,7 +23,7 @@ from test_cut import ORDERS, lake  # noqa: F401  (a fixture)
 import streameval
 from streameval.errors import InputError
 from streameval.rankings import lazy_frame
-from streameval.rankings.items import ItemReader
+from streameval.rankings.top_items import ItemReader
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 

@@ -13,7 +13,7 @@ from streameval.kinds.paired.weighted import WeightedLabels, better
 from streameval.paired.bet import BetLimits, BetPlan, walked
 from streameval.paired.looks import Looks, bet_error, count_error, intersected, shared
 from streameval.paired.samples import CutoffSample, LabelledItems, samples
-from streameval.paired_draws.rates import below
+from streameval.paired_draws.pair import below
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Plan
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array

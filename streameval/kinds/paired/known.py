@@ -20,9 +20,9 @@ from streameval.kernels.sorted_sets import unique
 from streameval.labelling.labelled_keys import labelled_keys
 from streameval.labelling.options import ReuseOptions
 from streameval.labelling.votes import Votes
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.paired_draws.pair import Pair
-from streameval.paired_draws.top_rows import draws_of
+from streameval.paired_draws.tops import draws_of
 from streameval.rankings.ranking import Ranking
 from streameval.study import Study
 from streameval.study.reuse import Reuse, reused_votes

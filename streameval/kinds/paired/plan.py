@@ -21,8 +21,7 @@ from streameval.order.item_keys import types_of_both
 from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
-from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs
-from streameval.paired_draws.rates import below
+from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs, below
 from streameval.progress import Progress
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.questions.cutoffs import Cutoff

@@ -17,7 +17,7 @@ import numpy as np
 from streameval.kernels.sorted_sets import unique
 from streameval.paired import discounts
 from streameval.paired.linear import LinearCells, limits, rates_within
-from streameval.paired_draws.rates import below
+from streameval.paired_draws.pair import below
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array
 
 _BINS, _GROUPS, _PARTS = 600, 1_000, 16  # bins of all measures together

@@ -16,7 +16,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.rankings.results import RankingsEvaluation, read_means
 from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.queries.measured import metric_names
 from streameval.queries.options import OptionalMeasures
 from streameval.rows import Rows, open_rows

@@ -15,8 +15,8 @@ from suite_cases import examples
 import streameval
 from streameval import InputError, RankingOptions
 from streameval.cli import run
-from streameval.kernels.discounts import discounts
-from streameval.queries.pooled import METRICS, Pool, Positives, pooled_values
+from streameval.kernels.tied_items import discounts
+from streameval.queries.positives import METRICS, Pool, Positives, pooled_values
 
 OPTIONS = RankingOptions("score")
 

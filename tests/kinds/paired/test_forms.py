@@ -17,7 +17,7 @@ from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.paired_draws import two_tables
 from streameval.paired_draws.one_table import Pairing
 from streameval.study import Study

@@ -7,10 +7,10 @@ import polars as pl
 import pyarrow as pa
 
 import streameval
-from streameval.order.tie_hashes import key_hashes
+from streameval.order.scan import key_hashes
 from streameval.paired_draws.one_table import draw_one_table
-from streameval.paired_draws.rates import CutoffRates
-from streameval.paired_draws.top_rows import draws_of
+from streameval.paired_draws.pair import CutoffRates
+from streameval.paired_draws.tops import draws_of
 from streameval.study import Study
 
 N = 6_000
