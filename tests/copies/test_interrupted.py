@@ -16,6 +16,7 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.copies import write
+from streameval.stores import publish
 from streameval.study import list_copy
 
 ITEMS = 3_000

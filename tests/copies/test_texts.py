@@ -19,7 +19,7 @@ from streameval.copies import texts
 from streameval.copies import write as write_module
 from streameval.errors import InputError, StudyError
 from streameval.rows.options import RankingOptions
-from streameval.stores import atomic
+from streameval.stores import atomic, publish
 from streameval.stores.local import LocalStore
 from streameval.stores.own_files import read_json
 
