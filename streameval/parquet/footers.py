@@ -302,7 +302,7 @@ class Footer:
         file = replace(self.file, path=path if is_remote(path) else os.path.abspath(path))
         return replace(self, file=file, score_bounds=None)
 
-    @property
+    @cached_property
     def is_small(self) -> bool:
         """Whether its file is best read whole, with many like it, though some columns may not be wanted.
 

@@ -174,7 +174,7 @@ class ParquetRows(Rows):
 
     def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `take` would read; footers and page indexes are read for it."""
-        from streameval.parquet.account import measure
+        from streameval.parquet.forecast import measure
 
         files = [list(of) for _, of in groupby(self.parts(positions), key=lambda part: part.footer)]
         with ThreadPool(self.readers) as pool:
@@ -182,7 +182,7 @@ class ParquetRows(Rows):
 
     def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
         """Say what reading columns of the first rows would take, row group by row group."""
-        from streameval.parquet.account import measure_whole
+        from streameval.parquet.forecast import measure_whole
 
         wanted: list[tuple[Footer, int]] = []
         before = 0

@@ -36,7 +36,11 @@ WINDOWS = [*range(1, 100), *range(9_000, 9_050), 31_000, 39_999]
 def small_batches():
     """Little is read at once, so that there are many batches."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, rows in {"items._MOST_ROWS": 900, "items._FIRST_ROWS": 90, "lazy_frame._READ_TOGETHER": 900}.items():
+        for name, rows in {
+            "top_items._MOST_ROWS": 900,
+            "top_items._FIRST_ROWS": 90,
+            "lazy_frame._READ_TOGETHER": 900,
+        }.items():
             patch.setattr(f"streameval.rankings.{name}", rows)
         yield
 
