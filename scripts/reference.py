@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 from unittest.mock import patch
@@ -39,7 +40,9 @@ def functions() -> str:
         parts += [
             f"\n### {name}.{member}\n\n```text\n{_signature(member, what)}\n\n{inspect.getdoc(what)}\n```\n"
             for member, what in sorted(vars(value).items() if inspect.isclass(value) else ())
-            if not member.startswith("_") and (inspect.isfunction(what) or isinstance(what, property)) and what.__doc__
+            if not member.startswith("_")
+            and (inspect.isfunction(what) or isinstance(what, property | cached_property))
+            and what.__doc__
         ]
     return _tidy("".join(parts))
 
@@ -147,7 +150,7 @@ def _homes(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _signature(name: str, value: object) -> str:
-    if isinstance(value, property) or (inspect.isclass(value) and issubclass(value, Exception)):
+    if isinstance(value, property | cached_property) or (inspect.isclass(value) and issubclass(value, Exception)):
         return name
     signature = inspect.signature(value)  # type: ignore[arg-type]
     parameters = [one.replace(annotation=_asis(one.annotation), default=_asis(one.default, repr))
