@@ -157,7 +157,7 @@ MUTATIONS = [
              "_quotient(at.found, at.positives)", "tests/curve/test_estimated.py"),
     Mutation("precision-of-ties", "kernels/tied_items.py", "slope = (p - 1.0) / (n - 1.0)", "slope = p / n",
              "tests/kinds/rankings/test_rankings.py"),
-    Mutation("discount-of-next-rank", "kernels/tied_items.py", "[1.0 / math.log2(i + 2.0)", "[1.0 / math.log2(i + 3.0)",
+    Mutation("discount-of-next-rank", "kernels/tied_items.py", "range(2, count + 2)", "range(3, count + 3)",
              "tests/kinds/rankings/test_rankings.py"),
     Mutation("macro-off-by-one", "study/database/macros.py", "greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low",
              "greatest(se_lo, se_lo2 - (se_b - se_k - 1)) AS se_low", "tests/study/test_sql.py"),
