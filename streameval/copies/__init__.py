@@ -77,7 +77,7 @@ class Unread(ABC):
         """
         from streameval.order.scores import order_of
         from streameval.parquet.footers import check_column
-        from streameval.parquet.struct_fields import with_fields
+        from streameval.struct_fields import with_fields
 
         schema, score = self.schema, self.options.score
         twice = [name for name, count in Counter(schema.names).items() if count > 1]

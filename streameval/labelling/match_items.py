@@ -16,6 +16,7 @@ from streameval.labelling.columns import SourceColumns, call_it_so, listed_name,
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items, refuse_unreadable_items
 from streameval.labelling.readers import given
+from streameval.struct_fields import own_columns, picked, with_fields
 from streameval.types import Plan
 
 OURS = ("rank", "stratum", "draw_weight", "se_task")
@@ -86,20 +87,24 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
     return _by_items(connection, plan, items.selection, columns, name)
 
 
-def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
-    """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise."""
+def _where_it_is(plan: Plan, key: str, have: Sequence[str], own: Sequence[str]) -> str:
+    """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise.
+
+    Args:
+        have, own: Columns of the items with fields of structs, and without.
+    """
     if (name := listed_name(key, plan.key_columns)) is not None:
         return (
             f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
         )
-    again = shlex.quote(",".join([*(one for one in have if one != "score"), key]))
+    shown = [name for name in own if name not in (*OURS, "score")]
+    again = f"`streameval select STUDY --columns {shlex.quote(','.join([*shown, key]))}`"
     if closest(key, have) is None:
-        columns = ", ".join(one for one in have if one != "score")
         return (
-            f"labels come with columns of the items: {columns}; one of the tasks' numbers is called se_task; "
-            f"or --columns left it out: `streameval select STUDY --columns {again}` has it"
+            f"labels come with columns of the items: {', '.join(shown)}; one of the tasks' numbers is called se_task; "
+            f"where the list has '{key}', {again} fetches it"
         )
-    return f"{call_it_so(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
+    return f"{call_it_so(key, have)}; or, where the list has '{key}', {again} fetches it"
 
 
 def _known(rank: object, task: object, key: object) -> pa.Table:
@@ -120,19 +125,23 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
 def _by_items(
     connection: Connection, plan: Plan, selection: pa.Table | None, columns: SourceColumns, name: str
 ) -> Join:
-    have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
+    schema = with_fields(pa.schema([]) if selection is None else selection.schema)
+    have = [n for n in schema.names if n not in OURS]
     names: list[str] = []
     for key in columns.keys:
         column = listed_name(key, have)
         if column is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
-                "run `streameval select` first" if selection is None else _where_it_is(plan, key, have),
+                "run `streameval select` first"
+                if selection is None
+                else _where_it_is(plan, key, have, own_columns(schema)),
             )
         names.append(column)
-    if selection is not None:
-        refuse_unreadable_items(selection.select(names).schema, "the study's items")
-    connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
+    known = None if selection is None else picked(selection, schema, ["rank", *names])
+    if known is not None:
+        refuse_unreadable_items(known.drop_columns("rank").schema, "the study's items")
+    connection.register("se_selection", known)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     refuse_inexact_items(connection, "se_selection", [(n, kinds[n]) for n in names], "the study's items")
     keys = [known_key(quote(n), kinds[n]) for n in names]

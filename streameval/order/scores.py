@@ -19,7 +19,7 @@ from streameval.kernels.order import (
     float64_keys,
     int64_keys,
 )
-from streameval.parquet.struct_fields import hint_for
+from streameval.struct_fields import hint_for
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -25,8 +25,8 @@ from streameval.parquet.images import StoredChunk, image
 from streameval.parquet.pages import Pages, Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.statistics import check_values, unproven_of
-from streameval.parquet.struct_fields import unwrapped
 from streameval.parquet.undecodable import why_undecodable
+from streameval.struct_fields import unwrapped
 from streameval.typing import Int64Array
 
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches

@@ -28,10 +28,10 @@ from streameval.parquet.images import MAGIC
 from streameval.parquet.layout import CORRUPT, arrow_schema, find_fields, read_columns, span
 from streameval.parquet.schema import SchemaLeaves, leaves_of_schema, wide_type
 from streameval.parquet.statistics import ChunkBounds, begin_of, bounds_of
-from streameval.parquet.struct_fields import hint_for
 from streameval.process.threads import ThreadPool
 from streameval.stores import is_remote, store_of
 from streameval.stores.store import LAST, State
+from streameval.struct_fields import hint_for
 from streameval.typing import BoolArray, Int64Array, UInt8Array
 
 _MAX_FOOTER = 1 << 30

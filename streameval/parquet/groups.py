@@ -25,9 +25,9 @@ from streameval.parquet.footers import Footer
 from streameval.parquet.images import ending, image
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.statistics import check_values
-from streameval.parquet.struct_fields import unwrapped
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
+from streameval.struct_fields import unwrapped
 
 _KEPT, _MOST_KEPT, _KEPT_BYTES = 16, 64, 1 << 22  # more where footers are small: threads look several files ahead
 _STREAM = 1 << 20

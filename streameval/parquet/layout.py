@@ -19,7 +19,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
 from streameval.parquet.images import MAGIC, ending
 from streameval.parquet.schema import Column, columns_of, named_columns
-from streameval.parquet.struct_fields import with_fields
+from streameval.struct_fields import with_fields
 from streameval.typing import Int64Array
 
 CORRUPT = "the file is corrupt there, or its writer is at fault; write it again"

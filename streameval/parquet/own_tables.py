@@ -25,9 +25,9 @@ from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
 from streameval.parquet.images import image
 from streameval.parquet.layout import key_values, schema_bytes
-from streameval.parquet.struct_fields import own_columns
 from streameval.stores.own_files import UNUSABLE, read_bytes, unusable
 from streameval.stores.ranges import Range
+from streameval.struct_fields import own_columns
 
 _MOST_BYTES = 1 << 28
 _MOST_RATIO = 1000

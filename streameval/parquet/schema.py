@@ -107,7 +107,7 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
 
 @lru_cache(maxsize=64)
 def named_columns(schema: bytes) -> dict[str, Column]:
-    """Columns by name, and fields of structs as columns of their own (`streameval.parquet.struct_fields`)."""
+    """Columns by name, and fields of structs as columns of their own (`streameval.struct_fields`)."""
     columns = columns_of(schema)
     found = {column.name: column for column in columns}
     for leaf in (leaf for column in columns for leaf in column.leaves if len(leaf.path) > 1 and not leaf.max_rep):

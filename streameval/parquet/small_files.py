@@ -32,8 +32,8 @@ from streameval.parquet.layout import schema_bytes
 from streameval.parquet.plain_chunks import sound_pages, statements
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of_schema, named_columns, schema_for
 from streameval.parquet.statistics import WHOLE, Statistics, begin_of, check_values
-from streameval.parquet.struct_fields import unwrapped
 from streameval.stores.store import LAST
+from streameval.struct_fields import unwrapped
 from streameval.typing import Int64Array, UInt8Array
 
 _PAGE_STEPS = 400  # of plain Python, to look at a chunk of one page

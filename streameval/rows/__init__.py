@@ -111,7 +111,7 @@ class Rows(ABC):
 
     def columns(self) -> list[str]:
         """Names of all columns, partition keys included."""
-        from streameval.parquet.struct_fields import own_columns
+        from streameval.struct_fields import own_columns
 
         return own_columns(self.schema)
 
@@ -121,7 +121,7 @@ class Rows(ABC):
 
     def hint_for(self, name: str) -> str:
         """Hint at why there is no such name, or at the closest of those that there are."""
-        from streameval.parquet.struct_fields import hint_for
+        from streameval.struct_fields import hint_for
 
         return hint_for(name, self.schema, self.all_names())
 

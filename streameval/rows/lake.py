@@ -17,7 +17,6 @@ import pyarrow as pa
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
-from streameval.parquet.struct_fields import own_columns, with_fields
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.mapped import MappedRows, StoredNames, TableFile
@@ -25,6 +24,7 @@ from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.scans.units import Unit
 from streameval.stores.trouble import store_error
+from streameval.struct_fields import own_columns, with_fields
 from streameval.text.credentials import masked
 from streameval.typing import Int64Array
 

@@ -21,13 +21,13 @@ from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import Footer, check_column
 from streameval.parquet.schema import wide_type
-from streameval.parquet.struct_fields import columns_with, picked
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.rows.row_groups import row_groups
 from streameval.scans.units import Unit
+from streameval.struct_fields import columns_with, picked
 from streameval.typing import Int64Array
 
 NONE_DELETED = np.empty(0, np.int64)

@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, NoRowsError
-from streameval.parquet.struct_fields import picked, with_fields
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
+from streameval.struct_fields import picked, with_fields
 from streameval.typing import Int64Array
 
 _SLICE_ROWS = 1 << 20

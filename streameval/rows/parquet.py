@@ -21,7 +21,6 @@ from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, Trust, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.parquet.pages import Part
 from streameval.parquet.statistics import ChunkBounds
-from streameval.parquet.struct_fields import own_columns
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
@@ -30,6 +29,7 @@ from streameval.rows.row_groups import row_groups
 from streameval.rows.where import chosen, keys_table
 from streameval.scans.units import Unit
 from streameval.stores import is_remote, store_of
+from streameval.struct_fields import own_columns
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:

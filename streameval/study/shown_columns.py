@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from streameval.labelling.match_items import OURS
 from streameval.labelling.names import ANSWERS, says
-from streameval.parquet.struct_fields import with_fields
+from streameval.struct_fields import with_fields
 from streameval.types import Plan
 from streameval.typing import AnyArray, FloatArray, Int64Array
 

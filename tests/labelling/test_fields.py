@@ -52,6 +52,14 @@ def test_fields_of_labels_meet_fields_of_a_list(tmp_path):
     assert exact.summary["positives"] == N // 2
 
 
+def test_fields_of_labels_meet_those_of_a_struct_that_was_selected_whole(tmp_path):
+    pq.write_table(pa.table({"meta": META, "id": np.arange(N)}), tmp_path / "list.parquet")
+    streameval.plan(tmp_path / "list.parquet", tmp_path / "study", budget=30, seed=2)
+    assert "meta.id" not in streameval.select(tmp_path / "study").table.column_names
+    found = streameval.evaluate(tmp_path / "study", labels=as_lines(tmp_path), on="meta.id", label="meta.in.good")
+    assert found.summary["account"]["labelled"] == len(streameval.select(tmp_path / "study").table)
+
+
 @pytest.mark.parametrize("write", [as_parquet, as_lines])
 def test_a_field_that_is_not_there_is_a_column_that_is_not_there(write, study, tmp_path, capsys):
     labels = write(tmp_path)
@@ -63,7 +71,7 @@ def test_labels_by_a_column_that_items_call_otherwise_are_told_to_call_it_so(stu
     (tmp_path / "uid.csv").write_text("uid,label\n" + "".join(f"{i},1\n" for i in range(N)))
     (tmp_path / "doc.csv").write_text("doc,label\n" + "".join(f"{i},1\n" for i in range(N)))
     told = refused(capsys, "evaluate", study, "--labels", tmp_path / "uid.csv", "--on", "uid")
-    assert "did you mean 'id'? then call the column of the labels so; or --columns left it out" in told
+    assert "did you mean 'id'? then call the column of the labels so; or, where the list has 'uid', " in told
     told = refused(capsys, "evaluate", study, "--labels", tmp_path / "uid.csv", "--on", "item_id")
     assert "no column 'item_id'. Hint: there are: uid, label; name it with --on COL" in told
     pq.write_table(pa.table({"id": np.arange(N), "score": np.arange(N) / N}), tmp_path / "list.parquet")

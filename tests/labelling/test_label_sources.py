@@ -509,7 +509,7 @@ def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
     assert run(["evaluate", *labels]) == 2
     told = capsys.readouterr().err
     assert "labels come with 'id', which the study's selection does not have" in told
-    assert "`streameval select STUDY --columns name,id` has it" in told
+    assert "`streameval select STUDY --columns name,id` fetches it" in told
     (study / "selection.parquet").unlink()
     assert run(["evaluate", *labels]) == 2
     assert "Hint: run `streameval select` first" in capsys.readouterr().err

@@ -9,10 +9,10 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.parquet.struct_fields import with_fields
 from streameval.rankings import open_ranking
 from streameval.rows.mapped import FileColumns
 from streameval.rows.options import RankingOptions
+from streameval.struct_fields import with_fields
 
 N = 1_200
 NAMES = ["meta.score", "meta.id", "meta.label", "meta.in.query"]
