@@ -125,7 +125,12 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
 def _by_items(
     connection: Connection, plan: Plan, selection: pa.Table | None, columns: SourceColumns, name: str
 ) -> Join:
-    schema = with_fields(pa.schema([]) if selection is None else selection.schema)
+    if selection is None:
+        raise InputError(
+            f"{name}: labels come with '{columns.keys[0]}', which the study's selection does not have",
+            "run `streameval select` first",
+        )
+    schema = with_fields(selection.schema)
     have = [n for n in schema.names if n not in OURS]
     names: list[str] = []
     for key in columns.keys:
@@ -133,14 +138,11 @@ def _by_items(
         if column is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
-                "run `streameval select` first"
-                if selection is None
-                else _where_it_is(plan, key, have, own_columns(schema)),
+                _where_it_is(plan, key, have, own_columns(schema)),
             )
         names.append(column)
-    known = None if selection is None else picked(selection, schema, ["rank", *names])
-    if known is not None:
-        refuse_unreadable_items(known.drop_columns("rank").schema, "the study's items")
+    known = picked(selection, schema, ["rank", *names])
+    refuse_unreadable_items(known.drop_columns("rank").schema, "the study's items")
     connection.register("se_selection", known)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     refuse_inexact_items(connection, "se_selection", [(n, kinds[n]) for n in names], "the study's items")

@@ -18,12 +18,13 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet
 from streameval.kernels import plain_pages as plain
 from streameval.kernels import wanted_pages as kernels
+from streameval.kernels.check_chunks import FLIP, SIGNED
 from streameval.kernels.jit import is_small, read_only
 from streameval.kernels.page_index import BEGIN, END, ROWS
 from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run, stated_of
-from streameval.parquet.statistics import NUMBERS, number_type, unproven
+from streameval.parquet.statistics import NUMBERS, keys_of, number_type, told_of, unproven_keys
 from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer
@@ -36,20 +37,16 @@ class _Numbers:
     Attributes:
         stored, narrow: Types as they are stored, and of the column.
         told: See `streameval.kernels.wanted_pages.take_numbers`.
-        least, most: Smallest and largest number of the column.
+        told_of_keys: See `streameval.kernels.check_chunks.keep_to`.
+        least, most: Keys of the smallest and the largest number of the column.
     """
 
     stored: np.dtype[np.generic]
     narrow: np.dtype[np.generic]
     told: Int64Array
-    least: float
-    most: float
-
-    def of_keys(self, keys: Int64Array) -> AnyArray:
-        """Find the numbers that have the keys: they are made of these as the keys are of them."""
-        flip, negative = self.told[kernels.FLIP], self.told[kernels.NEGATIVE]
-        bits = keys ^ flip ^ (keys >> 8 * self.stored.itemsize - 1 & negative)
-        return np.asarray(bits.astype(f"i{self.stored.itemsize}").view(self.stored))
+    told_of_keys: Int64Array
+    least: int
+    most: int
 
 
 @lru_cache(maxsize=64)
@@ -59,13 +56,12 @@ def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
     whole = pa.types.is_integer(kind) and kind.bit_width <= 8 * stored.itemsize
     if not whole and kind not in (pa.float32(), pa.float64()):
         return None
-    told, bits = np.zeros(plain.N_TOLD + 2, np.int64), 8 * stored.itemsize
+    told, of_keys = np.zeros(plain.N_TOLD + 2, np.int64), told_of(stored)
     told[plain.OPTIONAL], told[plain.WIDTH] = max_def, stored.itemsize
-    told[kernels.FLIP] = -(1 << bits - 1) if stored.kind == "u" else 0
-    told[kernels.NEGATIVE] = (1 << bits - 1) - 1 if stored.kind == "f" else 0
+    told[[kernels.FLIP, kernels.NEGATIVE]] = of_keys[[FLIP, SIGNED]]
     narrow = np.dtype(f"{stored.kind}{kind.bit_width // 8}")
     ends = (-np.inf, np.inf) if stored.kind == "f" else (np.iinfo(narrow).min, np.iinfo(narrow).max)
-    return _Numbers(stored, narrow, told, *ends)
+    return _Numbers(stored, narrow, told, of_keys, *keys_of(np.array(ends, stored), of_keys).tolist())
 
 
 def take(runs: Sequence[Run]) -> pa.Array | None:
@@ -103,10 +99,10 @@ def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
         page = span.stop
         if kernels.take_numbers(read_only(bodies), heads, places[span], numbers.told, keys[span], wanted, found) >= 0:
             raise UnfitError("they are not known to be sound numbers")
-    low, high = numbers.of_keys(keys).T
+    low, high = np.ascontiguousarray(keys.T)
     inside = low.min() >= numbers.least and high.max() <= numbers.most  # NaN is not
     first = np.cumsum(places[:, ROWS]) - places[:, ROWS]
-    if not inside or unproven(first, low, high, stated_of(runs)):
+    if not inside or unproven_keys(first, low, high, numbers.told_of_keys, stated_of(runs)):
         raise UnfitError("they are not known to be what is stated of them")
     return found.astype(f"i{numbers.stored.itemsize}", copy=False)
 

@@ -296,10 +296,16 @@ def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[
         low, high (arrays, shape (stretches,)): Smallest and largest number of each, in the type of bounds; NaN where
             one of the numbers is.
     """
-    told = _told(low.dtype)
-    ends = begin, _keys(low, told), _keys(high, told), told
+    told = told_of(low.dtype)
+    return unproven_keys(begin, keys_of(low, told), keys_of(high, told), told, stated)
+
+
+def unproven_keys(
+    begin: Int64Array, low: Int64Array, high: Int64Array, told: Int64Array, stated: Sequence[Statistics]
+) -> list[Statistics]:
+    """The same of numbers by their keys, which `told` makes."""
     with small(_STEPS * sum(one.rows.size for one in stated)):
-        return [one for one in stated if not keep_to(*_places(one), *ends)]
+        return [one for one in stated if not keep_to(*_places(one), begin, low, high, told)]
 
 
 def _places(one: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array, Int64Array]:
@@ -308,18 +314,19 @@ def _places(one: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array, Int64A
 
 
 @lru_cache(maxsize=32)
-def _told(number: np.dtype[Any]) -> Int64Array:
+def told_of(number: np.dtype[Any]) -> Int64Array:
     """What makes keys of numbers: see `streameval.kernels.check_chunks.keep_to`."""
     bits, whole = 8 * number.itemsize, number.kind != "f"
     told = np.zeros(5, np.int64)
     told[WIDTH], told[FLIP] = number.itemsize, -(1 << bits - 1) if number.kind == "u" else 0
     told[SIGNED] = 0 if whole else (1 << bits - 1) - 1
     ends = (np.iinfo(number).min, np.iinfo(number).max) if whole else (-np.inf, np.inf)
-    told[[LEAST, MOST]] = _keys(np.array(ends, number), told)
+    told[[LEAST, MOST]] = keys_of(np.array(ends, number), told)
     return told
 
 
-def _keys(numbers: AnyArray, told: Int64Array) -> Int64Array:
+def keys_of(numbers: AnyArray, told: Int64Array) -> Int64Array:
+    """Make keys of numbers: signed numbers of the same order."""
     bits = numbers.view(f"i{numbers.itemsize}").astype(np.int64)
     return np.asarray(bits ^ told[FLIP] ^ (bits >> 63 & told[SIGNED]))
 

@@ -25,7 +25,7 @@ from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
-from streameval.rows.row_groups import row_groups
+from streameval.rows.row_groups import FEW_FILES, MOST_FILES, row_groups
 from streameval.rows.where import chosen, keys_table
 from streameval.scans.units import Unit
 from streameval.stores import is_remote, store_of
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 # row groups of one job at most, pages of one job at least (about), jobs whose pages are found ahead, and pages that
 # one thread reads sooner than two
 _JOB_PARTS = 32
-_FEW_FILES, _MOST_FILES = 8, 64  # small ones, which are read whole and at once
 _LEAST_BUCKETS = 16
 _WAVE = 64
 _FEW_PAGES = 4096
@@ -276,7 +275,7 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 
 def _are_small(run: Sequence[Part]) -> bool:
     """Whether to read files whole and at once: they are small, and many."""
-    return run[0].footer.is_small and len(run) >= _FEW_FILES
+    return run[0].footer.is_small and len(run) >= FEW_FILES
 
 
 def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]]:
@@ -296,7 +295,7 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
         room -= piece.buckets.size
         # a file that two jobs share is opened by both
         most_parts = _JOB_PARTS if last is not None and place[0] == last[0] else _JOB_PARTS // 2
-        if room < 0 or place == last or len(runs[-1]) >= (_MOST_FILES if small else most_parts) or kind != alike:
+        if room < 0 or place == last or len(runs[-1]) >= (MOST_FILES if small else most_parts) or kind != alike:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)

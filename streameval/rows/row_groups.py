@@ -20,7 +20,7 @@ from streameval.typing import AnyArray, UInt64Array
 
 T = TypeVar("T")
 
-_FEW_FILES, _MOST_FILES = 8, 64  # small ones, that are read at once: it pays, and several threads are to have some
+FEW_FILES, MOST_FILES = 8, 64  # small ones, that are read at once: it pays, and several threads are to have some
 DIRECT_ROWS = 1 << 16  # of a row group that is read without a library: kernels for it take a second to compile
 
 
@@ -197,11 +197,11 @@ def together(units: Sequence[Unit]) -> list[Unit]:
 def _go_together(some: Sequence[RowGroup], unit: RowGroup) -> bool:
     last = some[-1]
     follows = unit.first_position == last.first_position + last.rows
-    return follows and len(some) < _MOST_FILES and unit.footer.schema is last.footer.schema
+    return follows and len(some) < MOST_FILES and unit.footer.schema is last.footer.schema
 
 
 def _joined(groups: list[RowGroup]) -> Sequence[Unit]:
-    return groups if len(groups) < _FEW_FILES else [SmallFiles(tuple(groups))]
+    return groups if len(groups) < FEW_FILES else [SmallFiles(tuple(groups))]
 
 
 def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:
