@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from binomial import binomial_tail
 from label_tables import judged
 from suite_cases import examples
 
@@ -60,7 +61,9 @@ def mended_nightly(nights, folder, **options):
 def test_a_list_that_is_mended_by_its_labels_is_bounded_all_the_same(tmp_path, monkeypatch):
     source = random.Random(11)  # stands in for the system's entropy, so that this test is the same every time
     monkeypatch.setattr("secrets.randbits", source.getrandbits)
-    assert sum(mended_nightly(examples(3, 8), tmp_path)) == 0
+    missed = [one for i in range(examples(1, 20)) for one in mended_nightly(examples(3, 8), tmp_path / str(i))]
+    assert sum(missed[:3]) == 0
+    assert binomial_tail(len(missed), sum(missed), 0.05) > 1e-3  # a night's bounds may be wrong one time in twenty
     same = mended_nightly(examples(2, 4), tmp_path, seed=0)
     assert all(same[1:])  # with one seed for all nights, every list after the first
 
