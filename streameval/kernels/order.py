@@ -1,10 +1,12 @@
 """The order of items: keys of scores, tie hashes, and where items stand among boundaries.
 
-A float's bits, sign bit flipped (all bits where it is set), ascend with its value; integers ascend once the sign bit is
-flipped; for descending scores every bit is then flipped. −0.0 counts as 0.0. NaN has the largest key.
+A score's key is a 64-bit integer, and the best item has the smallest. A float's bits, sign bit flipped (all bits where
+it is set), ascend with its value; integers ascend once the sign bit is flipped; for descending scores every bit is then
+flipped. −0.0 counts as 0.0. NaN has the largest key.
 
-The canonical form of an item is a sequence of 64-bit words. Without key columns it is one word, the stored position
-(the 0-based row over all files in file order). With key columns, each adds in turn:
+The tie hash says which of two items with equal scores comes first: 64 bits, specified here to the byte. The canonical
+form of an item is a sequence of 64-bit words. Without key columns it is one word, the stored position (the 0-based row
+over all files in file order). With key columns, each adds in turn:
 
 - an integer: its value as int64, modulo 2⁶⁴; a boolean: 0 or 1; a date: its days since 1-1-1970 as int64;
 - a decimal of scale 0: what an integer of its value adds, from −2⁶³ to 2⁶³ − 1; beyond them three words, WIDE_WORD and
@@ -34,6 +36,9 @@ _SIGN64 = np.uint64(1 << 63)
 _INF64 = np.uint64(0x7FF << 52)
 _SIGN32 = np.uint32(1 << 31)
 _INF32 = np.uint32(0xFF << 23)
+SEED = np.uint64(0x7469656861736831)  # "tiehash1"
+NULL_WORD = np.uint64((1 << 63) + 1)
+WIDE_WORD = np.uint64(0x646563696D616C73)  # "decimals"
 
 
 @kernel
@@ -91,11 +96,6 @@ def float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
     """Bits of the float64 scores that have these keys."""
     up = keys ^ flip
     return np.where(up & _SIGN64, up ^ _SIGN64, ~up)
-
-
-SEED = np.uint64(0x7469656861736831)  # "tiehash1"
-NULL_WORD = np.uint64((1 << 63) + 1)
-WIDE_WORD = np.uint64(0x646563696D616C73)  # "decimals"
 
 
 @kernel

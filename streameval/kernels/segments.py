@@ -21,6 +21,11 @@ from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 STRETCH = 16  # keys that are compared at once
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+_RUN = 128
+_FEW = 64  # positives whose places are counted, item by item, instead of sorting all
+_SIGN = np.uint64(1 << 63)
+HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
+UNIT = 2.0**62
 
 
 @borrowing_kernel
@@ -104,13 +109,6 @@ def places(keys: Words, key: Words) -> tuple[int, int]:
         smaller = np.uint32(smaller + np.uint32(keys[i] < key))
         equal = np.uint32(equal + np.uint32(keys[i] == key))
     return int(np.int64(smaller)), int(np.int64(equal))
-
-
-_RUN = 128
-_FEW = 64  # positives whose places are counted, item by item, instead of sorting all
-_SIGN = np.uint64(1 << 63)
-HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
-UNIT = 2.0**62
 
 
 @kernel

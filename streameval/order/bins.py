@@ -1,7 +1,7 @@
 """Monotone bins: over all keys, and then inside the bins that hold wanted ranks.
 
-Bins lie in cells, of equal width and few enough for their counters to stay in a cache: most rows are far from wanted
-ranks, and to count their cells is enough.
+The first are by key, and by tie hash for keys that many items share. Bins lie in cells, of equal width and few enough
+for their counters to stay in a cache: most rows are far from wanted ranks, and to count their cells is enough.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _MOST = (1 << 64) - 1
 _EVEN_BITS = 3
 _GROUP_BITS = 12
 _HEAVY_BINS = 16  # a key that takes so many bins' worth of items is heavy
+KEY, LOW, HASH, POSITION = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -235,9 +236,6 @@ def _parted(plain: FirstStage, heavy: UInt64Array, bins: npt.NDArray[np.floating
     return replace(
         plain, heavy=heavy[chosen], hash_shift=shift, start=start, heavy_of=heavy_of, cells=start[plain.cells]
     )
-
-
-KEY, LOW, HASH, POSITION = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,13 @@ from streameval.scans.jobs import SUM
 from streameval.text import those_with
 from streameval.typing import BoolArray, Int64Array, UInt64Array
 
+MOST_BINS = 1 << 22
+_LEAST_BINS = 1 << 12
+BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
+BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
+_SAMPLE_UNITS = 16
+_SAMPLE_ROWS = 1 << 18
+
 
 @dataclass
 class Search:
@@ -192,14 +199,6 @@ def _hash_ties(scan: Scan, items: OrderWords) -> OrderWords:
     if rows.size:
         hashes[rows] = scan.key_hashes(items.position[rows].astype(np.int64))
     return OrderWords(items.key, items.low, hashes, items.position)
-
-
-MOST_BINS = 1 << 22
-_LEAST_BINS = 1 << 12
-BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
-BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
-_SAMPLE_UNITS = 16
-_SAMPLE_ROWS = 1 << 18
 
 
 def least_memory(n_wanted: int) -> int:

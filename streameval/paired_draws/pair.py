@@ -22,6 +22,9 @@ from streameval.rankings.draw_by_key import limits
 from streameval.rankings.ranking import Ranking
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 
+MOST_CELLS = 1 << 20
+COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")  # of each cutoff
+
 
 @dataclass(frozen=True)
 class CutoffRates:
@@ -63,9 +66,6 @@ def below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
     """Which items are drawn: those whose hash is less than their rate times 2⁶⁴; a rate of 1 draws all."""
     drawn: BoolArray = (hashes < limits(rate)) | (rate >= 1)
     return drawn
-
-
-MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,6 @@ def _steps(cells: Int64Array) -> Int64Array:
     gains = above.sum(axis=1) - above.sum(axis=2)
     losses = below.sum(axis=2) - below.sum(axis=1)
     return np.stack([gains, losses, cells.sum(axis=2), cells.sum(axis=1)], axis=1)
-
-
-COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")  # of each cutoff
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 _NAMED = 3  # keys that a refusal names
 KeptColumns = Mapping[str, AnyArray]
+SECOND_SEED = np.uint64(0x7061697265643031)  # "paired01": with the tie hash, 128 bits that tell keys apart
+_HALF = 0.5
+_LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+_NONE = np.empty(0, np.uint64)
 
 
 def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
@@ -91,10 +95,6 @@ def keys_of_table(table: pa.Table) -> pa.Array:
     """The same of a table of the key columns."""
     parts = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
     return parts[0] if len(parts) == 1 else pa.StructArray.from_arrays(parts, names=table.column_names)
-
-
-SECOND_SEED = np.uint64(0x7061697265643031)  # "paired01": with the tie hash, 128 bits that tell keys apart
-_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -226,10 +226,6 @@ def _refuse_nulls(keys: pa.Table, unit: Unit) -> None:
 def _predictions(column: pa.ChunkedArray) -> Int64Array:
     values = column.cast(pa.float64()).fill_null(0.0).to_numpy()
     return np.asarray(values >= _HALF, dtype=np.int64)
-
-
-_LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
-_NONE = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)

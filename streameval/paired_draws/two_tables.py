@@ -49,6 +49,12 @@ from streameval.typing import AnyArray, Int32Array, Int64Array, UInt64Array
 
 _NAMED = 3
 _LOOKED_FOR = 1 << 16  # keys of one table, in all of the other
+_MOST_NAMED = 1 << 16  # hashes of keys that are refused: some of them are looked for in the tables
+_SALT = np.uint64(0)
+_LEAST_ROWS, _MOST_BITS = 1 << 20, 10
+Hashes = tuple[UInt64Array, UInt64Array, Int64Array]  # tie hash, another hash, and code
+_MOST_ROWS = 1 << 24  # whose keys may come back from workers at once
+_HASHES = ("low", "high", "code")
 
 
 def refuse_repeated(scan: TopScan, repeated: Sequence[UInt64Array], where: str) -> None:
@@ -113,12 +119,6 @@ def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
     key = list(pair.key)
     tables = (as_whole(unit.read(key).select(key), pair.whole) for unit in ranking.rows.units(key[0]))
     return any(bool(isin(key_hashes(table), hashes).any()) for table in tables)
-
-
-_MOST_NAMED = 1 << 16  # hashes of keys that are refused: some of them are looked for in the tables
-_SALT = np.uint64(0)
-_LEAST_ROWS, _MOST_BITS = 1 << 20, 10
-Hashes = tuple[UInt64Array, UInt64Array, Int64Array]  # tie hash, another hash, and code
 
 
 def part_bits(rows: int) -> int:
@@ -219,10 +219,6 @@ def _codes(which: Int32Array, code: Int64Array, items: int) -> Int64Array:
     out = np.full(items, -1, np.int64)
     out[which] = code
     return out
-
-
-_MOST_ROWS = 1 << 24  # whose keys may come back from workers at once
-_HASHES = ("low", "high", "code")
 
 
 def draw_two_tables(pair: Pair, draw: PairedDraw, scans: Scans | None = None, progress: Progress = silent) -> DrawnPair:

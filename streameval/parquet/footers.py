@@ -37,6 +37,8 @@ from streameval.typing import BoolArray, Int64Array, UInt8Array
 _MAX_FOOTER = 1 << 30
 _GUESS = 1 << 14  # bytes of the end that is read first
 _ROOM = 1 << 19  # bytes of ends that are in memory together, so that they stay in a processor's cache
+_SMALL = 1 << 16  # bytes
+_MOST_FILES = 1024  # whose footers one thread reads at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,10 +258,6 @@ class _CheckedChunk:
             ),
         }
         return faults[wrong]
-
-
-_SMALL = 1 << 16  # bytes
-_MOST_FILES = 1024  # whose footers one thread reads at a time
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ from streameval.parquet.undecodable import decoding
 from streameval.parquet.whole_row_groups import read_whole
 from streameval.typing import Int64Array
 
+WALKED = "no page index: its pages were found by their headers"
+# bytes of a job that are read at once: a pass and, from a store, some requests for all columns instead of for each
+_TOGETHER = 1 << 25
+
 
 def leaf_count(kind: pa.DataType) -> int:
     """How many leaf columns a type is stored in."""
@@ -104,9 +108,6 @@ def _same_shape(leaves: list[pa.Array]) -> None:
             same = np.array_equal(leaf.offsets.to_numpy(), first.offsets.to_numpy())
         if not same:
             raise UnfitError("its leaf columns have different shapes")
-
-
-WALKED = "no page index: its pages were found by their headers"
 
 
 @dataclass(frozen=True)
@@ -242,10 +243,6 @@ def _by_row_groups(file: LocatedColumn, limit: int, counts: ReadCounts) -> list[
         decoded.append(n_rows)
     counts.add_rows(file.footer, np.array(decoded))
     return values
-
-
-# bytes of a job that are read at once: a pass and, from a store, some requests for all columns instead of for each
-_TOGETHER = 1 << 25
 
 
 @dataclass(frozen=True)

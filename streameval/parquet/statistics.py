@@ -31,6 +31,9 @@ _IS_PLACE = isin(np.arange(kernels.N_STATED), _ENDS)
 WHOLE, IN_INDEX = "its statistics", "the statistics in its column index"
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
+_BOOLEAN, _FIXED = 0, 7
+_STEPS = 10  # of plain Python, for a stretch
+ValueEnds = tuple[pa.DataType, Any, Any]  # type, smallest and largest value, as numbers or bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +229,6 @@ def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:
 def number_type(number: str, kind: pa.DataType) -> np.dtype[Any]:
     """The type of bounds of a column."""
     return np.dtype(number.replace("i", "u") if pa.types.is_unsigned_integer(kind) else number)
-
-
-_BOOLEAN, _FIXED = 0, 7
-_STEPS = 10  # of plain Python, for a stretch
-ValueEnds = tuple[pa.DataType, Any, Any]  # type, smallest and largest value, as numbers or bytes
 
 
 def check_values(

@@ -41,6 +41,9 @@ from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UIn
 PLACE = "the table of positives"
 GRADED = "give every row of the table a grade, or leave the row out"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+METRICS = ("recall_at", "average_precision_at", "ndcg_at")
+_NUMBER = "se_number"
+_LABEL = "se_label"
 
 
 def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
@@ -168,11 +171,6 @@ class Named:
             again[never] = isin(pair[never], pair[~never]) | repeated
             judged[~never] |= isin(pair[~never], pair[never])
         return Named(again, twice, judged)
-
-
-METRICS = ("recall_at", "average_precision_at", "ndcg_at")
-_NUMBER = "se_number"
-_LABEL = "se_label"
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ _COMPARED: dict[str, Callable[[float, int], tuple[int, int]]] = {
 _BETWEEN: dict[Any, tuple[str, str]] = {
     "both": ("ge", "le"), "left": ("ge", "lt"), "right": ("gt", "le"), "none": ("gt", "lt")
 }  # fmt: skip
+_READ_TOGETHER = 1 << 20  # ranks of a stored order
+_BYTES_PER_ITEM = 256  # that finding ranks by score takes
 
 
 def kept_ranks(condition: pl.Expr, n_items: int) -> Int64Array:
@@ -181,10 +183,6 @@ def _intersection(a: Int64Array, b: Int64Array, n: int) -> Int64Array:
 
 def _complement(runs: Int64Array, n: int) -> Int64Array:
     return _union([np.stack([np.append(1, runs[:, 1] + 1), np.append(runs[:, 0] - 1, n)], 1)])
-
-
-_READ_TOGETHER = 1 << 20  # ranks of a stored order
-_BYTES_PER_ITEM = 256  # that finding ranks by score takes
 
 
 @takes(RankingOptions)

@@ -32,6 +32,10 @@ _FIRST_ROWS, _GROWTH = 1 << 12, 16  # of the first table, whose rows may be of a
 _MOST_ROWS = 1 << 20  # of one table
 _MOST_POSITIONS = 1 << 24  # that are listed at a time
 _BATCH_ROWS = 1 << 18
+_GATHERED = 1 << 18  # rows that are read together where they lie scattered
+_SAMPLE_PLACES, _SAMPLE_ROWS = 16, 16
+_MOST_FILES = 200
+_MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflows Arrow's 32-bit offsets
 
 
 class ItemReader:
@@ -121,12 +125,6 @@ def listed(ranking: Ranking, runs: Int64Array) -> Iterator[Int64Array]:
 def beside_rank(name: str, columns: Collection[str]) -> str:
     """Name that a column of items has beside their ranks."""
     return free_name(name, columns) if name == "rank" else name
-
-
-_GATHERED = 1 << 18  # rows that are read together where they lie scattered
-_SAMPLE_PLACES, _SAMPLE_ROWS = 16, 16
-_MOST_FILES = 200
-_MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflows Arrow's 32-bit offsets
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ _PIECE = 1 << 24
 _COPIES = 16
 _NAMED = re.compile(r".*-([0-9a-f]{16})(\.\w+)?")
 _MEANWHILE = "another run has written there meanwhile", "run the same command again: it says whether that is the same"
+AnyRows = TypeVar("AnyRows", pa.Table, pa.RecordBatch)
+NAME = "streameval_part"
+_PART_BYTES = 1 << 28
+_GROUP_ROWS = 1 << 20
+_GROUP_BYTES = 1 << 27
 
 
 class Sender:
@@ -244,13 +249,6 @@ def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
     with ThreadPool(_COPIES) as pool:
         for _ in pool.in_order(work, items):
             pass
-
-
-AnyRows = TypeVar("AnyRows", pa.Table, pa.RecordBatch)
-NAME = "streameval_part"
-_PART_BYTES = 1 << 28
-_GROUP_ROWS = 1 << 20
-_GROUP_BYTES = 1 << 27
 
 
 def write_parts(
