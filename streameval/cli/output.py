@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
@@ -16,7 +16,11 @@ from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
 from streameval.cli.panels import RUNNING
 from streameval.options import option
+from streameval.reporting.said import Columns, Picture, Said
 from streameval.text import json_safe, printable
+
+if TYPE_CHECKING:
+    from streameval.printed import Printed
 
 
 class TerminalLine(str):
@@ -40,6 +44,10 @@ class Output:
         shown = [line for line in lines if not (self.quiet and line.startswith(("Next: ", "Then: ")))]
         print("\n".join(line if isinstance(line, TerminalLine) else printable(line) for line in shown))
 
+    def print(self, printed: Printed) -> None:
+        """Print what a verb returned."""
+        self.say(dict(printed.facts), () if self.json else [*_shown(printed.lines)])
+
     def tell(self, line: str) -> None:
         """Say on stderr what is done next, to a person who waits for it."""
         if not self.json and not self.quiet and self.log == "text":
@@ -52,6 +60,19 @@ class Output:
     def outcome(self, stage: str, good: bool, **facts: Any) -> None:
         """Log what came out, as a warning where it is not what was wished for."""
         LOG.write(stage, "info" if good else "warning", **facts)
+
+
+def _shown(lines: Sequence[Said]) -> Iterator[str]:
+    """Draw tables, and pictures where a terminal shows them."""
+    for line in lines:
+        if isinstance(line, Columns):
+            yield from columns(line.head, line.rows)
+        elif isinstance(line, Picture):
+            from streameval.cli.picture import picture
+
+            yield from picture(line.curve)
+        else:
+            yield line
 
 
 @contextmanager
