@@ -61,7 +61,7 @@ class Declared:
 
     @cached_property
     def _file(self) -> ast.Module:
-        source = pkgutil.get_data("streameval.verbs", f"{self.name}.py")
+        source = pkgutil.get_data("streameval", f"verbs/{self.name}.py")
         return ast.parse(source or b"")
 
     @cached_property
