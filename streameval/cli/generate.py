@@ -105,7 +105,9 @@ def _positional(verb: Declared, words: Mapping[str, Any]) -> Iterator[Any]:
     for one in verb.parameters:
         if one.position == "one" and one.name in words:
             yield words[one.name]
-        elif one.position == "all" and one.hint is not str and one.default is REQUIRED:
+        elif one.position == "all" and (one.name in words or one.default is REQUIRED):
+            yield list(words.get(one.name, ()))
+        elif one.position == "rest":
             yield from words.get(one.name, ())
 
 
@@ -117,7 +119,8 @@ def _named(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
 def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
     """Give the parameters of the command: words first, then options, then those of all commands."""
     own = [one for one in verb.parameters if one.name not in _OURS and one.name in verb.helps]
-    places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL}
+    places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL,
+              "rest": inspect.Parameter.VAR_POSITIONAL}  # fmt: skip
     words = [one for one in own if one.position is not None]
     alone = [one.position for one in words] == ["one"]
     for one in words:
