@@ -12,6 +12,7 @@ from streameval.copies.write import told_of_source
 from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import Planned, kind_for, kind_of
+from streameval.labelling.options import ReuseOptions
 from streameval.methods import parameters_of_any
 from streameval.options import takes
 from streameval.printed import Printed, Record
@@ -23,7 +24,6 @@ from streameval.rehearsal import Rehearsal
 from streameval.rows.options import RankingOptions, described
 from streameval.study import Study
 from streameval.study.plan_files import file_names
-from streameval.study.reuse import Reuse
 from streameval.text.options import flag
 from streameval.types import Plan
 
@@ -38,7 +38,7 @@ _LED = {
 }  # fmt: skip
 
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, Comparing, more=parameters_of_any)
+@takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=parameters_of_any)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
