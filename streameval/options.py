@@ -39,13 +39,16 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def takes(*kinds: Any, more: Callable[[], Iterable[str]] = tuple) -> Callable[[AnyVerb], AnyVerb]:
+def takes(
+    *kinds: Any, more: Callable[[], Iterable[str]] = tuple, in_python: Sequence[str] = ()
+) -> Callable[[AnyVerb], AnyVerb]:
     """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference.
 
     A keyword that it does not take is refused (InputError): says which is meant, or whose it is.
 
     Args:
         more: Gives the names of further keywords.
+        in_python: Options among them that the command line does not have.
     """
 
     def declared(verb: AnyVerb) -> AnyVerb:

@@ -48,7 +48,7 @@ def job(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, **named: Any) -> None:
-        with _limit(named.get("batch", Batch()).time_limit):
+        with limited(named.get("batch", Batch()).time_limit):
             verb(*arguments, **named)
 
     return run
@@ -70,7 +70,7 @@ def stage(name: str, output: Output) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _limit(seconds: float | None) -> Iterator[None]:
+def limited(seconds: float | None) -> Iterator[None]:
     """Interrupt what is inside after some time.
 
     Raises:

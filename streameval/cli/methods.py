@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, fields
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, cast, get_type_hints
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from streameval.cli.options import AnyFlags, Flags, flag_type, in_panel, with_flags
 from streameval.cli.panels import JUDGE, STAGES, of_methods
@@ -58,6 +58,15 @@ def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
         panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
         made[key] = in_panel(flag_type(reduce(or_, [*hints, None])), panel), None, _help(fields_of)
     return Parameter(name="*")(with_flags(cls, made))
+
+
+def method_flags() -> Iterator[tuple[str, Any, str, Group]]:
+    """Give a flag for every parameter: name, type, help and panel; not given, each method takes its own default."""
+    types = {name: get_type_hints(method) for name, method in METHODS.items()}
+    for key, fields_of in owners().items():
+        hints = [types[name][key] for name in fields_of]
+        panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
+        yield key, flag_type(reduce(or_, [*hints, None])), _help(fields_of), panel
 
 
 @_of_methods

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
@@ -15,12 +15,12 @@ from streameval.cli.log import LOG, finite
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
 from streameval.cli.panels import RUNNING
+from streameval.cli.picture import TerminalLine, shown
 from streameval.options import option
 from streameval.text import json_safe, printable
 
-
-class TerminalLine(str):
-    """A line that was drawn for the terminal: its escapes are ours."""
+if TYPE_CHECKING:
+    from streameval.printed import Printed
 
 
 @Parameter(name="*", group=RUNNING)
@@ -39,6 +39,10 @@ class Output:
             return
         shown = [line for line in lines if not (self.quiet and line.startswith(("Next: ", "Then: ")))]
         print("\n".join(line if isinstance(line, TerminalLine) else printable(line) for line in shown))
+
+    def print(self, printed: Printed) -> None:
+        """Print what a verb returned."""
+        self.say(dict(printed.facts), () if self.json else shown(printed.lines))
 
     def tell(self, line: str) -> None:
         """Say on stderr what is done next, to a person who waits for it."""
@@ -61,34 +65,3 @@ def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
         meter = Meter(what, output.event, show)
         yield meter
         meter.end()
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align cells to the right, the first column to the left; on a terminal, draw a table."""
-    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
-    if sys.stdout.isatty():
-        return _drawn(shown[0], shown[1:])
-    widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
-    return [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in shown
-    ]
-
-
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for i, cell in enumerate(head):
-        table.add_column(Text(cell), justify="left" if i == 0 else "right")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    with console.capture() as captured:
-        console.print(table)
-    return [TerminalLine(line) for line in captured.get().rstrip("\n").splitlines()]

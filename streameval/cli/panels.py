@@ -97,6 +97,24 @@ REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--on")
 LABELS, TASKS, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks", "Running"]))
 
 
+_OF_KIND = {
+    **dict.fromkeys(("Draw", "LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
+                    LABELS),
+    **dict.fromkeys(("TaskOptions", "AskOptions"), TASKS),
+    **dict.fromkeys(("RankingsDraw", "PerRanking"), MANY),
+    "RankingOptions": RANKING,
+    "JudgeColumn": JUDGE,
+    "ReuseOptions": REUSE,
+    "Asking": QUESTION,
+    "Comparing": AGAINST,
+}  # fmt: skip
+
+
+def panel_of(kind: type[object], name: str) -> Group | None:
+    """Give the panel of an option, by the dataclass that declares it; None is that of the verb."""
+    return READING if name in ("memory", "threads", "verify") else _OF_KIND.get(kind.__name__)
+
+
 def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:
     """Make the panel of the flags that some of the methods have, and no other."""
     if len(owners) == len(methods):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from copy import copy
 from importlib import import_module
+from importlib.util import find_spec
 
 from cyclopts import App, ArgumentCollection, Parameter
+
+from streameval.cli.generate import command_of
 
 VERSION_FLAGS = ("--version", "-V")
 
@@ -48,5 +51,8 @@ def __getattr__(name: str) -> Verb:
     if name.startswith("_"):
         raise AttributeError(name)
     verb = Verb(name=name.replace("_", "-"), version_flags=VERSION_FLAGS)
-    verb.default(getattr(import_module(f"streameval.cli.commands.{name}"), name))
+    if find_spec(f"streameval.cli.commands.{name}") is None:
+        verb.default(command_of(name))
+    else:
+        verb.default(getattr(import_module(f"streameval.cli.commands.{name}"), name))
     return verb

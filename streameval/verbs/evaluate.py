@@ -10,21 +10,28 @@ from typing import Any
 from streameval.kinds import kind_of
 from streameval.labelling.options import Judging, KnownPositives, LabelColumns, Misses
 from streameval.options import takes
+from streameval.parquet.account import Forecast
+from streameval.printed import Printed, Record
+from streameval.rehearsal import Rehearsal
 from streameval.study import Study
+from streameval.study.label_tables import forecast_labels
 from streameval.study.take_in import sources_of
 
 
 @takes(LabelColumns, Judging, Misses, KnownPositives)
 def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), **options: Any) -> Any:
-    """Evaluate a study with all labels it has been given so far.
+    """Join labels back and write the curve with its bounds, the metrics and the report.
+
+    Example: streameval evaluate my-study --labels tasks.csv
 
     Args:
-        labels: Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too),
-            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow
-            PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
-            before are evaluated.
-        options: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`: words of a label
-            (`streameval.labelling.options.LabelColumns`).
+        study: Folder of the study.
+        labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
+            duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
+            before adds nothing. In Python also tables that speak the Arrow PyCapsule protocol. With none, the labels
+            stored before are evaluated.
+        options: In Python by name: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`:
+            words of a label (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
             Of one ranking, `misses` (int): positives that it never returned: they count in recall, F, average
             precision and AUC; or `misses_from`: an evaluated study of the items that were never returned: misses are
@@ -51,3 +58,34 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
     folder = Study(Path(study))
     with folder.changing():
         return kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
+
+
+def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Rehearsal:
+    """Say which files would be read and written; options are checked."""
+    folder = Study(study)
+    kind, plan = kind_of(study), folder.plan()
+    kind.asked("evaluate", options)
+    head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
+    writes = [folder.folder / name for name in kind.files(plan)]
+    return Rehearsal.of_plan([head], plan, Forecast(), writes, forecast_labels(labels))
+
+
+def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) -> Printed:
+    """Print results, where the report is, and what to run next."""
+    kind, folder, summary = kind_of(study), Study(study), evaluation.summary
+    sizes = forecast_labels(labels)
+    sources = [{**one, "bytes": size.bytes} for one, size in zip(summary["sources"], sizes, strict=True)]
+    counted = [size.bytes for size in sizes if size.bytes is not None]
+    stage = {"rows": sum(one["rows"] for one in sources), "bytes": sum(counted) if counted else None}
+    stage |= {"evaluation_id": evaluation.evaluation_id, **summary["account"]}
+    stage |= {key: summary[key] for key in ("half_width", "claim") if key in summary}
+    read = {"study": summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}
+    read |= {"positives": summary["pool"]} if "pool" in summary else {}
+    facts, lines = kind.says(study, evaluation)
+    facts["report"] = str(study / "report.html")
+    lines = [*lines, f"Report: {facts['report']}"]
+    if following := facts.get("next"):
+        lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
+    return Printed(
+        facts, lines, stage, record=Record(study, read, [study / name for name in kind.files(folder.plan())])
+    )

@@ -11,6 +11,7 @@ from inspect import cleandoc
 
 from cyclopts import App, Group
 
+from streameval.cli.declared import declared, verbs
 from streameval.cli.panels import flowing
 
 PANELS = {
@@ -31,9 +32,13 @@ def register(app: App) -> None:
     panels = [Group(title, sort_key=(i,)) for i, title in enumerate(PANELS)]
     places = {name: (panel, place) for panel, verbs in zip(panels, PANELS.values(), strict=True)
               for place, name in enumerate(verbs)}  # fmt: skip
-    for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-        source = (pkgutil.get_data(__name__, f"{name}.py") or b"").decode()
-        (help,) = re.findall(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    by_hand = [module.name for module in pkgutil.iter_modules(__path__)]
+    for name in sorted({*by_hand, *verbs()} - {"register"}):
+        if name in by_hand:
+            source = (pkgutil.get_data(__name__, f"{name}.py") or b"").decode()
+            (help,) = re.findall(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+        else:
+            help = declared(name).about
         group, place = places.get(name, (panels[0], len(places)))
         app.command(
             f"streameval.cli.verb:{name}",

@@ -1,0 +1,182 @@
+"""Commands made of verbs: words become arguments, and what the verb returns is printed, logged and recorded."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from cyclopts import Group
+from cyclopts import Parameter as Flag
+
+from streameval.cli.batch import Batch, limited
+from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
+from streameval.cli.methods import method_flags
+from streameval.cli.options import SeveralNames, flag_type
+from streameval.cli.output import Output, progress
+from streameval.cli.panels import RUNNING, panel_of
+from streameval.options import alternatives
+from streameval.text.options import flag
+
+if TYPE_CHECKING:
+    from streameval.printed import Printed
+
+_STEPS = {"plan": "rows", "select": "reading pages", "label": "reading pages", "exact": "items", "judge": "asking",
+          "simulate": "methods", "scan": "scanning", "compile": "compiling", "cut": "writing items"}  # fmt: skip
+_HOLDS = ("evaluate",)  # verbs whose record has to be of the results that they leave
+_OURS = ("progress", "engine", "served")  # parameters that the command line fills by options of its own
+_ENGINE = (
+    "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
+    "Connect or Sail server)."
+)
+
+
+_SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=True, negative_iterable="")]
+
+
+def command_of(name: str) -> Callable[..., int | None]:
+    """Make the command of a verb."""
+    verb = declared(name)
+    parameters = [*_signature(verb)]
+    kinds = {one.name: one.kind for one in parameters}
+    usual = {one.name: one.default for one in parameters}
+
+    def run(*positional: Any, **named: Any) -> int | None:
+        words = inspect.Signature(parameters).bind(*positional, **named).arguments
+        output, batch = words.pop("output", Output()), words.pop("batch", Batch())
+        changed = {key: value for key, value in words.items()
+                   if kinds[key] is not inspect.Parameter.KEYWORD_ONLY or value != usual[key]}  # fmt: skip
+        return _called(verb, changed, output, batch)
+
+    run.__name__ = name
+    run.__doc__ = verb.about
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch) -> int | None:
+    """Call the verb, and say what came of it."""
+    module = import_module(f"streameval.verbs.{verb.name}")
+    function = module.rehearsal if batch.dry_run else getattr(module, verb.name)
+    takes = {one.name for one in verb.parameters}
+    began = time.monotonic()
+    with limited(batch.time_limit), _held(verb.name, words):
+        with progress(_STEPS.get(verb.name, verb.name), output) as bar:
+            before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
+            ours = {"progress": bar} if "progress" in takes else {}
+            result = function(*_positional(verb, words), **_named(verb, words), **ours)
+        seconds = round(time.monotonic() - began, 3)
+        arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
+        printed: Printed = result.printed if batch.dry_run else module.printed(result, **arguments)
+        _log(verb.name, printed, seconds, output)
+    output.print(printed)
+    return printed.status
+
+
+def _held(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """Keep others from changing the study until its record is written."""
+    if name not in _HOLDS:
+        return nullcontext()
+    from streameval.study import Study
+
+    return Study(words["study"]).changing()
+
+
+def _log(name: str, printed: Printed, seconds: float, output: Output) -> None:
+    for event in printed.events:
+        output.outcome(event.name, event.expected, **event.facts)
+    if printed.stage is not None:
+        output.event(name, **{"seconds": seconds, "rows": None, "bytes": None, **printed.stage})
+    if printed.record is not None:
+        from streameval.study.manifest import save
+
+        kept = printed.record
+        output.event("manifest", verb=name, **save(kept.folder, name, kept.read, kept.written))
+
+
+def _positional(verb: Declared, words: Mapping[str, Any]) -> Iterator[Any]:
+    """Give the words that stand without a name, as the verb takes them."""
+    for one in verb.parameters:
+        if one.position == "one" and one.name in words:
+            yield words[one.name]
+        elif one.position == "all" and (one.name in words or one.default is REQUIRED):
+            yield list(words.get(one.name, ()))
+        elif one.position == "rest":
+            yield from words.get(one.name, ())
+
+
+def _named(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
+    where = {one.name: one.position for one in verb.parameters}
+    return {name: value for name, value in words.items() if where.get(name) is None}
+
+
+def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
+    """Give the parameters of the command: words first, then options, then those of all commands."""
+    own = [one for one in verb.parameters if one.name not in _OURS and one.name in verb.helps]
+    places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL,
+              "rest": inspect.Parameter.VAR_POSITIONAL}  # fmt: skip
+    words = [one for one in own if one.position is not None]
+    alone = [one.position for one in words] == ["one"]
+    for one in words:
+        kind = places[one.position or "one"]
+        hint = _word(one, False) if one.position == "one" else _item(one.hint)
+        yield _parameter(one.name, kind, hint, one.default if one.position == "one" else REQUIRED, verb)
+    for one in own:
+        if one.position is None:
+            yield _parameter(one.name, inspect.Parameter.KEYWORD_ONLY, _word(one, alone), one.default, verb)
+    yield from _options(verb)
+    if any(one.name == "engine" for one in verb.parameters):
+        yield _flag("engine", str, "local", _ENGINE, RUNNING)
+    if verb.rehearses:
+        yield inspect.Parameter("batch", inspect.Parameter.KEYWORD_ONLY, annotation=Batch, default=Batch())
+    yield inspect.Parameter("output", inspect.Parameter.KEYWORD_ONLY, annotation=Output, default=Output())
+
+
+def _options(verb: Declared) -> Iterator[inspect.Parameter]:
+    methods = {name: _flag(name, hint, None, verb.help_of(name, help), panel)
+               for name, hint, help, panel in (method_flags() if verb.of_methods else ())}  # fmt: skip
+    for name, kind, hint, default, help in verb.options():
+        if name not in methods:
+            typed = _SEVERAL if name == "questions" else flag_type(hint)
+            yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name))
+    yield from methods.values()
+
+
+def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) -> inspect.Parameter:
+    usual = inspect.Parameter.empty if default is REQUIRED else None if default == () else default
+    typed = Annotated[hint, Flag(help=verb.help_of(name))]
+    return inspect.Parameter(name, kind, annotation=typed, default=usual)
+
+
+def _flag(name: str, hint: Any, default: Any, help: str, panel: Group | None) -> inspect.Parameter:
+    more = {} if panel is None else {"group": panel}
+    shown = {"show_default": ",".join} if isinstance(default, tuple) else {}
+    renamed = {} if flag(name) == f"--{name.replace('_', '-')}" else {"name": flag(name)}
+    typed = Annotated[hint, Flag(help=help, **more, **shown, **renamed)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=typed, default=default)
+
+
+def _item(hint: Any) -> Any:
+    """Type of one of several words."""
+    return Path if "PathLike" in str(hint) else str
+
+
+def _word(one: Parameter, alone: bool) -> Any:
+    """Type of what is typed for a parameter; several words where nothing else could be meant by the second."""
+    kinds = alternatives(one.hint)
+    optional = type(None) in get_args(one.hint) or one.default in (None, ())
+    if any(get_origin(kind) is os.PathLike or kind is os.PathLike for kind in kinds):
+        typed: Any = Path
+    elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
+        return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
+    elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
+        typed = SeveralNames
+    else:
+        typed = str if str in kinds or Any in kinds else flag_type(one.hint)
+    return typed | None if optional and typed in (Path, str) else typed
