@@ -99,8 +99,8 @@ def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[]
     """A metric with tied items late and early; `between` is what the mean over all orders has, where these differ."""
     late, early = ends
     lower, upper = (early, late) if early < late else (late, early)
-    estimate = between() if lower < upper else lower
-    return metric, argument, lower, float(inside(estimate, lower, upper)), upper
+    estimate = inside(between(), lower, upper) if lower < upper else lower
+    return metric, argument, lower, float(estimate), upper
 
 
 def _over(above: float, below: float) -> float:
