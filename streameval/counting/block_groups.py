@@ -41,6 +41,9 @@ class BlockGroups(Protocol):
     def between(self, first: int, last: int) -> Ends:
         """The same of groups `first` to `last`, both included."""
 
+    def with_positives(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Groups that hold positives: items before and at the end of each, and its positives."""
+
 
 @dataclass(frozen=True, eq=False)
 class TiedRows:
@@ -91,6 +94,11 @@ class TiedRows:
     def between(self, first: int, last: int) -> Ends:
         """See `BlockGroups`."""
         return self.starts[first : last + 1], self.founds[first : last + 1]
+
+    def with_positives(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """See `BlockGroups`."""
+        held = np.flatnonzero(self.founds[1:] > self.founds[:-1])
+        return self.starts[held], self.starts[held + 1], self.founds[held + 1] - self.founds[held]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +171,8 @@ class UntiedRows:
         np.cumsum(bits, dtype=np.int64, out=founds[1:])
         founds[1:] += founds[0]
         return np.arange(first, last + 1), founds
+
+    def with_positives(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """See `BlockGroups`."""
+        places = self.positives(self.size)
+        return places - 1, places, np.ones_like(places)

@@ -99,8 +99,8 @@ def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[]
     """A metric with tied items late and early; `between` is what the mean over all orders has, where these differ."""
     late, early = ends
     lower, upper = (early, late) if early < late else (late, early)
-    estimate = between() if lower < upper else lower
-    return metric, argument, lower, float(inside(estimate, lower, upper)), upper
+    estimate = inside(between(), lower, upper) if lower < upper else lower
+    return metric, argument, lower, float(estimate), upper
 
 
 def _over(above: float, below: float) -> float:
@@ -261,12 +261,10 @@ def _where_f1_is_best(values: dict[str, FloatArray], corner: dict[str, FloatArra
 
 
 def _dcg(counted: Counted) -> Iterator[Row]:
-    start, found = counted.places.groups(0)
-    held = np.flatnonzero(found[1:] > found[:-1])
-    groups = start[held], start[held + 1], found[held + 1] - found[held]
+    groups = counted.places.block(0).with_positives()
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
         ends = counted.by_order(partial(_dcg_at, *groups, k))
-        yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, start, found, k))
+        yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, k))
 
 
 def _rank_biased(counted: Counted) -> Iterator[Row]:

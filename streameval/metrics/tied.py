@@ -17,7 +17,6 @@ from streameval.curve.estimated import YieldEstimate
 from streameval.curve.first_k import discounts
 from streameval.curve.plug_in import PlugIn
 from streameval.kernels.harmonic import harmonic_difference
-from streameval.typing import Int64Array
 
 _harmonic = harmonic_difference.plain()  # a few calls in all, for which nothing is compiled
 
@@ -63,9 +62,9 @@ class Tied:
         last = math.ceil(1 / share - 1e-9)
         return share * _harmonic(float(before), last - 1.0) + (1 - share * (last - 1)) / (before + last)
 
-    def dcg_at(self, start: Int64Array, found: Int64Array, rank: int) -> float:
-        """Σ v_r/log2(r + 1) over the first `rank` items; `start` and `found` as of `Places.groups`."""
-        total = discounts(rank)
+    def dcg_at(self, rank: int) -> float:
+        """Σ v_r/log2(r + 1) over the first `rank` items, at most `DEEPEST_DCG`."""
+        total, (start, found) = discounts(rank), self.places.groups(0)
         deep = min(int(np.searchsorted(start, rank)), start.size - 1)
         share = np.diff(found[: deep + 1]) / np.diff(start[: deep + 1])
         return float(np.sum(share * (total[np.minimum(start[1 : deep + 1], rank)] - total[start[:deep]])))

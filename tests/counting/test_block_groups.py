@@ -26,6 +26,12 @@ def test_untied_items_as_bits_and_as_arrays(first, size, share):
     assert np.array_equal(bits.before(np.arange(size + 1)), arrays.before(np.arange(size + 1)))
     for a, b in [(0, size), (0, 0), (size, size), (size // 3, size // 2), (size // 2, size)]:
         assert np.array_equal(bits.between(a, b), arrays.between(a, b))
+    assert np.array_equal(bits.with_positives(), arrays.with_positives())
+
+
+def test_groups_with_positives_leave_out_the_others():
+    groups_of = TiedRows(np.array([0, 2, 3, 7]), np.array([0, 1, 1, 4]))
+    assert [one.tolist() for one in groups_of.with_positives()] == [[0, 3], [2, 7], [1, 3]]
 
 
 @settings(max_examples=examples(10, 60), deadline=None)
