@@ -61,7 +61,7 @@ class Nameless:
     lost: int
 
 
-def given_twice(rows: pa.Table) -> list[Twice]:
+def given_twice(by_hand: Answers) -> list[Twice]:
     """Find files that say nothing but what others say.
 
     All answers of an annotator in one file have to be among those of one annotator in another file; where each is named
@@ -69,9 +69,8 @@ def given_twice(rows: pa.Table) -> list[Twice]:
     and so few answers as have nothing to tell are left alone.
 
     Args:
-        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        by_hand: See `answers_by_hand`.
     """
-    by_hand = _said(rows)
     files: dict[int, list[Hand]] = {}
     for hand in by_hand:
         files.setdefault(hand.given, []).append(hand)
@@ -87,15 +86,15 @@ def given_twice(rows: pa.Table) -> list[Twice]:
     return twice
 
 
-def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
+def nameless(rows: pa.Table, by_hand: Answers, without: Sequence[int] = ()) -> Nameless | None:
     """Find files of tasks that name nobody and contradict each other; None where there are none.
 
     Args:
-        rows: As for `given_twice`.
+        rows, by_hand: See `answers_by_hand`.
         without: Numbers of files that are known to be given twice.
     """
     by_file = {
-        hand.given: answers for hand, answers in _said(rows).items() if hand.voter == "" and hand.given not in without
+        hand.given: answers for hand, answers in by_hand.items() if hand.voter == "" and hand.given not in without
     }
     items: dict[int, set[int]] = {}
     for given, answers in by_file.items():
@@ -107,8 +106,12 @@ def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
     return Nameless(tuple(sorted(set().union(*shared.values()))), len(shared), lost) if lost else None
 
 
-def _said(rows: pa.Table) -> dict[Hand, set[tuple[int, float]]]:
-    """What everybody answered in every file."""
+def answers_by_hand(rows: pa.Table) -> Answers:
+    """Give what everybody answered in every file.
+
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+    """
     answers = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=_ANSWERED), pc.is_valid(rows.column("rank"))))
     by_hand: dict[Hand, set[tuple[int, float]]] = {}
     names = ("given", "voter", "annotator", "source", "rank", "value")

@@ -14,7 +14,7 @@ from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
-from streameval.labelling.given_twice import Twice, given_twice, nameless
+from streameval.labelling.given_twice import Twice, answers_by_hand, given_twice, nameless
 from streameval.labelling.options import Judging
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
@@ -79,8 +79,9 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
         return {"given_twice": [], "nameless": None}
     files = {one.facts["given"]: one for one in stored}
     names = dict(zip(files, told_apart(stored), strict=True))
-    twice = given_twice(rows)
-    unnamed = nameless(rows, [one.given for one in twice])
+    by_hand = answers_by_hand(rows)
+    twice = given_twice(by_hand)
+    unnamed = nameless(rows, by_hand, [one.given for one in twice])
     return {
         "given_twice": [
             {"id": _first_reading(one, files).identity, "source": names[one.given],
