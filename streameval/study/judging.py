@@ -61,10 +61,15 @@ def last_judging(folder: Study) -> Judging:
 
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
     """Count the stored votes; rows that sources counted without listing them are in the account too."""
-    tallied = tally(plan, rows_of(stored), judging.vote, judging.prefer, folder.extra_tasks())
+    tallied = tally(plan, rows_of(stored), judging.rule, judging.prefer, folder.extra_tasks())
     unplanned = sum(one.facts["unplanned"] for one in stored)
     account = with_unlisted(tallied.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
     return replace(tallied, labels=replace(tallied.labels, account=account))
+
+
+def recount(folder: Study, plan: Plan) -> Tallied:
+    """Count all stored votes, judged as in the last evaluation."""
+    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
 
 
 def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:

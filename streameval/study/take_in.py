@@ -20,7 +20,7 @@ from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.pace import pace_of_rows
 from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
-from streameval.labelling.rules import refuse_grades, vote_rule
+from streameval.labelling.rules import refuse_grades
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
@@ -95,7 +95,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     before = folder.labels.read()
     whole = before.including(read).sources
     rows = rows_of(whole)
-    refuse_grades(rows, vote_rule(judging.vote), columns)
+    refuse_grades(rows, judging.rule, columns)
     if judging.prefer and whole:
         check_preferred(rows, judging.prefer)
     if judging.strict:

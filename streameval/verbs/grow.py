@@ -15,7 +15,7 @@ from streameval.methods import Look, Method, Sequential, method_of
 from streameval.methods.stages import LooksAtFirst
 from streameval.options import option, split, takes
 from streameval.study import Study
-from streameval.study.judging import last_judging, tally_stored
+from streameval.study.judging import recount
 from streameval.types import Plan
 
 
@@ -97,7 +97,7 @@ def _second_batch(study: Study, plan: Plan) -> Plan:
     method = method_of(plan)
     if not method.adaptive or not isinstance(method, LooksAtFirst):
         raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --adaptive")
-    tallied = tally_stored(study, plan, last_judging(study), study.labels.sources())
+    tallied = recount(study, plan)
     if left := int(np.sum(~tallied.answered)):
         raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
                          "finish it first; skipping an item is an answer")  # fmt: skip

@@ -24,8 +24,8 @@ def moment(minute):
     return None if minute is None else datetime.datetime(2026, 1, 1, 0, minute, tzinfo=datetime.UTC)
 
 
-def labels(rows, *rule, **more):
-    found = tally(PLAN, stored(rows), *rule, **more)
+def labels(rows, rule="majority", **more):
+    found = tally(PLAN, stored(rows), vote_rule(rule), **more)
     return dict(zip(found.labels.rank.tolist(), found.labels.label.tolist(), strict=True)), found
 
 
@@ -201,6 +201,6 @@ def test_a_table_given_twice_changes_no_label(rows):
     named = [{**row, "annotator": row["annotator"] or "c", "time": moment(row["time"])} for row in rows]
     again = [{**row, "given": row["given"] + 3} for row in named]
     for rule in ("majority", "all"):
-        once, twice = (tally(PLAN, stored(r), rule).labels for r in (named, named + again))
+        once, twice = (tally(PLAN, stored(r), vote_rule(rule)).labels for r in (named, named + again))
         assert once.label.tolist() == twice.label.tolist()
         assert once.votes.tolist() == twice.votes.tolist()
