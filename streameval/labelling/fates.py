@@ -28,8 +28,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.duckdb_session import literal, tables_of_ours
-from streameval.labelling.preference import places
 from streameval.labelling.rules import VoteRule
+from streameval.labelling.sources import places
 from streameval.labelling.votes import SCHEMA
 
 STORED = SCHEMA.append(pa.field("given", pa.int32())).append(pa.field("origin", pa.string()))
@@ -54,7 +54,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
             source: what its column says, else the name of the table.
         rule: A rule without threshold makes values other than 0 and 1 unreadable ("mean": values outside [0, 1]);
             "latest" lets the order decide.
-        prefer: Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote
+        prefer: Sources (`streameval.labelling.sources`), the best first; on each item only the best that has a vote
             counts. Those not named come last.
         extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """

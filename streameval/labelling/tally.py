@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.kernels.sorted_sets import isin
-from streameval.labelling.agreement import Agreement, agreement
-from streameval.labelling.answers import whose
+from streameval.labelling.answers import Agreement, agreement, whose
 from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed
 from streameval.labelling.rules import VoteCounts, VoteRule

@@ -15,9 +15,8 @@ import pyarrow as pa
 from streameval.errors import StreamevalError
 from streameval.kinds import kind_of
 from streameval.labelling.exports import TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import records
+from streameval.labelling.exports.cells import address_or_why, records
 from streameval.labelling.exports.page import asked, cells_of
-from streameval.labelling.exports.pictures import address_or_why
 from streameval.serving.desk import AHEAD, Desk, given_twice
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links

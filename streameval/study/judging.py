@@ -14,8 +14,8 @@ from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
-from streameval.labelling.given_twice import Twice, answers_by_hand, given_twice, nameless
 from streameval.labelling.options import Judging
+from streameval.labelling.sources import Twice, answers_by_hand, given_twice, nameless
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
 from streameval.slices.estimates import list_estimate, with_list_rates

@@ -18,9 +18,9 @@ from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.pace import pace_of_rows
-from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades
+from streameval.labelling.sources import check_preferred
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table

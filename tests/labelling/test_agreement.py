@@ -15,7 +15,7 @@ from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
-from streameval.labelling.agreement import agreement, krippendorff_alpha
+from streameval.labelling.answers import agreement, krippendorff_alpha
 from streameval.labelling.fates import fold
 from streameval.labelling.rules import vote_rule
 from streameval.study import Study
