@@ -6,11 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from streameval.errors import InputError, closest, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.expressions import LabelWords
-from streameval.labelling.key_forms import ambiguous, ambiguous_rank, is_number, key_of
+from streameval.labelling.key_forms import (
+    ambiguous,
+    ambiguous_rank,
+    is_number,
+    key_of,
+    known_key,
+    refuse_unreadable_items,
+)
 from streameval.labelling.options import LabelColumns, LabelsAre
 from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
@@ -137,6 +146,11 @@ class SourceColumns:
         each = [ambiguous(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
         return " OR ".join(f"({one})" for one in each if one != "false") or "false"
 
+    @property
+    def rank(self) -> str:
+        """SQL of its rank, or of the number of its task; null where it is none."""
+        return sql.rank_of(given(self.keys[0]), self.kind(self.keys[0]))
+
     def ambiguous_rank(self, last: int) -> str:
         """SQL that is true of rows whose rank, or number of a task, may have been another one up to `last`."""
         return ambiguous_rank(given(self.keys[0]), self.kind(self.keys[0]), last)
@@ -214,6 +228,60 @@ def listed_name(key: str, names: Sequence[str]) -> str | None:
             "call the column of the labels as that of the items that is meant",
         )
     return found[0] if found else None
+
+
+def item_names(
+    columns: SourceColumns, names: Sequence[str], source: str, items: str, hint: Callable[[str], str]
+) -> list[str]:
+    """Name the items' columns that the keys of a source are; an `InputError` for one that they lack, with a hint."""
+    own = []
+    for key in columns.keys:
+        if (name := listed_name(key, names)) is None:
+            raise InputError(f"{source}: labels come with '{key}', which {items} does not have", hint(key))
+        own.append(name)
+    return own
+
+
+@dataclass(frozen=True)
+class KeyJoin:
+    """How rows of a source meet items by key: SQL of the keys of both, in the form in which the items' are compared.
+
+    Attributes:
+        columns: The items' key columns, each with its SQL type.
+        ambiguous: True of rows whose key may have been another.
+    """
+
+    columns: list[tuple[str, str]]
+    items: list[str]
+    rows: list[str]
+    ambiguous: str
+
+
+def key_join(
+    connection: Connection, columns: SourceColumns, names: Sequence[str], items: tuple[str, pa.Table], where: str
+) -> KeyJoin:
+    """Make a view of items, of a name, and join a source to it by some columns of theirs.
+
+    Args:
+        where: What the items are called where nothing can be joined by a column of theirs (InputError).
+    """
+    view, table = items
+    refuse_unreadable_items(pa.schema([table.schema.field(name) for name in names]), where)
+    connection.register(view, table)
+    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {view}").fetchall()}
+    kinds = [types[name] for name in names]
+    keys = [known_key(quote(name), kind) for name, kind in zip(names, kinds, strict=True)]
+    return KeyJoin(list(zip(names, kinds, strict=True)), keys, columns.keys_as(kinds), columns.ambiguous(kinds))
+
+
+def as_columns(keys: Sequence[str]) -> str:
+    """Give SQL of keys as columns key0, key1 and so on."""
+    return ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
+
+
+def joined_on(table: str, keys: Sequence[str]) -> str:
+    """Give SQL that joins a table of such columns to keys."""
+    return " AND ".join(f"{table}.key{i} = {key}" for i, key in enumerate(keys))
 
 
 def call_it_so(key: str, names: Sequence[str]) -> str:

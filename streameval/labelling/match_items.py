@@ -21,10 +21,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, closest
-from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, call_it_so, listed_name, shared_names
+from streameval.labelling.columns import (
+    SourceColumns,
+    as_columns,
+    call_it_so,
+    item_names,
+    joined_on,
+    key_join,
+    listed_name,
+    shared_names,
+)
 from streameval.labelling.duckdb_session import Connection, quote
-from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items, refuse_unreadable_items
+from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items
 from streameval.labelling.names import ANSWERS
 from streameval.labelling.readers import ROW, given
 from streameval.struct_fields import own_columns, picked, with_fields
@@ -204,14 +212,14 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
     """Make the table `se_known` (rank, task, key0 …); an `InputError` where key columns are missing or not unique."""
     if columns.role == "rank":
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
-        key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
+        key = columns.rank
         unknown = f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
         return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
     if columns.role == "task":
         if items.selection is None:
             raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
         connection.register("se_known", _tasks(items.selection, items.extra))
-        key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
+        key = columns.rank
         unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
         return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
     return _by_items(connection, plan, items.selection, columns, name)
@@ -262,27 +270,16 @@ def _by_items(
         )
     schema = with_fields(selection.schema)
     have = [n for n in schema.names if n not in OURS]
-    names: list[str] = []
-    for key in columns.keys:
-        column = listed_name(key, have)
-        if column is None:
-            raise InputError(
-                f"{name}: labels come with '{key}', which the study's selection does not have",
-                _where_it_is(plan, key, have, own_columns(schema)),
-            )
-        names.append(column)
+    names = item_names(columns, have, name, "the study's selection",
+                       lambda key: _where_it_is(plan, key, have, own_columns(schema)))  # fmt: skip
     known = picked(selection, schema, ["rank", *names])
-    refuse_unreadable_items(known.drop_columns("rank").schema, "the study's items")
-    connection.register("se_selection", known)
-    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
-    refuse_inexact_items(connection, "se_selection", [(n, kinds[n]) for n in names], "the study's items")
-    keys = [known_key(quote(n), kinds[n]) for n in names]
-    listed = ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
-    whole = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    keys = key_join(connection, columns, names, ("se_selection", known), "the study's items")
+    refuse_inexact_items(connection, "se_selection", keys.columns, "the study's items")
     connection.execute(
-        f"CREATE TEMP TABLE se_known AS SELECT rank, NULL::BIGINT AS task, {listed} FROM se_selection WHERE {whole}"
+        f"CREATE TEMP TABLE se_known AS SELECT rank, NULL::BIGINT AS task, {as_columns(keys.items)} FROM se_selection "
+        f"WHERE {' AND '.join(f'{key} IS NOT NULL' for key in keys.items)}"
     )
-    grouped = ", ".join(f"key{i}" for i in range(len(keys)))
+    grouped = ", ".join(f"key{i}" for i in range(len(names)))
     ((twice,),) = connection.execute(
         f"SELECT count(*) FROM (SELECT 1 FROM se_known GROUP BY {grouped} HAVING count(*) > 1)"
     ).fetchall()
@@ -292,9 +289,8 @@ def _by_items(
             "ranks",
             "join on columns that are unique together, or on the rank",
         )
-    theirs = columns.keys_as([kinds[n] for n in names])
-    join = " AND ".join(f"se_known.key{i} = {key}" for i, key in enumerate(theirs))
-    unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
+    join = joined_on("se_known", keys.rows)
+    unknown = " OR ".join(f"{key} IS NULL" for key in keys.rows)
     if columns.ours:  # a task of ours that matches nothing was damaged
         unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
-    return Join(join, unknown, columns.ambiguous([kinds[n] for n in names]))
+    return Join(join, unknown, keys.ambiguous)
