@@ -100,7 +100,7 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
         check_preferred(rows, judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
-    votes = folder.labels.append(before, read)
+    votes = folder.labels.add(read, before)
     if not votes.sources and plan.table.num_rows:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     given = [

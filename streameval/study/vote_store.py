@@ -183,15 +183,16 @@ class LabelStore:
         """Open the answers of the page for adding; errors as of `Journal`."""
         return Journal(self.folder, self.read().next_number)
 
-    def append(self, before: StoredVotes, votes: Sequence[Votes]) -> StoredVotes:
+    def add(self, votes: Sequence[Votes], before: StoredVotes | None = None) -> StoredVotes:
         """Store the votes of several sources, all or none; those that are there already add nothing.
 
         Args:
-            before: As `read` gave it, and nothing was stored since.
+            before: What `read` gave, where that is known, and nothing was stored since.
 
         Returns:
             StoredVotes: What `read` would give now.
         """
+        before = before or self.read()
         after, files, study = before.including(votes), {}, plan_ids(self.folder.parent)[0]
         for vote in _distinct(votes):
             source = after.stored[vote.identity]

@@ -117,7 +117,7 @@ def adopt(
     votes = votes.at(labels) if place is not labels else votes
     with folder.planning():
         folder.save_plan(made)
-        folder.labels.append(folder.labels.read(), [votes])
+        folder.labels.add([votes])
     return made
 
 

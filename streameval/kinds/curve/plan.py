@@ -49,7 +49,7 @@ def planned(
     with folder.planning():
         save_unless_planned(folder, before, made)
         if drawn.votes is not None:
-            folder.labels.append(folder.labels.read(), [drawn.votes])
+            folder.labels.add([drawn.votes])
     return made
 
 

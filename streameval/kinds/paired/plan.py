@@ -87,7 +87,7 @@ def planned(
     with folder.planning():
         save_unless_planned(folder, before, made)
         if votes is not None:
-            folder.labels.append(folder.labels.read(), [votes])
+            folder.labels.add([votes])
     forget(folder.scans)
     return made
 

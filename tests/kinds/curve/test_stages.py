@@ -210,7 +210,7 @@ def test_labels_that_are_there_before_the_judge_are_refused():
     asked()
     study = Study(Path("s"))
     votes = read_votes(pa.table({"rank": study.plan().ranks[:5], "label": [1] * 5}), study.plan())
-    study.labels.append(study.labels.read(), [votes])
+    study.labels.add([votes])
     with pytest.raises(InputError, match="there are labels already, and its judge may have seen them"):
         streameval.judge("s", "said.csv")
 
