@@ -26,8 +26,8 @@ from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.asked import kept_question
 from streameval.study.judging import doubts, tally_stored
+from streameval.study.tasks import kept_question
 from streameval.study.vote_store import Given, StoredVotes, rows_of
 from streameval.types import Plan
 from streameval.typing import Int64Array

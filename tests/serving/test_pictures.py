@@ -13,7 +13,7 @@ from streameval.errors import InputError
 from streameval.labelling.exports import TaskQuestion
 from streameval.labelling.exports import cells as pictures
 from streameval.stores import atomic
-from streameval.study.asked import question_file
+from streameval.study.tasks import question_file
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 
