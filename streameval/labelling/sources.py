@@ -143,7 +143,8 @@ def _parts_of_one(answers: pa.Table, files: Sequence[str]) -> bool:
 def _by_origin(table: pa.Table, *names: str) -> dict[str, set[tuple[Any, ...]]]:
     """What some columns hold together, in the rows of every origin."""
     groups: dict[str, set[tuple[Any, ...]]] = {}
-    for origin, *values in zip(*(table.column(name).to_pylist() for name in ("origin", *names)), strict=True):
+    once = table.group_by(["origin", *names], use_threads=False).aggregate([])  # in the order in which they came
+    for origin, *values in zip(*(once.column(name).to_pylist() for name in ("origin", *names)), strict=True):
         groups.setdefault(origin, set()).add(tuple(values))
     return groups
 

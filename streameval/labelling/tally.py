@@ -57,7 +57,7 @@ def tally(
             name no annotator and agree on a rank are doubled as well, and contradictory where they do not agree, though
             each is a vote.
     """
-    rows = fold(stored, rule, prefer, extra).table
+    rows = fold(stored, rule, prefer, extra)
     counts = _counts(plan, rows, rule)
     label = rule.decide(counts)
     strangers = trouble_between_strangers(rows)

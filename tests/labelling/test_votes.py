@@ -30,7 +30,7 @@ def labels(rows, rule="majority", **more):
 
 
 def fates(rows, *rule, **more):
-    return fold(stored(rows), vote_rule(*(rule or ("majority",))), **more).table.column("fate").to_pylist()
+    return fold(stored(rows), vote_rule(*(rule or ("majority",))), **more).column("fate").to_pylist()
 
 
 def test_a_task_file_given_again_corrected_and_longer_doubles_nothing():
@@ -183,7 +183,7 @@ def naive(rows, rule):
 def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     rows = sorted(rows, key=lambda row: row["given"])
     table = stored([{**row, "time": moment(row["time"])} for row in rows])
-    found = fold(table, vote_rule(rule)).table
+    found = fold(table, vote_rule(rule))
     assert found.num_rows == len(rows)
     assert found.column("id").to_pylist() == list(range(len(rows)))
     assert found.column("fate").null_count == 0
