@@ -9,7 +9,7 @@ from streameval.serving.links import links_of
 from streameval.serving.page_server import application
 from streameval.serving.session import LabellingSession
 from streameval.study import Study
-from streameval.study.asked import kept_question
+from streameval.study.tasks import kept_question
 
 TEXTS = ["<script>document.title='run'</script>", "two\nlines", "‮right to left", "é ✓ 漢字"]
 

@@ -7,14 +7,14 @@ from label_tables import judged
 import streameval
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.judging import curve_of, last_judging, tally_stored
+from streameval.study.judging import curve_of, recount
 
 
 def curve_so_far(study):
     """The curve of the labels that a study has."""
     folder = Study(study)
     plan = folder.plan()
-    return curve_of(plan, tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels)
+    return curve_of(plan, recount(folder, plan).labels)
 
 
 def with_tables(study, labels=(), **options):

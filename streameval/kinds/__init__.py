@@ -176,12 +176,10 @@ class Kind(Reporting):
         Args:
             given: Options, as they were given.
         """
-        from streameval.labelling.rules import vote_rule
         from streameval.study.summary import summary_of
         from streameval.study.take_in import take_in
 
         asked = self.asked("evaluate", given)
-        vote_rule(asked[1].vote)
         plan = folder.plan()
         taken = take_in(folder, plan, labels, asked[0], asked[1])
         tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
@@ -226,10 +224,9 @@ class Kind(Reporting):
         if not remaining:
             reused = folder.labels.reused()
             return ~isin(plan.ranks, reused) if reused else None
-        from streameval.study.judging import last_judging, tally_stored
+        from streameval.study.judging import recount
 
-        known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
-        return ~known
+        return ~recount(folder, plan).labels.known
 
     def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
         """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.

@@ -2,5 +2,5 @@
 
 `reading` joins a table to the plan (`columns`, `expressions`, `match_items`, `drawn_rows` and `join_to_list` find the
 column, the value and the item of a row), `fates` decides which rows count, and `tally` makes labels of them by `rules`.
-`sources`, `answers` and `agreement` say who answered, `issues` what is not as it should be.
+`sources` and `answers` say who answered, `issues` what is not as it should be.
 """

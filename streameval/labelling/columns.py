@@ -1,24 +1,80 @@
-"""Which columns of a label table say what."""
+"""Which columns of a label table say what; fields of structs, and of objects of JSON, are columns such as `meta.id`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from streameval.errors import InputError, closest, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.duckdb_session import Connection
+from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.expressions import LabelWords
-from streameval.labelling.fields import with_fields
-from streameval.labelling.key_forms import ambiguous, ambiguous_rank, is_number, key_of
+from streameval.labelling.key_forms import (
+    ambiguous,
+    ambiguous_rank,
+    is_number,
+    key_of,
+    known_key,
+    refuse_unreadable_items,
+)
 from streameval.labelling.options import LabelColumns, LabelsAre
 from streameval.labelling.readers import ROW, Opened, distinct, given
 from streameval.labelling.tools import tool_of
 
+_WHOLE = "se_given_whole"
 RANK_COLUMNS = ("se_task", "se_rank", "rank")
 BY_FILE = "file"
 """What `--annotator` says where a file is named after who filled it in; a column of that name goes before."""
+
+
+def with_fields(connection: Connection, opened: Opened, names: Iterable[str | None]) -> Opened:
+    """Add to `se_given` those of some names that are no columns of it, but fields of one.
+
+    A column comes before a field of the same name; fields are found whatever the capitals of their column.
+    """
+    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall() if row[0] != ROW}
+    there = {name.lower() for name in (*kinds, *opened.columns)}
+    fields = {name: _field(connection, kinds, name) for name in names if name and name.lower() not in there}
+    found = {name: field for name, field in fields.items() if field is not None}
+    if not found:
+        return opened
+    connection.execute(f"ALTER VIEW se_given RENAME TO {_WHOLE}")
+    columns = ", ".join(f"{field} AS {quote(name)}" for name, field in found.items())
+    connection.execute(f"CREATE TEMP VIEW se_given AS SELECT * EXCLUDE ({ROW}), {columns}, {ROW} FROM {_WHOLE}")
+    return replace(opened, columns=(*opened.columns, *found))
+
+
+def _field(connection: Connection, kinds: dict[str, str], name: str) -> str | None:
+    """SQL of a field; None where no column has it."""
+    for column, kind in kinds.items():
+        if not name.lower().startswith(f"{column.lower()}."):
+            continue
+        path = name[len(column) + 1 :].split(".")
+        if kind.startswith("STRUCT"):
+            field = ".".join([quote(column), *map(quote, path)])
+        elif kind in ("VARCHAR", "JSON"):
+            pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
+            valid = f"CASE WHEN json_valid({quote(column)}) THEN {quote(column)} END"
+            field = f"json_extract_string({valid}, {literal(pointer)})"
+        else:
+            continue
+        if _is_there(connection, field):
+            return field
+    return None
+
+
+def _is_there(connection: Connection, field: str) -> bool:
+    """Whether a struct has a field, or any object one."""
+    import duckdb
+
+    try:
+        found = connection.execute(f"SELECT 1 FROM se_given WHERE {field} IS NOT NULL LIMIT 1").fetchall()
+    except duckdb.BinderException:
+        return False
+    return bool(found)
 
 
 @dataclass(frozen=True)
@@ -89,6 +145,11 @@ class SourceColumns:
         """SQL that is true of rows whose key may have been another, of items with columns of these SQL types."""
         each = [ambiguous(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
         return " OR ".join(f"({one})" for one in each if one != "false") or "false"
+
+    @property
+    def rank(self) -> str:
+        """SQL of its rank, or of the number of its task; null where it is none."""
+        return sql.rank_of(given(self.keys[0]), self.kind(self.keys[0]))
 
     def ambiguous_rank(self, last: int) -> str:
         """SQL that is true of rows whose rank, or number of a task, may have been another one up to `last`."""
@@ -167,6 +228,60 @@ def listed_name(key: str, names: Sequence[str]) -> str | None:
             "call the column of the labels as that of the items that is meant",
         )
     return found[0] if found else None
+
+
+def item_names(
+    columns: SourceColumns, names: Sequence[str], source: str, items: str, hint: Callable[[str], str]
+) -> list[str]:
+    """Name the items' columns that the keys of a source are; an `InputError` for one that they lack, with a hint."""
+    own = []
+    for key in columns.keys:
+        if (name := listed_name(key, names)) is None:
+            raise InputError(f"{source}: labels come with '{key}', which {items} does not have", hint(key))
+        own.append(name)
+    return own
+
+
+@dataclass(frozen=True)
+class KeyJoin:
+    """How rows of a source meet items by key: SQL of the keys of both, in the form in which the items' are compared.
+
+    Attributes:
+        columns: The items' key columns, each with its SQL type.
+        ambiguous: True of rows whose key may have been another.
+    """
+
+    columns: list[tuple[str, str]]
+    items: list[str]
+    rows: list[str]
+    ambiguous: str
+
+
+def key_join(
+    connection: Connection, columns: SourceColumns, names: Sequence[str], items: tuple[str, pa.Table], where: str
+) -> KeyJoin:
+    """Make a view of items, of a name, and join a source to it by some columns of theirs.
+
+    Args:
+        where: What the items are called where nothing can be joined by a column of theirs (InputError).
+    """
+    view, table = items
+    refuse_unreadable_items(pa.schema([table.schema.field(name) for name in names]), where)
+    connection.register(view, table)
+    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {view}").fetchall()}
+    kinds = [types[name] for name in names]
+    keys = [known_key(quote(name), kind) for name, kind in zip(names, kinds, strict=True)]
+    return KeyJoin(list(zip(names, kinds, strict=True)), keys, columns.keys_as(kinds), columns.ambiguous(kinds))
+
+
+def as_columns(keys: Sequence[str]) -> str:
+    """Give SQL of keys as columns key0, key1 and so on."""
+    return ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
+
+
+def joined_on(table: str, keys: Sequence[str]) -> str:
+    """Give SQL that joins a table of such columns to keys."""
+    return " AND ".join(f"{table}.key{i} = {key}" for i, key in enumerate(keys))
 
 
 def call_it_so(key: str, names: Sequence[str]) -> str:

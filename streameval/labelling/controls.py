@@ -83,8 +83,7 @@ def _refuse_inexact(
     own = {row[0]: row[1] for row in connection.execute("DESCRIBE se_types").fetchall()}
     for column, (there, kind) in given_as.items():
         unclear = ambiguous(given(there), kind, own[column]) if column in key or is_whole(own[column]) else "false"
-        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM se_given WHERE {unclear})").fetchall() == [(True,)]:
-            refuse_ambiguous(connection, [(there, kind)], unclear, name)
+        refuse_ambiguous(connection, [(there, kind)], unclear, name)
     return own
 
 

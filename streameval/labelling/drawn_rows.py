@@ -15,16 +15,9 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import setdiff1d
-from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
-from streameval.labelling.duckdb_session import Connection, one_line_errors, quote
-from streameval.labelling.key_forms import (
-    first_of_each,
-    known_key,
-    refuse_ambiguous,
-    refuse_inexact_items,
-    refuse_unreadable_items,
-)
+from streameval.labelling.columns import SourceColumns, as_columns, find, item_names, joined_on, key_join, shared_names
+from streameval.labelling.duckdb_session import Connection, one_line_errors
+from streameval.labelling.key_forms import first_of_each, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, database_for, given, name_of, open_source
 from streameval.text import number_of
@@ -121,11 +114,10 @@ class _DrawnReading:
 
     def by_rank(self) -> tuple[pa.Table, None]:
         """Row and rank of every row."""
-        key = self.columns.keys[0]
-        self._refuse_ambiguous(self.columns.ambiguous_rank(self.listed.n_items))
-        rank = sql.rank_of(given(key), self.columns.kind(key))
+        unclear = self.columns.ambiguous_rank(self.listed.n_items)
+        refuse_ambiguous(self.connection, self.columns.key_kinds, unclear, self.name)
         table = self.connection.sql(
-            f"SELECT {ROW}::BIGINT AS row, {rank} AS rank FROM se_given ORDER BY 1"
+            f"SELECT {ROW}::BIGINT AS row, {self.columns.rank} AS rank FROM se_given ORDER BY 1"
         ).to_arrow_table()
         ranks = table.column("rank").to_numpy(zero_copy_only=False)
         wrong = np.flatnonzero(~((ranks >= 1) & (ranks <= self.listed.n_items)))
@@ -140,23 +132,22 @@ class _DrawnReading:
 
     def by_key(self) -> tuple[pa.Table, pa.Table]:
         """The same, and the keys as the list has them: one pass over the list's key columns."""
-        names = [self._listed(key) for key in self.columns.keys]
+        names = item_names(self.columns, self.listed.names, self.name, "the ranking",
+                           lambda key: did_you_mean(key, list(self.listed.names)))  # fmt: skip
         rows: list[pa.Table] = []
         keys: list[pa.Table] = []
         for first, batch in self.listed.batches(names):
-            refuse_unreadable_items(batch.schema, "the ranking")
-            self.connection.register(
-                "se_batch", batch.append_column(_PLACE, pa.array(np.arange(batch.num_rows) + first))
-            )
+            placed = batch.append_column(_PLACE, pa.array(np.arange(batch.num_rows) + first))
+            join = key_join(self.connection, self.columns, names, ("se_batch", placed), "the ranking")
             if not rows:
-                kinds = {row[0]: row[1] for row in self.connection.execute("DESCRIBE se_batch").fetchall()}
-                self._refuse_ambiguous(self.columns.ambiguous([kinds[name] for name in names]))
-                self._wanted([kinds[name] for name in names])
-            refuse_inexact_items(self.connection, "se_batch", [(name, kinds[name]) for name in names], "the ranking")
-            theirs = [known_key(quote(name), kinds[name]) for name in names]
-            join = " AND ".join(f"se_wanted.key{i} = {key}" for i, key in enumerate(theirs))
+                refuse_ambiguous(self.connection, self.columns.key_kinds, join.ambiguous, self.name)
+                self.connection.execute(
+                    f"CREATE TEMP TABLE se_wanted AS SELECT {ROW}::BIGINT AS row, {as_columns(join.rows)} FROM se_given"
+                )
+            refuse_inexact_items(self.connection, "se_batch", join.columns, "the ranking")
             matches = self.connection.sql(
-                f"SELECT row, {_PLACE}::BIGINT AS rank FROM se_batch JOIN se_wanted ON {join}"
+                f"SELECT row, {_PLACE}::BIGINT AS rank FROM se_batch JOIN se_wanted "
+                f"ON {joined_on('se_wanted', join.items)}"
             ).to_arrow_table()
             rows.append(matches)
             ranks = matches.column("rank")  # DuckDB would give UUIDs back as text
@@ -200,18 +191,6 @@ class _DrawnReading:
         on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
         return DrawnRows(ranks.astype(np.int64), None if weights is None else weights[order], keys, on)
 
-    def _listed(self, key: str) -> str:
-        name = listed_name(key, self.listed.names)
-        if name is None:
-            hint = did_you_mean(key, list(self.listed.names))
-            raise InputError(f"{self.name}: labels come with '{key}', which the ranking does not have", hint)
-        return name
-
-    def _wanted(self, kinds: Sequence[str]) -> None:
-        """Make the table of the rows' keys, in the form of the list's."""
-        cells = ", ".join(f"{key} AS key{i}" for i, key in enumerate(self.columns.keys_as(kinds)))
-        self.connection.execute(f"CREATE TEMP TABLE se_wanted AS SELECT {ROW}::BIGINT AS row, {cells} FROM se_given")
-
     def _refuse_unmatched(self, table: pa.Table) -> None:
         rows = table.column("row").to_numpy()
         key = ", ".join(self.columns.keys)
@@ -231,8 +210,3 @@ class _DrawnReading:
                 f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
             )
-
-    def _refuse_ambiguous(self, rows: str) -> None:
-        ((unclear,),) = self.connection.execute(f"SELECT count(*) FROM se_given WHERE {rows}").fetchall()
-        if unclear:
-            refuse_ambiguous(self.connection, self.columns.key_kinds, rows, self.name)

@@ -21,32 +21,20 @@ skipped, blank, unreadable, unknown
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.duckdb_session import literal, tables_of_ours
-from streameval.labelling.preference import places
 from streameval.labelling.rules import VoteRule
+from streameval.labelling.sources import places
 from streameval.labelling.votes import SCHEMA
 
 STORED = SCHEMA.append(pa.field("given", pa.int32())).append(pa.field("origin", pa.string()))
 
 
-@dataclass(frozen=True)
-class Folded:
-    """Every stored row with its fate.
-
-    Attributes:
-        table: Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
-    """
-
-    table: pa.Table
-
-
-def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa.Table | None = None) -> Folded:
+def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa.Table | None = None) -> pa.Table:
     """Decide what becomes of every row.
 
     Args:
@@ -54,9 +42,13 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
             source: what its column says, else the name of the table.
         rule: A rule without threshold makes values other than 0 and 1 unreadable ("mean": values outside [0, 1]);
             "latest" lets the order decide.
-        prefer: Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote
+        prefer: Sources (`streameval.labelling.sources`), the best first; on each item only the best that has a vote
             counts. Those not named come last.
         extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
+
+    Returns:
+        pyarrow.Table: Every row: columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own)
+            and `fate`.
     """
     votes = "value BETWEEN 0 AND 1" if rule.name == "mean" else "value IN (0, 1)"
     binary = "true" if rule.threshold is not None else f"coalesce({votes}, true)"
@@ -77,8 +69,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
         for name in ("rows", "spoken") if again else ():  # what is read several times is made once
             connection.execute(f"CREATE TEMP TABLE {name} AS {steps.pop(name)}")
         query = ", ".join(f"{name} AS ({step})" for name, step in steps.items())
-        table = connection.sql(f"WITH {query} {_TOLD}").to_arrow_table()
-    return Folded(table)
+        return connection.sql(f"WITH {query} {_TOLD}").to_arrow_table()
 
 
 def _twice(ranks: pa.ChunkedArray) -> bool:

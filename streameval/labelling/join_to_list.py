@@ -14,19 +14,21 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.jit import read_only
 from streameval.kernels.placing import MISSING, place_labels
-from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, call_it_so, find, listed_name, shared_names
-from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
-from streameval.labelling.hints import naming_number, naming_word, plain, refuse_unreached
-from streameval.labelling.key_forms import (
-    first_of_each,
-    known_key,
-    refuse_ambiguous,
-    refuse_inexact_items,
-    refuse_unreadable_items,
+from streameval.labelling.columns import (
+    SourceColumns,
+    as_columns,
+    call_it_so,
+    find,
+    item_names,
+    joined_on,
+    key_join,
+    shared_names,
 )
+from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.hints import naming_number, naming_word, plain, refuse_unreached
+from streameval.labelling.key_forms import first_of_each, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns, LabelMeaning
-from streameval.labelling.readers import given, name_of, open_source
+from streameval.labelling.readers import name_of, open_source
 from streameval.labelling.reading import refuse_words_of_no_row
 from streameval.stores.temporary import mapped_bytes
 from streameval.typing import UInt8Array
@@ -125,9 +127,8 @@ def _joined(
         of_no_item = f"SELECT 1 FROM se_valued AS se_given ANTI JOIN se_items ON {join}"
         connection.execute(f"CREATE TEMP VIEW se_of_no_item AS {of_no_item}")
     elif columns.role == "rank" and keys.ranked == "stored":
-        rank = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unclear = columns.ambiguous_rank(n_items)
-        rows = f"SELECT ({rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
+        rows = f"SELECT ({columns.rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
     else:
         raise InputError(
             f"{name}: labels by {columns.keys[0]}, but the rows of this list do not lie in the order of their ranks",
@@ -173,30 +174,14 @@ def _rows_of_no_item(connection: Connection, joined: int) -> int:
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:
     """Make the table `se_items`; returns what joins it, and what is true of keys that may have been others."""
-    names = []
-    for key in columns.keys:
-        column = listed_name(key, keys.names)
-        if column is None:
-            raise InputError(
-                f"{name}: labels come with '{key}', which the list does not have", call_it_so(key, keys.names)
-            )
-        names.append(column)
-    tables = keys.batches(names)
-    first = next(tables)
-    refuse_unreadable_items(first.schema, "the list")
-    connection.register("se_first", first)
-    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_first").fetchall()}
-    listed = ", ".join(f"{known_key(quote(n), kinds[n])} AS key{i}" for i, n in enumerate(names))
-    connection.execute(f"CREATE TEMP TABLE se_items AS SELECT {_POSITION}, {listed} FROM se_first")
-    own = [(n, kinds[n]) for n in names]
-    refuse_inexact_items(connection, "se_first", own, "the list")
-    for table in tables:
-        connection.register("se_first", table)
-        refuse_inexact_items(connection, "se_first", own, "the list")
-        connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
-    theirs = columns.keys_as([kinds[n] for n in names])
-    join = " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
-    return join, columns.ambiguous([kinds[n] for n in names])
+    names = item_names(columns, keys.names, name, "the list", lambda key: call_it_so(key, keys.names))
+    into = "CREATE TEMP TABLE se_items AS"
+    for table in keys.batches(names):
+        join = key_join(connection, columns, names, ("se_first", table), "the list")
+        refuse_inexact_items(connection, "se_first", join.columns, "the list")
+        connection.execute(f"{into} SELECT {_POSITION}, {as_columns(join.items)} FROM se_first")
+        into = "INSERT INTO se_items"
+    return joined_on("se_items", join.rows), join.ambiguous
 
 
 def _place(batch: pa.RecordBatch, out: UInt8Array, meaning: LabelMeaning, name: str) -> None:

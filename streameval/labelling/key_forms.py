@@ -121,7 +121,7 @@ def ambiguous_rank(column: str, kind: str, last: int) -> str:
 
 
 def refuse_ambiguous(connection: Connection, keys: Sequence[tuple[str, str]], rows: str, name: str) -> None:
-    """Refuse a source because of the rows of which `rows` is true: they would join other items.
+    """Refuse a source with rows of which `rows` is true: they would join other items.
 
     Args:
         keys: Names of its key columns, each with its SQL type.
@@ -129,6 +129,8 @@ def refuse_ambiguous(connection: Connection, keys: Sequence[tuple[str, str]], ro
     cells = {key: f"se_given.{quote(key)}" for key, _ in keys}
     text = " || ', ' || ".join(f"coalesce({cell}::VARCHAR, '')" for cell in cells.values())
     ((first, count),) = connection.execute(f"SELECT any_value({text}), count(*) FROM se_given WHERE {rows}").fetchall()
+    if not count:
+        return
     what = f"{name}: {', '.join(cells)} '{first[:40]}'"
     if any(is_float(kind) for _, kind in keys):
         raise InputError(f"{what} is a float that is no exact whole number, in {number_of(count, 'row')}", _AS_INTEGERS)

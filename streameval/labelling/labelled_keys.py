@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.columns import find
+from streameval.labelling.columns import as_columns, find
 from streameval.labelling.duckdb_session import one_line_errors
 from streameval.labelling.key_forms import first_of_each, item_value, refuse_ambiguous, refuse_unreadable_items
 from streameval.labelling.options import LabelColumns
@@ -34,15 +34,12 @@ def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Tabl
         refuse_unreadable_items(some.schema, "the list")
         connection.register("se_some", some)
         kinds = [row[1] for row in connection.execute("DESCRIBE se_some").fetchall()]
-        unclear = found.ambiguous(kinds)
-        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM se_given WHERE {unclear})").fetchall() == [(True,)]:
-            refuse_ambiguous(connection, found.key_kinds, unclear, name_of(source))
-        keys = [f"{item_value(given(theirs), found.kind(theirs), kind)} AS key{i}"
-                for i, (theirs, kind) in enumerate(zip(found.keys, kinds, strict=True))]  # fmt: skip
+        refuse_ambiguous(connection, found.key_kinds, found.ambiguous(kinds), name_of(source))
+        keys = [item_value(given(key), found.kind(key), kind) for key, kind in zip(found.keys, kinds, strict=True)]
         whole = " AND ".join(f"key{i} IS NOT NULL" for i in range(len(keys)))
         answered = f"FROM se_given WHERE ({state}) = 'answer'"
         table = connection.sql(
-            f"SELECT DISTINCT * FROM (SELECT {', '.join(keys)} {answered}) WHERE {whole}"
+            f"SELECT DISTINCT * FROM (SELECT {as_columns(keys)} {answered}) WHERE {whole}"
         ).to_arrow_table()
         if not table.num_rows and connection.execute(f"SELECT EXISTS (SELECT 1 {answered})").fetchall() == [(True,)]:
             raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,7 @@ from streameval.errors import InputError
 from streameval.options import check_words, listed, option
 
 if TYPE_CHECKING:
+    from streameval.labelling.rules import VoteRule
     from streameval.typing import AnyArray, BoolArray
 
 
@@ -176,8 +178,16 @@ class Judging:
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
 
     def __post_init__(self) -> None:
-        """Read sources that are separated by commas."""
+        """Read the rule, and sources that are separated by commas; an `InputError` where there is no such rule."""
         object.__setattr__(self, "prefer", listed(self.prefer))
+        object.__setattr__(self, "vote", str(self.rule))
+
+    @cached_property
+    def rule(self) -> VoteRule:
+        """The rule that `vote` names, which is written in one way from here on."""
+        from streameval.labelling.rules import vote_rule
+
+        return vote_rule(self.vote)
 
 
 @dataclass(frozen=True)

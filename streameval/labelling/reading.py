@@ -20,7 +20,7 @@ from streameval.labelling.columns import BY_FILE, SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, literal, one_line_errors
 from streameval.labelling.hints import naming_word
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
-from streameval.labelling.match_items import Items, Join, match_keys, shared_keys
+from streameval.labelling.match_items import Items, Join, match_keys, refuse_other_items, shared_keys
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import (
     LISTED,
@@ -33,7 +33,6 @@ from streameval.labelling.readers import (
     open_source,
     place_of,
 )
-from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.process.threads import ThreadPool
 from streameval.types import Plan

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -102,14 +101,12 @@ class VoteRule:
         return _RULES[self.name](counts, self.least)
 
 
-def vote_rule(text: Any) -> VoteRule:
+def vote_rule(text: str) -> VoteRule:
     """Read a rule; an `InputError` where there is no such rule.
 
     >>> vote_rule("mean>=3")
     VoteRule(name='mean', threshold=3.0)
     """
-    if isinstance(text, VoteRule):
-        return text
     match = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
     if match is None or match[1] not in _RULES:
         raise InputError(f"there is no vote rule '{text}'", f"{', '.join(_RULES)}; each takes >=X, as in 'mean>=3'")

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.kernels.sorted_sets import isin
-from streameval.labelling.agreement import Agreement, agreement
-from streameval.labelling.answers import whose
+from streameval.labelling.answers import Agreement, agreement, whose
 from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed
-from streameval.labelling.rules import VoteCounts, VoteRule, vote_rule
+from streameval.labelling.rules import VoteCounts, VoteRule
 from streameval.labelling.unlabelled import unlabelled
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
@@ -42,7 +41,7 @@ class Tallied:
 def tally(
     plan: Plan,
     stored: pa.Table,
-    rule: str | VoteRule = "majority",
+    rule: VoteRule,
     prefer: Sequence[str] = (),
     extra: pa.Table | None = None,
 ) -> Tallied:
@@ -58,10 +57,9 @@ def tally(
             name no annotator and agree on a rank are doubled as well, and contradictory where they do not agree, though
             each is a vote.
     """
-    chosen = vote_rule(rule)
-    rows = fold(stored, chosen, prefer, extra).table
-    counts = _counts(plan, rows, chosen)
-    label = chosen.decide(counts)
+    rows = fold(stored, rule, prefer, extra)
+    counts = _counts(plan, rows, rule)
+    label = rule.decide(counts)
     strangers = trouble_between_strangers(rows)
     silent = pc.is_in(
         rows.column("fate"), value_set=pa.array(["rejected", "blank", "unreadable", "unknown", "control"])
@@ -83,7 +81,7 @@ def tally(
     }
     account["skipped"] = unlabelled(account)["skipped"]
     people = agreement(rows, extra)
-    meaning = whose(rows, counts, label, plan.ranks, people, chosen)
+    meaning = whose(rows, counts, label, plan.ranks, people, rule)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *meaning)
     return Tallied(labels, rows, issues_of(labels, rows, strangers), people, answered)
 

@@ -59,7 +59,11 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
         FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also a column that is missing or of another type,
             and a file that was written under another name.
     """
-    content = read_bytes(path, hint, root)
+    return decode_table(path, read_bytes(path, hint, root), hint, **columns)
+
+
+def decode_table(path: Path, content: bytes, hint: str, **columns: pa.DataType) -> Own:
+    """Decode the bytes of a Parquet file of a study, as `read_bytes` gives them; the rest as `read_table`."""
     try:
         table = (_decoded if len(content) > _MOST_KEPT else _kept)(str(path), content)
         facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))

@@ -169,7 +169,7 @@ def shown_columns(
     Raises:
         InputError: Nothing is left to show.
     """
-    from streameval.study.shown_columns import ANSWER, shown_to_people
+    from streameval.study.tasks import ANSWER, shown_to_people
 
     named = listed(columns or ())
     carried = [] if columns is None else [name for name in plan.key_columns if name not in named]

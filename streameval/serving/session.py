@@ -15,9 +15,8 @@ import pyarrow as pa
 from streameval.errors import StreamevalError
 from streameval.kinds import kind_of
 from streameval.labelling.exports import TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import records
+from streameval.labelling.exports.cells import address_or_why, records
 from streameval.labelling.exports.page import asked, cells_of
-from streameval.labelling.exports.pictures import address_or_why
 from streameval.serving.desk import AHEAD, Desk, given_twice
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links
@@ -203,7 +202,8 @@ class LabellingSession:
         lines, standing = self._lines, self._standing
         with self._changing:
             open_tasks, planned = self._desk.open, len(self._desk.tasks)
-        pace = pace_of([(one["annotator"], datetime.fromisoformat(one["time"])) for one in lines])
+        times = (round(datetime.fromisoformat(one["time"]).timestamp() * 1e6) for one in lines)
+        pace = pace_of(zip((one["annotator"] for one in lines), times, strict=True))
         latest = {(one["annotator"], one["se_task"]): one["label"] for one in lines}
         kinds = Counter((name, label == "skip") for (name, _), label in latest.items())
         last = {one["annotator"]: one["time"] for one in lines}

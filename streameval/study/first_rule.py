@@ -12,7 +12,6 @@ from typing import Any
 
 from streameval.errors import InputError, StudyError
 from streameval.labelling.options import Judging
-from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.study import Study
 from streameval.study.judging import tally_stored
@@ -30,7 +29,7 @@ def summary_before(folder: Study, plan: Plan) -> Mapping[str, Any] | None:
 
 def rule_of(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The rule of options, or of an evaluation.json; JSON-ready."""
-    return {"vote": str(vote_rule(asked["vote"])), "prefer": list(asked["prefer"])}
+    return {"vote": str(asked["vote"]), "prefer": list(asked["prefer"])}
 
 
 def first_rule(before: Mapping[str, Any] | None) -> dict[str, Any] | None:

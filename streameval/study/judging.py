@@ -14,8 +14,8 @@ from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
-from streameval.labelling.given_twice import Twice, given_twice, nameless
 from streameval.labelling.options import Judging
+from streameval.labelling.sources import Twice, answers_by_hand, given_twice, nameless
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
 from streameval.slices.estimates import list_estimate, with_list_rates
@@ -61,10 +61,15 @@ def last_judging(folder: Study) -> Judging:
 
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
     """Count the stored votes; rows that sources counted without listing them are in the account too."""
-    tallied = tally(plan, rows_of(stored), judging.vote, judging.prefer, folder.extra_tasks())
+    tallied = tally(plan, rows_of(stored), judging.rule, judging.prefer, folder.extra_tasks())
     unplanned = sum(one.facts["unplanned"] for one in stored)
     account = with_unlisted(tallied.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
     return replace(tallied, labels=replace(tallied.labels, account=account))
+
+
+def recount(folder: Study, plan: Plan) -> Tallied:
+    """Count all stored votes, judged as in the last evaluation."""
+    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
 
 
 def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
@@ -79,8 +84,9 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
         return {"given_twice": [], "nameless": None}
     files = {one.facts["given"]: one for one in stored}
     names = dict(zip(files, told_apart(stored), strict=True))
-    twice = given_twice(rows)
-    unnamed = nameless(rows, [one.given for one in twice])
+    by_hand = answers_by_hand(rows)
+    twice = given_twice(by_hand)
+    unnamed = nameless(rows, by_hand, [one.given for one in twice])
     return {
         "given_twice": [
             {"id": _first_reading(one, files).identity, "source": names[one.given],

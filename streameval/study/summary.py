@@ -6,7 +6,6 @@ from typing import Any
 
 from streameval import __version__
 from streameval.labelling.options import Judging
-from streameval.labelling.rules import vote_rule
 from streameval.study.formats import marked
 from streameval.study.results import evaluation_id
 from streameval.study.take_in import TakenIn
@@ -25,7 +24,7 @@ def summary_of(kind: str, plan: Plan, taken: TakenIn, judging: Judging, claim: C
         "n_items": plan.n_items,
         "parameters": dict(plan.parameters),
         "ranking": dict(plan.ranking),
-        "vote": str(vote_rule(judging.vote)),
+        "vote": judging.vote,
         "prefer": list(judging.prefer),
         "label_error": 0.0,
         "claim": claim.as_dict(),

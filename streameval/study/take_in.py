@@ -18,17 +18,17 @@ from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.pace import pace_of_rows
-from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
-from streameval.labelling.rules import refuse_grades, vote_rule
+from streameval.labelling.rules import refuse_grades
+from streameval.labelling.sources import check_preferred
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.asked import kept_question
 from streameval.study.judging import doubts, tally_stored
-from streameval.study.vote_store import Given, rows_of
+from streameval.study.tasks import kept_question
+from streameval.study.vote_store import Given, StoredVotes, rows_of
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
@@ -45,21 +45,41 @@ class TakenIn:
     Attributes:
         given: What is said of each source that was given now.
         new: By id of such a source: whether it was new to the study.
-        doubts: See `streameval.study.judging.doubts`.
-        history: All label tables that count (`label_history`).
-        state: Of the votes that were counted (`LabelStore.state`); where one came meanwhile, of fewer than these, so
-            that results are refused rather than taken for those of all votes.
-        told: `asked` (what people were asked, in one line), `overlap` (share of the tasks that two people are given)
-            and `pace` (`streameval.labelling.pace`), JSON-ready.
+        votes: All that were counted.
     """
 
+    folder: Study
+    plan: Plan
     tallied: Tallied
     given: list[dict[str, Any]]
     new: dict[str, bool]
-    doubts: dict[str, Any]
-    history: list[dict[str, Any]]
-    state: str
-    told: dict[str, Any]
+    votes: StoredVotes
+
+    @property
+    def state(self) -> str:
+        """State of the votes that were counted (`StoredVotes.state`)."""
+        return self.votes.state
+
+    @property
+    def doubts(self) -> dict[str, Any]:
+        """What may have come in twice (`streameval.study.judging.doubts`)."""
+        return doubts(self.tallied.rows, self.votes.sources)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """All label tables that count (`label_history`)."""
+        return label_history(self.folder.folder, self.plan, self.votes.sources)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """How people labelled, JSON-ready: what they were asked, how many tasks two were given, and their pace.
+
+        Returns:
+            dict: `asked` (in one line), `overlap` (a share) and `pace` (`streameval.labelling.pace`).
+        """
+        question = kept_question(self.folder)
+        pace = pace_of_rows(self.tallied.rows).as_dict()
+        return {"asked": question.in_short, "overlap": question.overlap, "pace": pace}
 
 
 def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -72,37 +92,24 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
             f"`evaluate --labels {columns.label}` takes files of labels",
         )
     read = _read(sources, plan, folder.items(plan), replace(columns, labels_are=judging.labels_are))
-    whole = folder.labels.with_new(read)
+    before = folder.labels.read()
+    whole = before.including(read).sources
     rows = rows_of(whole)
-    refuse_grades(rows, vote_rule(judging.vote), columns)
+    refuse_grades(rows, judging.rule, columns)
     if judging.prefer and whole:
         check_preferred(rows, judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
-    new = folder.labels.add(read)
-    state = folder.labels.state()
-    stored = folder.labels.sources()
-    if not stored and plan.table.num_rows:
+    votes = folder.labels.add(read, before)
+    if not votes.sources and plan.table.num_rows:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     given = [
-        {
-            **votes.facts(),
-            "id": votes.identity,
-            "earlier": _earlier(votes, stored),
-            "otherwise": _otherwise(votes, stored),
-        }
-        for votes in read
-    ]
-    tallied, question = tally_stored(folder, plan, judging, stored), kept_question(folder)
-    return TakenIn(
-        tallied,
-        given,
-        new,
-        doubts(tallied.rows, stored),
-        label_history(folder.folder, plan, stored),
-        state,
-        {"asked": question.in_short, "overlap": question.overlap, "pace": pace_of_rows(tallied.rows).as_dict()},
-    )
+        {**one.facts(), "id": one.identity, "earlier": _earlier(one, votes.sources),
+         "otherwise": _otherwise(one, votes.sources)}
+        for one in read
+    ]  # fmt: skip
+    new = {one.identity: not before.counts(one.identity) for one in read}
+    return TakenIn(folder, plan, tally_stored(folder, plan, judging, votes.sources), given, new, votes)
 
 
 def sources_of(labels: Sequence[Any] | Any) -> list[Any]:

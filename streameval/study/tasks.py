@@ -1,31 +1,58 @@
-"""Tasks: what people are shown of the planned items, in which order, and what is put among them."""
+"""Tasks: what people are asked and shown of the planned items, in which order, and what is put among them.
+
+What is asked is kept in asked.json once it is given, and asked everywhere. A column is not shown that gives the answer
+or the rank away. Whether it follows the order of the ranking is asked of the items to label, and of Spearman's rank
+correlation of the column with the rank: it is .95 or more of the largest that the ties of the column allow, and
+4/√(n − 1) or more. (With midranks a of the values and places b in the order, |cov(a, b)| ≥ .95 var(a) and
+|corr(a, b)| ≥ 4/√(n − 1).) So a copy of the rank in steps is found too, such as a percentile, of which most items that
+are drawn near the top have the first. Of fewer than 17 items that is never so; there a column follows the order if it
+has no ties and is exactly in it, or exactly against it, which has probability 2/n!. A column that has nothing to do
+with the order is taken for one that follows it with probability below 10⁻⁵, however many items have it, and however
+many of them one value; where fewer than 9 have it, none is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from math import lgamma, log
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from streameval.errors import InputError
+from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import isin, unique
-from streameval.labelling.options import TaskOptions
+from streameval.labelling.exports import NO_QUESTION, TaskQuestion
+from streameval.labelling.match_items import OURS
+from streameval.labelling.names import ANSWERS, says
+from streameval.labelling.options import AskOptions, TaskOptions
+from streameval.stores import atomic, is_remote
+from streameval.stores.own_files import UNUSABLE, read_json, unusable
+from streameval.struct_fields import with_fields
 from streameval.study import Study
 from streameval.types import Plan
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array
 
-if TYPE_CHECKING:
-    from streameval.study.shown_columns import LeftOut
-
+_NAME = "asked.json"
+_RESTORE = "restore it, or remove it and say again what is asked"
+_SLOPE = 0.95
+_DEVIATIONS = 4.0
+_BY_CHANCE = 1e-5
+ANSWER, INDEX, ORDER = "answer", "index", "order"
+LeftOut = dict[str, str]
+"""Columns that are not shown, each with why: `ANSWER` (a score, a judge or an answer, by its name or the plan, or a
+struct with one), `INDEX` (no key, and pandas wrote it because it was the index of a frame), `ORDER` (it follows the
+order of the ranking)."""
 # Numbers of tasks: every study's begin somewhere of their own, so that the tasks of one are none of another. Ten digits
 # are what a spreadsheet shows in full, and any program holds exactly.
 _FIRST, _RANGE = 10**9, 15 * 10**8
 _FIRST_EXTRA = _FIRST + _RANGE  # beyond those of planned items, however far a plan grows
 FIRST_JUDGED = 5 * 10**9  # what a judge is asked is nobody's task
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
-
 EXTRA_TASKS = pa.schema(
     {
         "se_task": pa.int64(),
@@ -35,6 +62,204 @@ EXTRA_TASKS = pa.schema(
         "content": pa.string(),  # hash of a control item
     }
 )
+
+
+def kept_question(folder: Study) -> TaskQuestion:
+    """What was asked before; nothing of a study that never said it."""
+    path = folder.folder / _NAME
+    if not path.exists():
+        return NO_QUESTION
+    try:
+        kept = read_json(path, _RESTORE, folder.folder)
+        text, yes, no, guidelines = (str(kept[name]) for name in ("text", "yes", "no", "guidelines"))
+        images, shown = (tuple(map(str, kept.get(name, ()))) for name in ("images", "shown"))
+        return TaskQuestion(text, yes, no, guidelines, images, float(kept.get("overlap", 0)), shown,
+                            str(kept.get("image_root", ".")))  # fmt: skip
+    except UNUSABLE as error:
+        raise unusable(path, error, _RESTORE) from error
+
+
+def question_of(folder: Study, options: AskOptions, columns: Collection[str]) -> TaskQuestion:
+    """What is asked now: what the options say, and where they say nothing what was asked before.
+
+    Args:
+        columns: That people see.
+
+    Raises:
+        InputError: Both answers have the same word; guidelines that cannot be read; no such column of pictures.
+    """
+    kept = kept_question(folder)
+    words = TaskQuestion(options.ask, "yes", "no") if options.ask else kept
+    guidelines = kept.guidelines if options.guidelines is None else _read(options.guidelines)
+    yes, no = options.positive or words.yes, options.negative or words.no
+    images = options.image or kept.images
+    root = _image_root(folder, options, kept) if images else kept.image_root
+    question = TaskQuestion(words.text, yes, no, guidelines, images, kept.overlap, kept.shown, root)
+    if question.yes == question.no:
+        raise InputError(f"both answers are called '{question.yes}'", "--positive and --negative name them")
+    for name in options.image:
+        if name not in columns:
+            raise InputError(f"--image: the tasks show no column '{name}'", did_you_mean(name, columns))
+    return question
+
+
+def _image_root(folder: Study, options: AskOptions, kept: TaskQuestion) -> str:
+    """Folder that pictures have to be in: what was said, now or before, else that of the list, or the working one."""
+    if options.image_root is not None:
+        if not os.path.isdir(options.image_root):
+            raise InputError(f"--image-root {options.image_root}: is no folder")
+        return os.path.abspath(options.image_root)
+    if kept.image_root != NO_QUESTION.image_root:
+        return kept.image_root
+    location = folder.plan().location
+    source = (location.get("copied") or location).get("source") or [""]
+    place = source[0].partition("#")[0]
+    if is_remote(place) or not os.path.exists(place):
+        return os.getcwd()
+    return os.path.abspath(place if os.path.isdir(place) else os.path.dirname(place) or ".")
+
+
+def question_file(folder: Study, question: TaskQuestion) -> dict[Path, atomic.Writer]:
+    """Writer of what is asked; none where that is kept already."""
+    if question == kept_question(folder):
+        return {}
+    return {folder.folder / _NAME: atomic.json_object(asdict(question))}
+
+
+def _read(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "is no UTF-8 text"
+        raise InputError(f"--guidelines {name}: {why}", "name a Markdown file") from error
+
+
+def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collection[str]) -> tuple[list[str], LeftOut]:
+    """Columns of the items that are shown, and those that are not.
+
+    Args:
+        table: The selection: our columns and those of the items.
+        named: Columns that are shown whatever they tell.
+        index: Columns that were the index of a frame.
+    """
+    ours = {*OURS} | ({"score"} if plan.ranking.get("score") else set())
+    items = [name for name in table.column_names if name not in ours]
+    # who sees what a judge says would be swayed by it
+    judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]
+    telling = (plan.ranking.get("score"), plan.notes.get("score"), *plan.notes.get("scores", ()), *judges)
+    order = _places(plan, table)
+    left_out: LeftOut = {}
+    for name in items:
+        if name in named:
+            continue
+        names = with_fields(pa.schema([table.schema.field(name)])).names  # of a struct, those of its fields
+        if any(one in telling or says(one, ANSWERS) for one in names):
+            left_out[name] = ANSWER
+        elif name in index and name not in plan.key_columns:
+            left_out[name] = INDEX
+        elif order is not None and follows(table.column(name), *order):
+            left_out[name] = ORDER
+    if "score" in named and "score" in ours:
+        items.insert(0, "score")
+    return [name for name in items if name not in left_out], left_out
+
+
+def zero_or_one(table: pa.Table) -> tuple[str, ...]:
+    """Columns that hold both 0 and 1 (numbers, booleans, or texts of these) and nothing else, as answers do."""
+    return tuple(name for name in table.column_names if _is_zero_or_one(table.column(name)))
+
+
+def _is_zero_or_one(column: pa.ChunkedArray) -> bool:
+    values = _sortable(column)
+    if values is None or not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        return False
+    several = pc.unique(values.drop_null())
+    return len(several) == 2 and {*several.to_pylist()} == {0, 1}
+
+
+def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bool:
+    """Whether a column follows the order of the items; see above.
+
+    Args:
+        values: Numbers, booleans, times or texts, of which numbers are read as such; nothing is said of other types.
+        place (int64 array): Place of each item in the order.
+        group (int64 array): Which ranking it is in: within each, the column has to follow its order.
+    """
+    column = _sortable(values)
+    if column is None:
+        return False
+    valid = pc.is_valid(column)
+    mask = pc.and_(valid, pc.invert(pc.is_nan(column))) if pa.types.is_floating(column.type) else valid
+    column, at = column.filter(mask), np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    if not len(column):
+        return False
+    places, which = place[at], group[at]
+    _, which = np.unique(which, return_inverse=True)
+    a, b = _midranks(column, which), _midranks(pa.array(places), which)
+    size = np.bincount(which)
+    if _in_sequence(a, b, which):
+        return True
+    together, spread = float(a @ b), float(a @ a)
+    chance = float(np.sum(_sums(a * a, which) * _sums(b * b, which) / np.maximum(size - 1, 1)))
+    return spread > 0 and abs(together) >= _SLOPE * spread and together**2 >= _DEVIATIONS**2 * chance
+
+
+def _in_sequence(a: FloatArray, b: FloatArray, group: Int64Array) -> bool:
+    """Whether ranks are exactly those of the order, or exactly against it, with 2/n! below what chance is allowed.
+
+    Args:
+        a, b (float64 arrays): Midranks of the column and of the places, less their means: the latter have no ties.
+    """
+    by_chance = log(2) - sum(lgamma(n + 1) for n in np.bincount(group).tolist())
+    return by_chance < log(_BY_CHANCE) and (np.array_equal(a, b) or np.array_equal(a, -b))
+
+
+def _places(plan: Plan, table: pa.Table) -> tuple[Int64Array, Int64Array] | None:
+    """Place of each item of a selection in its ranking, and which ranking that is.
+
+    None where two orders by score are compared: the ranks of such a plan are stored rows, which tell nobody a rank.
+    """
+    if all(plan.notes.get("scores", [None])):
+        return None
+    rank = table.column("rank").to_numpy()
+    if "place" not in plan.table.column_names:
+        return rank, np.zeros_like(rank)
+    at = np.searchsorted(plan.ranks, rank)
+    place, number = (plan.table.column(name).to_numpy()[at].astype(np.int64) for name in ("place", "stratum"))
+    return place, number
+
+
+def _sortable(values: pa.ChunkedArray) -> pa.Array | None:
+    """Values as numbers, where they are that or texts that say numbers; None where they have no order."""
+    kind, whole = values.type, values.combine_chunks()
+    if pa.types.is_dictionary(kind):
+        whole = whole.dictionary_decode()
+        kind = whole.type
+    if pa.types.is_boolean(kind):
+        return whole.cast(pa.int8())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            return whole.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return whole
+    sortable = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    return whole if sortable or pa.types.is_decimal(kind) else None
+
+
+def _midranks(values: pa.Array, group: Int64Array) -> FloatArray:
+    """Ranks within each group, those of equal values their mean, less the mean of the group."""
+    order = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
+    by = np.lexsort((order, group))
+    new = np.concatenate([[True], (np.diff(order[by]) != 0) | (np.diff(group[by]) != 0)])
+    run = np.cumsum(new) - 1
+    mean = np.bincount(run, weights=np.arange(by.size)) / np.bincount(run)
+    ranks = np.empty(by.size)
+    ranks[by] = mean[run]
+    return ranks - (_sums(ranks, group) / np.bincount(group))[group]
+
+
+def _sums(values: AnyArray, group: Int64Array) -> FloatArray:
+    return np.asarray(np.bincount(group, weights=values), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -95,7 +320,7 @@ def make_tasks(
 
     Args:
         table: The items that it shows.
-        shown_or_not: See `streameval.study.shown_columns.shown_to_people`.
+        shown_or_not: See `streameval.study.tasks.shown_to_people`.
     """
     if options.repeats > table.num_rows:
         raise InputError(f"--repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")

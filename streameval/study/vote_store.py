@@ -19,7 +19,8 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.fates import STORED
 from streameval.labelling.votes import Votes, conform
-from streameval.parquet.own_tables import read_table
+from streameval.parquet.own_tables import decode_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, unusable
 from streameval.study.answer_journal import IDENTITY, NAME, Journal, read_lines, votes_of
@@ -81,14 +82,83 @@ def told_apart(stored: Sequence[Given]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class StoredVotes:
+    """The votes of a study, as they were read at once.
+
+    Attributes:
+        stored: Every source by its identity, with what was forgotten.
+        forgotten: By identity what does not count, as forgotten.json has it.
+        digests: SHA-256 of every file that holds votes, by its name.
+    """
+
+    stored: Mapping[str, Given]
+    forgotten: Mapping[str, Sequence[str]]
+    digests: Mapping[str, str]
+
+    @cached_property
+    def sources(self) -> list[Given]:
+        """Every source but forgotten ones, in the order in which they came."""
+        kept = (_without(source, self.forgotten.get(identity, ())) for identity, source in self.stored.items())
+        counted = (source for source in kept if source is not None)
+        return sorted(counted, key=lambda source: (source.facts["given"], source.identity))
+
+    @property
+    def state(self) -> str:
+        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
+        return _state(self.digests, self.forgotten)
+
+    @property
+    def next_number(self) -> int:
+        """Number of a source that comes now."""
+        return max((source.facts["given"] for source in self.stored.values()), default=0) + 1
+
+    def counts(self, identity: str) -> bool:
+        """Whether a source is there, and nothing of it was forgotten."""
+        return identity in self.stored and identity not in self.forgotten
+
+    def including(self, votes: Sequence[Votes]) -> StoredVotes:
+        """Return what is stored once these are: what was forgotten counts again, what is there adds nothing."""
+        stored = dict(self.stored)
+        for number, vote in enumerate(_distinct(votes), self.next_number):
+            before = stored.get(vote.identity)
+            # the same source says more to a plan that has grown since; what it said before is among it
+            if before is None or before.table.num_rows < vote.table.num_rows:
+                place = number if before is None else before.facts["given"]
+                stored[vote.identity] = _given(vote.identity, {**vote.facts(), "given": place}, vote.table)
+        identities = {vote.identity for vote in votes}
+        kept = {identity: names for identity, names in self.forgotten.items() if identity not in identities}
+        return StoredVotes(stored, kept, self.digests)
+
+
+@dataclass(frozen=True)
 class LabelStore:
     """Files of votes, in the folder `votes/` of a study."""
 
     folder: Path
 
+    def read(self) -> StoredVotes:
+        """Read every source once; a `StudyError` for a damaged file, or for one of another plan."""
+        stored, digests, ids = {}, {}, plan_ids(self.folder.parent)
+        for path in self._paths():
+            try:
+                content = read_bytes(path, _RESTORE, self.folder.parent)
+                file = decode_table(path, content, _RESTORE)
+                refuse_foreign(path, [file.facts.get("study", ids[0])], ids)  # former versions did not say
+                stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
+            except UNUSABLE as error:
+                raise unusable(path, error, _RESTORE) from error
+            digests[path.name] = _digest(content)
+        path = self.folder / NAME
+        if lines := read_lines(path):
+            refuse_foreign(path, (one["se_study"] for one in lines), ids)
+            facts = {"source": "label page", "place": str(path), "given": lines[0]["given"]}
+            stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
+            digests[NAME] = _digest_of_lines(lines)
+        return StoredVotes(stored, self._forgotten(), digests)
+
     def sources(self) -> list[Given]:
-        """Every source but forgotten ones, in the order in which they came; a `StudyError` for a damaged file."""
-        return _counted(self._stored(), self._forgotten())
+        """Every source but forgotten ones, in the order in which they came; errors as of `read`."""
+        return self.read().sources
 
     def reused(self) -> list[int]:
         """Ranks whose labels were there before the plan."""
@@ -96,33 +166,14 @@ class LabelStore:
         return [rank for table in taken_over for rank in table.column("rank").to_pylist()]
 
     def state(self) -> str:
-        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
-        bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())
-        files = {path.name: hashlib.sha256(body).hexdigest() for path, body in bodies}
+        """State of what is stored (`StoredVotes.state`), without decoding it."""
+        digests = {path.name: _digest(read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths()}
         if lines := read_lines(self.folder / NAME):
-            files[NAME] = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
-        text = json.dumps([files, self._forgotten()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+            digests[NAME] = _digest_of_lines(lines)
+        return _state(digests, self._forgotten())
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.parquet"))
-
-    def _stored(self) -> dict[str, Given]:
-        """Every source by its identity, what was forgotten too; a `StudyError` for one of another plan."""
-        stored, ids = {}, plan_ids(self.folder.parent)
-        for path in self._paths():
-            try:
-                file = read_table(path, _RESTORE, self.folder.parent)
-                refuse_foreign(path, [file.facts.get("study", ids[0])], ids)  # former versions did not say
-                stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
-            except UNUSABLE as error:
-                raise unusable(path, error, _RESTORE) from error
-        path = self.folder / NAME
-        if lines := read_lines(path):
-            refuse_foreign(path, (one["se_study"] for one in lines), ids)
-            facts = {"source": "label page", "place": str(path), "given": lines[0]["given"]}
-            stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
-        return stored
 
     def forgotten_answers(self) -> int:
         """How many of the first answers of the page are not to count."""
@@ -130,43 +181,31 @@ class LabelStore:
 
     def journal(self) -> Journal:
         """Open the answers of the page for adding; errors as of `Journal`."""
-        return Journal(self.folder, _next(self._stored()))
+        return Journal(self.folder, self.read().next_number)
 
-    def with_new(self, votes: Sequence[Votes]) -> list[Given]:
-        """Return what `sources` would be after `add`."""
-        stored = self._stored()
-        there = _counted(stored, self._forgotten())
-        new = {vote.identity: vote.table.num_rows for vote in votes}
-        there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
-        identities = {one.identity for one in there}
-        return there + [
-            _given(one.identity, {**one.facts(), "given": number}, one.table)
-            for number, one in enumerate(_distinct(votes), _next(stored))
-            if one.identity not in identities
-        ]
-
-    def add(self, votes: Sequence[Votes]) -> dict[str, bool]:
+    def add(self, votes: Sequence[Votes], before: StoredVotes | None = None) -> StoredVotes:
         """Store the votes of several sources, all or none; those that are there already add nothing.
 
+        Args:
+            before: What `read` gave, where that is known, and nothing was stored since.
+
         Returns:
-            dict of str to bool: By identity: whether it was new, or forgotten until now.
+            StoredVotes: What `read` would give now.
         """
-        stored, forgotten = self._stored(), self._forgotten()
-        there = {source.identity for source in _counted(stored, forgotten)}
-        files, study = {}, plan_ids(self.folder.parent)[0]
-        for number, source in enumerate(_distinct(votes), _next(stored)):
-            before = stored.get(source.identity)
-            # the same source says more to a plan that has grown since; what it said before is among it
-            if before is None or before.table.num_rows < source.table.num_rows:
-                place = number if before is None else before.facts["given"]
-                path = self.folder / f"{source.identity}.parquet"
-                files[path] = atomic.parquet(source.table, {**source.facts(), "given": place, "study": study})
-        kept = {identity: names for identity, names in forgotten.items() if identity not in {v.identity for v in votes}}
-        if kept != forgotten:
-            files[self.folder / "forgotten.json"] = atomic.json_object(kept)
+        before = before or self.read()
+        after, files, study = before.including(votes), {}, plan_ids(self.folder.parent)[0]
+        for vote in _distinct(votes):
+            source = after.stored[vote.identity]
+            if source is not before.stored.get(vote.identity):
+                facts = {**vote.facts(), "given": source.facts["given"], "study": study}
+                files[self.folder / f"{vote.identity}.parquet"] = atomic.parquet(vote.table, facts)
+        written = list(files)
+        if after.forgotten != before.forgotten:
+            files[self.folder / "forgotten.json"] = atomic.json_object(after.forgotten)
         if files:
             atomic.write_all(files)
-        return {vote.identity: vote.identity not in there or vote.identity in forgotten for vote in votes}
+        digests = {path.name: _digest(read_bytes(path, _RESTORE, self.folder.parent)) for path in written}
+        return replace(after, digests={**before.digests, **digests})
 
     def forget(self, *names: str) -> dict[str, int]:
         """Let the rows of sources count no longer.
@@ -182,36 +221,36 @@ class LabelStore:
             InputError: There is no such source, or files of several folders have this name; then none is forgotten.
             OutsideError: Answers of the page while the page is served: who serves it would go on with them.
         """
-        forgotten, stored = self._forgotten(), self._stored()
-        before = dict(forgotten)
-        rows = {name: self._forget(name, stored, forgotten) for name in dict.fromkeys(names)}
-        if forgotten.get(IDENTITY) != before.get(IDENTITY):
+        before = votes = self.read()
+        rows = {}
+        for name in dict.fromkeys(names):
+            votes, rows[name] = self._without(votes, name)
+        if votes.forgotten.get(IDENTITY) != before.forgotten.get(IDENTITY):
             self.journal().close()
-        if forgotten != before:
-            atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
+        if votes.forgotten != before.forgotten:
+            atomic.write_all({self.folder / "forgotten.json": atomic.json_object(votes.forgotten)})
         return rows
 
-    def _forget(self, name: str, stored: Mapping[str, Given], forgotten: dict[str, list[str]]) -> int:
-        """Add what a name means to what is forgotten, and count its rows."""
-        rows, met = 0, False
+    def _without(self, votes: StoredVotes, name: str) -> tuple[StoredVotes, int]:
+        """Let what a name means count no longer; also how many rows these were."""
+        rows, forgotten = 0, {}
         names: dict[str, None] = {}
-        self._check_one_file(_counted(stored, forgotten), name)
-        for source in stored.values():
+        self._check_one_file(votes.sources, name)
+        for source in votes.stored.values():
             origins = source.table.column("origin").to_pylist()
             names |= dict.fromkeys([_short(source.facts["source"]), *origins])
             whole = masked_source(name) in (source.identity, source.facts["source"], _short(source.facts["source"]))
             if not whole and name not in origins:
                 continue
-            before = forgotten.get(source.identity, [])
+            before = votes.forgotten.get(source.identity, [])
             left = _without(source, before)
             counted = [] if left is None else left.table.column("origin").to_pylist()
             everything = f"{_ALL}{len(origins)}" if source.identity == IDENTITY else _ALL
             forgotten[source.identity] = list(dict.fromkeys([*before, everything if whole else name]))
             rows += len(counted) if whole else counted.count(name)
-            met = True
-        if not met:
+        if not forgotten:
             raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, names))
-        return rows
+        return replace(votes, forgotten={**votes.forgotten, **forgotten}), rows
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
         """Files of one name in several folders are not the same source."""
@@ -240,14 +279,17 @@ def refuse_foreign(path: Path, studies: Iterable[Any], ids: Collection[str], hin
         raise StudyError(f"{path}: these answers were given to another plan", hint)
 
 
-def _counted(stored: Mapping[str, Given], forgotten: Mapping[str, Sequence[str]]) -> list[Given]:
-    """Sources without what was forgotten, in the order in which they came."""
-    kept = (_without(one, forgotten.get(identity, ())) for identity, one in stored.items())
-    return sorted((one for one in kept if one is not None), key=lambda one: (one.facts["given"], one.identity))
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
-def _next(stored: Mapping[str, Given]) -> int:
-    return max((one.facts["given"] for one in stored.values()), default=0) + 1
+def _digest_of_lines(lines: Sequence[dict[str, Any]]) -> str:
+    """Digest of the answers of the page: a line without an end is none of them."""
+    return _digest(json.dumps(lines).encode())
+
+
+def _state(digests: Mapping[str, str], forgotten: Mapping[str, Sequence[str]]) -> str:
+    return _digest(json.dumps([digests, forgotten], sort_keys=True).encode())[:16]
 
 
 def rows_of(sources: Sequence[Given]) -> pa.Table:

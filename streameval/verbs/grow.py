@@ -18,7 +18,7 @@ from streameval.parquet.account import Forecast
 from streameval.printed import Event, Printed
 from streameval.rehearsal import Rehearsal
 from streameval.study import Study
-from streameval.study.judging import last_judging, tally_stored
+from streameval.study.judging import recount
 from streameval.study.next_command import first_command
 from streameval.types import Plan
 
@@ -126,7 +126,7 @@ def _second_batch(study: Study, plan: Plan) -> Plan:
     method = method_of(plan)
     if not method.adaptive or not isinstance(method, LooksAtFirst):
         raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --adaptive")
-    tallied = tally_stored(study, plan, last_judging(study), study.labels.sources())
+    tallied = recount(study, plan)
     if left := int(np.sum(~tallied.answered)):
         raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
                          "finish it first; skipping an item is an answer")  # fmt: skip

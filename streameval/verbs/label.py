@@ -22,8 +22,8 @@ from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links, links_of
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.asked import kept_question, question_file, question_of
 from streameval.study.progress import LabellingProgress
+from streameval.study.tasks import kept_question, question_file, question_of
 
 PORT = 8765
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streameval.errors import StudyError
 from streameval.kinds import database_of
 from streameval.stores.temporary import temporary_folder
-from streameval.study.database.attach import FOLDER, attach, attach_statement, check_name, file_name
+from streameval.study.database.session import FOLDER, attach, attach_statement, check_name, file_name
 
 if TYPE_CHECKING:
     from streameval.labelling.duckdb_session import Connection

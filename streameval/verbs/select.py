@@ -31,9 +31,7 @@ from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, fetched_before, judged_items, planned_items, wanted_columns
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.asked import question_file, question_of
-from streameval.study.shown_columns import zero_or_one
-from streameval.study.tasks import make_tasks
+from streameval.study.tasks import make_tasks, question_file, question_of, zero_or_one
 from streameval.text import number_of, those_with
 from streameval.text.options import flag
 from streameval.types import Plan
@@ -55,7 +53,7 @@ class Selection(Tabular):
             `se_task`, then the items' columns. Of a question, only of items that nobody has answered or skipped.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
-        left_out: Columns that an export leaves out, with why (`streameval.study.shown_columns`).
+        left_out: Columns that an export leaves out, with why (`streameval.study.tasks`).
         tasks: Tasks exported.
         files: Files of the export; none where no task remains.
         source: Where the ranking lies, and its fingerprint.

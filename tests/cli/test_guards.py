@@ -17,7 +17,7 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.labelling.shared_columns import agree
+from streameval.labelling.match_items import agree
 from streameval.reporting import charts
 from streameval.stores import atomic
 from streameval.study import Study

@@ -15,7 +15,7 @@ from suite_cases import cases, examples, slow
 
 import streameval
 from streameval.cli import run
-from streameval.labelling.agreement import agreement, krippendorff_alpha
+from streameval.labelling.answers import agreement, krippendorff_alpha
 from streameval.labelling.fates import fold
 from streameval.labelling.rules import vote_rule
 from streameval.study import Study
@@ -47,7 +47,7 @@ def test_alpha_is_the_librarys(votes, binary):
                 unique_by=lambda vote: vote[:2]))  # fmt: skip
 def test_percent_is_counted_over_pairs(votes):
     rows = [{"rank": i + 1, "annotator": a, "value": v} for i, a, v in votes]
-    found = agreement(fold(stored(rows), vote_rule("majority")).table)
+    found = agreement(fold(stored(rows), vote_rule("majority")))
     pairs = [(one, other) for one in votes for other in votes if one[0] == other[0] and one[1] != other[1]]
     for name in {a for _, a, _ in votes}:
         own = [p for p in pairs if p[0][1] == name]
@@ -64,7 +64,7 @@ def test_repeats_and_controls_are_counted_by_annotator():
     rows = [{"rank": 1, "annotator": a, "value": 1, "task": 1, "ours": True} for a in "xy"]
     rows += [{"rank": 1, "annotator": a, "value": v, "task": 10, "ours": True} for a, v in (("x", 1), ("y", 0))]
     rows += [{"annotator": a, "value": v, "task": 11, "ours": True} for a, v in (("x", 0), ("y", 1))]
-    found = agreement(fold(stored(rows), vote_rule("majority"), extra=extra).table, extra).annotators
+    found = agreement(fold(stored(rows), vote_rule("majority"), extra=extra), extra).annotators
     x, y = found["x"], found["y"]
     assert (x["repeats"], x["repeats_equal"], x["controls"], x["controls_right"]) == (1, 1, 1, 0)
     assert (y["repeats"], y["repeats_equal"], y["controls"], y["controls_right"]) == (1, 0, 1, 1)

@@ -24,13 +24,13 @@ def moment(minute):
     return None if minute is None else datetime.datetime(2026, 1, 1, 0, minute, tzinfo=datetime.UTC)
 
 
-def labels(rows, *rule, **more):
-    found = tally(PLAN, stored(rows), *rule, **more)
+def labels(rows, rule="majority", **more):
+    found = tally(PLAN, stored(rows), vote_rule(rule), **more)
     return dict(zip(found.labels.rank.tolist(), found.labels.label.tolist(), strict=True)), found
 
 
 def fates(rows, *rule, **more):
-    return fold(stored(rows), vote_rule(*(rule or ("majority",))), **more).table.column("fate").to_pylist()
+    return fold(stored(rows), vote_rule(*(rule or ("majority",))), **more).column("fate").to_pylist()
 
 
 def test_a_task_file_given_again_corrected_and_longer_doubles_nothing():
@@ -183,7 +183,7 @@ def naive(rows, rule):
 def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     rows = sorted(rows, key=lambda row: row["given"])
     table = stored([{**row, "time": moment(row["time"])} for row in rows])
-    found = fold(table, vote_rule(rule)).table
+    found = fold(table, vote_rule(rule))
     assert found.num_rows == len(rows)
     assert found.column("id").to_pylist() == list(range(len(rows)))
     assert found.column("fate").null_count == 0
@@ -201,6 +201,6 @@ def test_a_table_given_twice_changes_no_label(rows):
     named = [{**row, "annotator": row["annotator"] or "c", "time": moment(row["time"])} for row in rows]
     again = [{**row, "given": row["given"] + 3} for row in named]
     for rule in ("majority", "all"):
-        once, twice = (tally(PLAN, stored(r), rule).labels for r in (named, named + again))
+        once, twice = (tally(PLAN, stored(r), vote_rule(rule)).labels for r in (named, named + again))
         assert once.label.tolist() == twice.label.tolist()
         assert once.votes.tolist() == twice.votes.tolist()

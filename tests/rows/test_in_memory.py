@@ -54,6 +54,7 @@ def test_what_describes_the_ranking_goes_by_keywords_or_at_once(tmp_path, call):
 def test_options_that_take_several_names_take_a_text(tmp_path):
     assert RankingOptions(score="a", key="id") == RankingOptions(score="a", key=("id",))
     assert RankingOptions(score="a", key="id, a").key == ("id", "a")
+    assert str(Judging(vote=" Mean ≥ 3").rule) == Judging(vote=" Mean ≥ 3").vote == "mean>=3"
     assert (Judging(prefer="person,llm").prefer, Reuse("id,a").key) == (("person", "llm"), ("id", "a"))
     assert (LabelColumns(on=["id", "a"]).on, LabelColumns(positive="Good").positive) == ("id,a", ("good",))
     options = RankingOptions(score="a", key="id")

@@ -15,7 +15,7 @@ from streameval.process import interrupts
 from streameval.serving import serve
 from streameval.serving.items import PlannedItems
 from streameval.study import Study
-from streameval.study.asked import kept_question
+from streameval.study.tasks import kept_question
 
 
 def test_what_came_after_the_last_evaluation_is_evaluated_when_it_ends(study, opened):

@@ -19,7 +19,7 @@ from streameval.serving.desk import given_twice
 from streameval.serving.links import links_of
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.study.asked import kept_question, question_file
+from streameval.study.tasks import kept_question, question_file
 from streameval.verbs.labels import forget
 
 

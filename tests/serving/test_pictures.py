@@ -10,9 +10,10 @@ from label_pages import said
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.labelling.exports import TaskQuestion, pictures
+from streameval.labelling.exports import TaskQuestion
+from streameval.labelling.exports import cells as pictures
 from streameval.stores import atomic
-from streameval.study.asked import question_file
+from streameval.study.tasks import question_file
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 

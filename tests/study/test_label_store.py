@@ -409,3 +409,27 @@ def test_answers_of_the_page_are_not_forgotten_while_it_is_served(catalogue, tmp
         said = refused(capsys, "labels", study, "--forget", "page", status=3)
         assert "page.jsonl: another command adds answers to it" in said
     assert run(["labels", str(study), "--forget", "page"]) == 0
+
+
+@pytest.mark.parametrize("name", ["grown-evaluated", "cut-third-round"])
+def test_an_evaluation_reads_every_file_of_votes_once(catalogue, tmp_path, monkeypatch, name):
+    study, opened = catalogue.copy(name, tmp_path / "s"), []
+    files = sorted((study / "votes").glob("*.parquet"))
+    open_file = os.open
+    monkeypatch.setattr(os, "open", lambda path, *how: opened.append(path) or open_file(path, *how))
+    streameval.evaluate(study)
+    assert len(files) > 1
+    assert sorted(path for path in opened if path in files) == files
+
+
+def test_what_was_stored_is_what_is_read_then(tmp_path):
+    """Of a source that is new, given again, partly forgotten, and wholly."""
+    study = Study(small_study(tmp_path))
+    table = write(tmp_path / "t.csv", "1,1,a,x", "2,0,b,y", head="rank,label,annotator,source")
+    for forgotten in ((), (), ("x",), ("t.csv",)):
+        study.labels.forget(*forgotten) if forgotten else None
+        votes = taken_in(study.folder, table).votes
+        read = study.labels.read()
+        assert (votes.state, votes.forgotten) == (read.state, {}) == (study.labels.state(), read.forgotten)
+        assert [one.table for one in votes.sources] == [one.table for one in read.sources]
+        assert [one.facts["given"] for one in votes.sources] == [1] == [one.facts["given"] for one in read.sources]

@@ -17,7 +17,7 @@ import streameval
 from streameval.cli import run
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.shown_columns import follows, zero_or_one
+from streameval.study.tasks import follows, zero_or_one
 
 N = 2_000
 

@@ -12,7 +12,6 @@ from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, check_misses
 from streameval.judges.classes import awaits_judge
 from streameval.labelling.options import Judging, LabelColumns
-from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.metrics.bounded import metrics
 from streameval.slices.plan import refuse_misses, slice_results
@@ -38,7 +37,6 @@ def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tup
     columns, judging, missed = asked
     misses = check_misses(missed.misses)
     check_label_error(judging.label_error)
-    vote_rule(judging.vote)
     if misses and missed.misses_from is not None:
         raise InputError("--misses were given as a number and as a study", "give one of them")
     plan = folder.plan()
@@ -98,7 +96,7 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "misses": curve.misses,
         "method": plan.method,
         "parameters": dict(plan.parameters),
-        "vote": str(vote_rule(judging.vote)),
+        "vote": judging.vote,
         "prefer": list(judging.prefer),
         "label_error": judging.label_error,
         "assume": judging.assume,

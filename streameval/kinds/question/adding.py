@@ -27,7 +27,7 @@ from streameval.kinds.question.asked_before import number_of_several, refuse_ask
 from streameval.kinds.question.earlier import evidence_of
 from streameval.kinds.question.known import known_of
 from streameval.kinds.question.plan import Beside, drawn_plan
-from streameval.kinds.question.tree import asked_of, counted, known_in, new_place, root_of, tree_of
+from streameval.kinds.question.tree import asked_of, known_in, new_place, root_of, tree_of
 from streameval.questions import Condition, Outcome, Question
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
@@ -35,7 +35,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.sequential import EarlierEvidence, KnownItems
 from streameval.study import Study
-from streameval.study.judging import last_judging
+from streameval.study.judging import last_judging, recount
 from streameval.study.planning import fresh_seed
 from streameval.text import number_of
 from streameval.types import Plan
@@ -132,7 +132,7 @@ def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvid
     """What the labels of a curve are worth; labels that may be wrong are no evidence."""
     if not folder.labels.folder.exists() or last_judging(folder).label_error:
         return None
-    return evidence_of(plan, counted(folder, plan).labels, str(confidence))
+    return evidence_of(plan, recount(folder, plan).labels, str(confidence))
 
 
 def _opened(plan: Plan) -> Ranking:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kinds.question.plan import next_drawn, posed, with_drawn
-from streameval.kinds.question.tree import counted, known_now
+from streameval.kinds.question.tree import known_now
 from streameval.study import Study
+from streameval.study.judging import recount
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
@@ -15,7 +16,7 @@ def open_tasks(folder: Study, plan: Plan) -> BoolArray:
     """Which planned items nobody has answered or skipped, in the plan's order."""
     if not folder.labels.folder.exists():
         return np.ones(plan.table.num_rows, bool)
-    return ~counted(folder, plan).answered
+    return ~recount(folder, plan).answered
 
 
 def as_drawn(plan: Plan, numbers: Int64Array) -> Int64Array:
@@ -33,7 +34,7 @@ def ranks_asked_about(plan: Plan) -> Int64Array | None:
 def is_answered(folder: Study, plan: Plan) -> bool:
     """Whether the labels that there are decide every question."""
     design, drawn = posed(plan, known_now(folder, plan))
-    return design.answer(drawn, counted(folder, plan).labels.label).outcome != "open"
+    return design.answer(drawn, recount(folder, plan).labels.label).outcome != "open"
 
 
 def next_round(folder: Study, plan: Plan) -> Plan:
@@ -44,7 +45,7 @@ def next_round(folder: Study, plan: Plan) -> Plan:
     """
     if not folder.labels.folder.exists():
         return plan
-    tallied = counted(folder, plan)
+    tallied = recount(folder, plan)
     if not tallied.answered.all():
         return plan
     design, drawn = posed(plan, known_now(folder, plan))

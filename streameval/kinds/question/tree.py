@@ -22,7 +22,7 @@ from streameval.labelling.tally import Tallied
 from streameval.sequential import KnownItems
 from streameval.study import Study
 from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
-from streameval.study.judging import last_judging, tally_stored
+from streameval.study.judging import recount
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array, Int64Array
 
@@ -32,15 +32,10 @@ _FOLDER = re.compile(r"question-([1-9]\d*)")
 Count = Callable[[Study, Plan], Tallied]
 
 
-def counted(folder: Study, plan: Plan) -> Tallied:
-    """Count the labels that a study has, judged as in its last evaluation."""
-    return tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
-
-
 def counted_first(folder: Study, plan: Plan) -> Tallied:
     """Count them by the first rule under which the study had labels, where votes have labels by it."""
     first = first_rule(summary_before(folder, plan))
-    return (first and tally_by(folder, plan, first)) or counted(folder, plan)
+    return (first and tally_by(folder, plan, first)) or recount(folder, plan)
 
 
 def asked_of(folder: Study) -> list[tuple[Path, Plan]]:
@@ -80,7 +75,7 @@ def _below(folder: Study) -> Iterator[tuple[Path, Plan]]:
         yield from _below(Study(place))
 
 
-def known_in(tree: Sequence[tuple[Path, Plan]], count: Count = counted) -> KnownItems:
+def known_in(tree: Sequence[tuple[Path, Plan]], count: Count = recount) -> KnownItems:
     """Items that have an answer anywhere in a tree, with their labels as they are; -1 where it made no label.
 
     Where two studies have an answer of one item, that of the first counts. What a question was told is known counts by
@@ -99,7 +94,7 @@ def _answered(folder: Study, plan: Plan, count: Count) -> tuple[Int64Array, Int8
     return plan.ranks[tallied.answered], tallied.labels.label[tallied.answered]
 
 
-def known_now(folder: Study, plan: Plan, count: Count = counted) -> KnownItems:
+def known_now(folder: Study, plan: Plan, count: Count = recount) -> KnownItems:
     """What a question was planned with, with the labels that these items have now, as they are counted.
 
     As planned where it lies alone, and where it was handed on without any votes, which results stand without.
@@ -140,7 +135,7 @@ def whose_known(folder: Study, plan: Plan) -> tuple[str, str]:
     known, root = known_of(plan).rank, root_of(folder)
     for place, other in tree_of(root) if known.size and root.folder != folder.folder else ():
         if place != folder.folder and Study(place).labels.folder.exists() and isin(known, other.ranks).any():
-            labels = counted(Study(place), other).labels
+            labels = recount(Study(place), other).labels
             if labels.about != TRUTH:
                 return labels.about, labels.why
     return TRUTH, ""

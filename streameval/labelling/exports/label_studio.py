@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.exports import NO_QUESTION, OURS, Files, TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import dumps, is_drawn, records
-from streameval.labelling.exports.pictures import address
+from streameval.labelling.exports.cells import address, dumps, is_drawn, records
 from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"

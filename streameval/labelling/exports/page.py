@@ -17,13 +17,24 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.labelling.exports import OURS, TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import dumps, records, text
-from streameval.labelling.exports.guidelines import as_html
-from streameval.labelling.exports.pictures import address
+from streameval.labelling.exports.cells import address, dumps, records, text
 
 SUFFIX = ".html"
 HOW = "people open it in a browser and save their answers as CSV"
 BACK = "labels-*.csv"
+
+
+def as_html(markdown: str) -> str:
+    r"""Turn Markdown into HTML: markup in it stays text, and links lead to the web or nowhere.
+
+    >>> as_html("Say *yes* <script>")
+    '<p>Say <em>yes</em> &lt;script&gt;</p>\n'
+    """
+    if not markdown:
+        return ""
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render(markdown))
 
 
 def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.labelling.exports import OURS, TaskQuestion, unambiguous
-from streameval.labelling.exports.cells import dumps, records, text
-from streameval.labelling.exports.pictures import address
+from streameval.labelling.exports.cells import address, dumps, records, text
 
 SUFFIX = ".jsonl"
 HOW = "label them in Prodigy, then `prodigy db-out DATASET > answers.jsonl`"

@@ -18,8 +18,7 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import literal, quote, tables_of_ours, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
-from streameval.study.database.macro import READ, Place
-from streameval.study.database.macros import Kinds, statements
+from streameval.study.database.macros import READ, Kinds, Place, statements
 
 _STORAGE = "STORAGE_VERSION 'v1.2.0', BLOCK_SIZE 16384"
 """Small blocks: with those of 256 KiB, a database of small tables is six times as large and takes longer to write."""
