@@ -14,7 +14,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import streameval
+import streameval.verbs  # or `pkgutil.get_data` loads it as no part of the package
 from streameval.options import types_of
 from streameval.text.options import flag
 
