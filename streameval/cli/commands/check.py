@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from streameval.cli.output import Output, columns
+from streameval.cli.output import Output
+from streameval.cli.picture import columns
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
 from streameval.questions.printed import value_text
 

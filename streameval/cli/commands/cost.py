@@ -7,7 +7,8 @@ from typing import Any
 
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Whole
-from streameval.cli.output import Output, columns
+from streameval.cli.output import Output
+from streameval.cli.picture import columns
 from streameval.cli.planning import CostAgainstFlags, QuestionFlags, Questions
 from streameval.cli.ranking import CountedFlags
 from streameval.errors import InputError

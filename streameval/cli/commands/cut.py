@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Whole
-from streameval.cli.output import Output, columns, progress
+from streameval.cli.output import Output, progress
+from streameval.cli.picture import columns
 from streameval.text import number_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.options import Whole
-from streameval.cli.output import Output, columns
+from streameval.cli.output import Output
+from streameval.cli.picture import columns
 from streameval.errors import InputError
 from streameval.questions import Question
 from streameval.questions.cutoffs import number

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from streameval.cli.output import Output, columns
+from streameval.cli.output import Output
+from streameval.cli.picture import columns
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
 
 _SHOWN = 14

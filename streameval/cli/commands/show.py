@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streameval.cli.options import Switch
-from streameval.cli.output import Output, columns
+from streameval.cli.output import Output
+from streameval.cli.picture import columns
 
 
 def show(

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Switch, Whole, existing
-from streameval.cli.output import Output, columns, progress
+from streameval.cli.output import Output, progress
+from streameval.cli.picture import columns
 from streameval.cli.ranking import MeaningFlags, RankingFlags
 
 
