@@ -67,7 +67,8 @@ def compare(
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
     difference: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
-    kinds[0].save_difference(difference, *(None if one is None else Path(one) for one in (out, plot)), existing)
+    folder, picture = None if out is None else Path(out), None if plot is None else Path(plot)
+    kinds[0].save_difference(difference, folder, picture, existing)
     return difference
 
 

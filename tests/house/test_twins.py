@@ -35,7 +35,6 @@ ONLY_COMMAND = {
     "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "sql": {"with": "files", "out": FILE, "macros": FILE},
     "judge": {"price_per_label": "what is printed"},
-    "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
