@@ -66,7 +66,8 @@ class Declared:
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
-        return next(one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
+        found = (one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
+        return [*found][-1]  # those before are overloads
 
     @property
     def rehearses(self) -> bool:
