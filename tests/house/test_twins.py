@@ -30,7 +30,6 @@ NO_COMMAND = {
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
     "exact": {"window": "Windows", "epsilon": "Windows"},
-    "simulate": {"plot": FILE},
     "check": {"out": "a file of a CI job"},
     "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "sql": {"with": "files", "out": FILE, "macros": FILE},
