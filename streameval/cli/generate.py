@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -182,7 +182,7 @@ def _word(one: Parameter, alone: bool) -> Any:
         typed: Any = Path
     elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
         return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
-    elif {Sequence[str], tuple[str, ...]} & {*kinds}:
+    elif tuple[str, ...] in kinds:  # between commas, or typed again
         return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
