@@ -30,6 +30,7 @@ _STEPS = {"plan": "rows", "select": "reading pages", "label": "reading pages", "
           "simulate": "methods", "scan": "scanning", "compile": "compiling", "cut": "writing items"}  # fmt: skip
 _HOLDS = ("evaluate",)  # verbs whose record has to be of the results that they leave
 _OURS = ("progress", "engine", "served")  # parameters that the command line fills by options of its own
+_UNPRINTED = {"rows": "left out"}  # what no command prints is not held in memory
 _ENGINE = (
     "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
     "Connect or Sail server)."
@@ -69,7 +70,7 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     with limited(batch.time_limit), _held(verb.name, words):
         with progress(_STEPS.get(verb.name, verb.name), output) as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
-            ours = {"progress": bar} if "progress" in takes else {}
+            ours = {name: value for name, value in {"progress": bar, **_UNPRINTED}.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
         arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
@@ -181,6 +182,8 @@ def _word(one: Parameter, alone: bool) -> Any:
         typed: Any = Path
     elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
         return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
+    elif tuple[str, ...] in kinds:  # between commas, or typed again
+        return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
     else:

@@ -29,8 +29,6 @@ NO_COMMAND = {
 }
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
-    "exact": {"window": "Windows", "epsilon": "Windows"},
-    "simulate": {"plot": FILE},
     "check": {"out": "a file of a CI job"},
     "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "sql": {"with": "files", "out": FILE, "macros": FILE},
@@ -38,7 +36,7 @@ ONLY_COMMAND = {
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
-    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
+    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score", "rows": "they are not printed"},
     "cost": dict.fromkeys(
         ["ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED
     ),
