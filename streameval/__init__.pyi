@@ -129,6 +129,7 @@ def evaluate(
     study: str | os.PathLike[str],
     *,
     labels: Sequence[Any] | Any = ...,
+    dry_run: bool = ...,
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
     on: Sequence[str] | str | None = ...,

@@ -30,13 +30,13 @@ class Parameter:
     Attributes:
         hint: Its type; names that only computing needs stand for `str` in it.
         default: `REQUIRED` where it has none.
-        position: One word; `all` takes every further one; None where it goes by name.
+        position: One word; `all` takes every further one, `rest` one by one; None where it goes by name.
     """
 
     name: str
     hint: Any
     default: Any
-    position: Literal["one", "all"] | None
+    position: Literal["one", "all", "rest"] | None
 
 
 REQUIRED = object()
@@ -119,7 +119,7 @@ class Declared:
             leads_on = leads_on or several
             yield Parameter(one.arg, hint, _value(default), position)
         if given.vararg is not None:
-            yield Parameter(given.vararg.arg, _type(given.vararg.annotation), REQUIRED, "all")
+            yield Parameter(given.vararg.arg, _type(given.vararg.annotation), REQUIRED, "rest")
         for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
             yield Parameter(one.arg, _type(one.annotation), _value(default), None)
 

@@ -67,7 +67,7 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     takes = {one.name for one in verb.parameters}
     began = time.monotonic()
     with limited(batch.time_limit), _held(verb.name, words):
-        with progress(_STEPS.get(verb.name, verb.name), output) as bar:
+        with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
             ours = {"progress": bar, "dry_run": batch.dry_run}
             extra = {name: value for name, value in ours.items() if name in takes and value is not False}
             result = function(*_positional(verb, words), **_named(verb, words), **extra)
@@ -77,6 +77,10 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
     return printed.status
+
+
+def _bar(name: str, output: Output) -> AbstractContextManager[Any]:
+    return progress(_STEPS.get(name, name), output)
 
 
 def _held(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
@@ -105,7 +109,9 @@ def _positional(verb: Declared, words: Mapping[str, Any]) -> Iterator[Any]:
     for one in verb.parameters:
         if one.position == "one" and one.name in words:
             yield words[one.name]
-        elif one.position == "all" and one.hint is not str and one.default is REQUIRED:
+        elif one.position == "all" and (one.name in words or one.default is REQUIRED):
+            yield list(words.get(one.name, ()))
+        elif one.position == "rest":
             yield from words.get(one.name, ())
 
 
@@ -117,7 +123,8 @@ def _named(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
 def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
     """Give the parameters of the command: words first, then options, then those of all commands."""
     own = [one for one in verb.parameters if one.name not in _OURS and one.name in verb.helps]
-    places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL}
+    places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL,
+              "rest": inspect.Parameter.VAR_POSITIONAL}  # fmt: skip
     words = [one for one in own if one.position is not None]
     alone = [one.position for one in words] == ["one"]
     for one in words:
