@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -43,3 +44,10 @@ def engine_of(given: Engine | str) -> Engine:
         return given
     name, _, remote = given.partition(":")
     return create(name, {"remote": remote or None})
+
+
+def engine_facts(engine: str) -> dict[str, str | None]:
+    """Name an engine and its server, for records: without names, tokens and settings that an address may hold."""
+    name, _, remote = engine.partition(":")
+    address = re.sub(r"^(\w+://)?(?:[^/;@]*@)?([^/;?]*).*", r"\1\2", remote)
+    return {"engine": name, "server": address or None}

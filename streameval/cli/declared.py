@@ -61,12 +61,17 @@ class Declared:
 
     @cached_property
     def _file(self) -> ast.Module:
-        source = pkgutil.get_data("streameval.verbs", f"{self.name}.py")
+        source = pkgutil.get_data("streameval", f"verbs/{self.name}.py")
         return ast.parse(source or b"")
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
         return next(one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether its file has a function `rehearsal`, which takes the same and changes nothing."""
+        return any(isinstance(one, ast.FunctionDef) and one.name == "rehearsal" for one in self._file.body)
 
     @cached_property
     def manual(self) -> str:

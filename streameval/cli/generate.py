@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _STEPS = {"plan": "rows", "select": "reading pages", "label": "reading pages", "exact": "items", "judge": "asking",
           "simulate": "methods", "scan": "scanning", "compile": "compiling", "cut": "writing items"}  # fmt: skip
 _HOLDS = ("evaluate",)  # verbs whose record has to be of the results that they leave
-_OURS = ("progress", "dry_run", "engine", "served")  # parameters that the command line fills by options of its own
+_OURS = ("progress", "engine", "served")  # parameters that the command line fills by options of its own
 _ENGINE = (
     "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
     "Connect or Sail server)."
@@ -63,16 +63,16 @@ def command_of(name: str) -> Callable[..., int | None]:
 def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch) -> int | None:
     """Call the verb, and say what came of it."""
     module = import_module(f"streameval.verbs.{verb.name}")
-    function = getattr(module, verb.name)
+    function = module.rehearsal if batch.dry_run else getattr(module, verb.name)
     takes = {one.name for one in verb.parameters}
     began = time.monotonic()
     with limited(batch.time_limit), _held(verb.name, words):
         with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
-            ours = {"progress": bar, "dry_run": batch.dry_run}
-            extra = {name: value for name, value in ours.items() if name in takes and value is not False}
-            result = function(*_positional(verb, words), **_named(verb, words), **extra)
+            before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
+            ours = {"progress": bar} if "progress" in takes else {}
+            result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
-        arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words
+        arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
         printed: Printed = result.printed if batch.dry_run else module.printed(result, **arguments)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
@@ -137,7 +137,7 @@ def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
     yield from _options(verb)
     if any(one.name == "engine" for one in verb.parameters):
         yield _flag("engine", str, "local", _ENGINE, RUNNING)
-    if any(one.name == "dry_run" for one in verb.parameters):
+    if verb.rehearses:
         yield inspect.Parameter("batch", inspect.Parameter.KEYWORD_ONLY, annotation=Batch, default=Batch())
     yield inspect.Parameter("output", inspect.Parameter.KEYWORD_ONLY, annotation=Output, default=Output())
 

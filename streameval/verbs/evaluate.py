@@ -19,9 +19,7 @@ from streameval.study.take_in import sources_of
 
 
 @takes(LabelColumns, Judging, Misses, KnownPositives)
-def evaluate(
-    study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), dry_run: bool = False, **options: Any
-) -> Any:
+def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), **options: Any) -> Any:
     """Join labels back and write the curve with its bounds, the metrics and the report.
 
     Example: streameval evaluate my-study --labels tasks.csv
@@ -32,7 +30,6 @@ def evaluate(
             duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
             before adds nothing. In Python also tables that speak the Arrow PyCapsule protocol. With none, the labels
             stored before are evaluated.
-        dry_run: In Python as on the command line: say what would be read and written, and write nothing.
         options: In Python by name: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`:
             words of a label (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
@@ -59,14 +56,14 @@ def evaluate(
         StudyError: Labels of another study.
     """
     folder = Study(Path(study))
-    if dry_run:
-        return _rehearsal(folder, sources_of(labels), options)
     with folder.changing():
         return kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
 
 
-def _rehearsal(folder: Study, labels: list[Any], options: dict[str, Any]) -> Rehearsal:
-    kind, plan = kind_of(folder.folder), folder.plan()
+def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Rehearsal:
+    """Say which files would be read and written; options are checked."""
+    folder = Study(study)
+    kind, plan = kind_of(study), folder.plan()
     kind.asked("evaluate", options)
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
     writes = [folder.folder / name for name in kind.files(plan)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,56 +11,41 @@ import numpy as np
 from streameval.errors import InputError, StudyError
 from streameval.kinds import answering
 from streameval.methods import Look, Method, Sequential, method_of
+from streameval.methods.growth import Growth
 from streameval.methods.stages import LooksAtFirst
-from streameval.options import option, split, takes
+from streameval.options import split, takes
+from streameval.parquet.account import Forecast
+from streameval.printed import Event, Printed
+from streameval.rehearsal import Rehearsal
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
+from streameval.study.next_command import first_command
 from streameval.types import Plan
-
-
-@dataclass(frozen=True)
-class Growth:
-    """By how much a study is to grow: one of the three."""
-
-    labels: int | None = option(
-        None,
-        "At most so many more labels, once: those of the furthest stage that they pay for, as stages are added whole.",
-    )
-    half_width: float | None = option(None, "Until it is forecast to reach this, relative to precision.")
-    rest: bool = option(False, "All that the labels of the first batch call for, of a plan made with --adaptive.")
-
-    def __post_init__(self) -> None:
-        """Check that there is one, and that it can be meant."""
-        if len(self.request) != 1:
-            raise InputError("grow takes --labels N, --half-width X or --rest", "give one of them")
-        if self.half_width is not None and not 0 < self.half_width < 1:
-            raise InputError(f"--half-width is {self.half_width}, outside (0, 1)", "0.05 is 5 % of precision")
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """What is kept of it in plan.json."""
-        return {name: value for name, value in asdict(self).items() if value is not None and value is not False}
 
 
 @takes(Growth)
 def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
-    """Grow the plan of a study; a request that has been met changes nothing.
+    """Add labels to a study that was planned to grow; what was labelled before stays good.
 
-    The plan records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
-    never leads to a further stage.
+    Example: streameval grow my-study --labels 2000
+    Example: streameval grow my-study --half-width 0.05
+    Example: streameval grow my-study --rest
 
     Args:
-        by: One of `labels`, `half_width` and `rest` (`streameval.verbs.grow.Growth`). `labels`: of a plan that is
-            `growing`, the furthest stage that asks for at most so many further labels. Each number is met once: for
-            another stage with as many labels, give another number. `half_width`: the nearest stage that is forecast to
-            reach it. Where the study has been evaluated, the forecast starts from the half-width reached. It is met
+        study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
+        by: In Python: one of `labels`, `half_width` and `rest` (`streameval.methods.growth.Growth`). `labels`: of a
+            plan that is `growing`, the furthest stage that asks for at most so many further labels. Each number is met
+            once: for another stage with as many labels, give another number. `half_width`: the nearest stage that is
+            forecast to reach it. Where the study has been evaluated, the forecast starts from the half-width reached. It is met
             where it has been reached, and where the plan grew for it and has not been evaluated with all labels since.
             `rest`: of a plan that is `adaptive`, the second batch. Every item of the first must have been answered or
             skipped: which of them have an answer must not depend on labels further down the list. An item that was
             skipped is unknown, and widens the bounds.
 
     Returns:
-        Plan: The same as before where the request has been met; `batch` says with which stage a rank came in.
+        Plan: The same as before where the request has been met; `batch` says with which stage a rank came in. The plan
+            records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
+            never leads to a further stage.
 
     Raises:
         InputError: Not exactly one of the three, out of reach of the stages that are left, or a first batch that is
@@ -77,6 +61,51 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
         if grown is not plan:
             folder.grow_plan(grown)
         return grown
+
+
+def rehearsal(study: str | os.PathLike[str], **by: Any) -> Rehearsal:
+    """Say by how many items the plan would grow."""
+    (how,) = split([Growth], by, "grow")
+    answering(study, "grow")
+    folder = Study(Path(study))
+    plan = folder.plan()
+    grown = grown_plan(folder, plan, how)
+    labels, more = grown.table.num_rows, grown.table.num_rows - plan.table.num_rows
+    head = f"{grown.method}: {more:,} more items would be planned, {labels:,} in all ({_stage(how, grown)})."
+    writes = [] if grown is plan else [folder.folder / "plan.parquet", folder.folder / "plan.json"]
+    return Rehearsal.of_plan([head, *_fewer(how, grown, more)], grown, Forecast(), writes, more=[("more", more)])
+
+
+def before(study: Path, **by: Any) -> Plan:
+    """Read the plan that is to grow."""
+    answering(study, "grow")
+    return Study(study).plan()
+
+
+def printed(grown: Plan, study: Path, before: Plan, **by: Any) -> Printed:
+    """Print by how many labels a study grew, and what to run next."""
+    how, met = Growth(**by), grown.plan_id == before.plan_id
+    labels, more = grown.table.num_rows, grown.table.num_rows - before.table.num_rows
+    done = f"enlarged by this request already, {labels:,} items to label in all"
+    head = (
+        f"{grown.method}: {done if met else f'{more:,} more items to label, {labels:,} in all'} ({_stage(how, grown)})"
+    )
+    facts = {"study": str(study), "plan_id": grown.plan_id, "labels": labels, "more": more, "already_there": met}
+    following = f"Next: {first_command(Study(study), grown).command}"
+    event = Event("plan", {"labels": labels, "n_items": grown.n_items, "look": grown.look})
+    return Printed({**facts, **grown.header()}, [head, *_fewer(how, grown, more), following], events=[event])
+
+
+def _stage(how: Growth, grown: Plan) -> str:
+    return "both batches" if how.rest else f"stage {grown.look} of {method_of(grown).looks}"
+
+
+def _fewer(how: Growth, grown: Plan, more: int) -> list[str]:
+    """Why a study grew by fewer labels than it was allowed."""
+    if how.labels is None or not 0 < more < how.labels:
+        return []
+    last = ", and this is the last" if grown.look == method_of(grown).looks else ""
+    return [f"Up to {how.labels:,} more were allowed; stages are added whole{last}."]
 
 
 def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.engines import engine_facts
 from streameval.errors import InputError
 from streameval.judges.classes import awaits_judge
 from streameval.kinds import kind_of
@@ -20,9 +22,11 @@ from streameval.notebook import Tabular, facts, head
 from streameval.options import split, takes
 from streameval.order.scan import key_hashes
 from streameval.parquet.account import Forecast
+from streameval.printed import Event, Printed, Record
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched
+from streameval.rehearsal import Rehearsal
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, fetched_before, judged_items, planned_items, wanted_columns
 from streameval.stores import atomic
@@ -30,8 +34,16 @@ from streameval.study import Study
 from streameval.study.asked import question_file, question_of
 from streameval.study.shown_columns import zero_or_one
 from streameval.study.tasks import make_tasks
+from streameval.text import number_of, those_with
 from streameval.text.options import flag
 from streameval.types import Plan
+
+# why columns are left out of tasks, of several of them and of one
+_REASONS = (
+    ("answer", "they look like scores or answers", "it looks like a score or an answer"),
+    ("index", "the index of a pandas frame", "the index of a pandas frame"),
+    ("order", "they follow the order of the ranking", "it follows the order of the ranking"),
+)
 
 
 @dataclass(frozen=True)
@@ -89,23 +101,27 @@ def select(
     progress: Progress = silent,
     **tasks: Any,
 ) -> Selection:
-    """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
+    """Fetch exactly the planned items, and write them as tasks for people.
 
-    What is in selection.parquet already is not fetched again: of the list, only footers are read then, to see that it
-    is still the one that was planned.
+    Example: streameval select my-study --export tasks.csv
 
     Args:
-        ranking: The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
-        columns: The items' columns to carry; by default all. Key columns are carried besides. In an export, columns
-            that look like scores or labels, that were the index of a pandas frame, or that follow the order of the
-            ranking appear only when they are named here.
-        export: Task file for people, without items whose label the plan reuses. Format by its ending: .csv, .jsonl
-            (Prodigy), .label-studio.json, .html (an offline page). Its order is a seeded shuffle, and `se_task` numbers
-            that shuffle, so neither reveals a rank. Where the plan asks a judge first (`judge_sample`), these are tasks
-            for it until it has answered.
-        engine: What runs the scans of a list by score: see `scan`.
-        tasks: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root` of
-            the export: see `streameval.labelling.options.TaskOptions`.
+        study: Folder of the study.
+        ranking: In Python alone: the ranking that was planned, where it lies in memory: a study cannot open it again
+            by itself.
+        columns: The items' columns to carry, separated by commas; key columns are carried besides (default: all; an
+            export leaves out scores, labels, the index of a pandas frame, and what follows the order of the ranking).
+        export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
+            page). Tasks of a plan with --stages come batch by batch. Those of a plan with --judge-sample are for the
+            judge, until it has answered. In Python too, it has no items whose label the plan reuses. Its order is a
+            seeded shuffle, and se_task numbers that shuffle, so neither reveals a rank.
+        engine: In Python: what runs the scans of a list by score: see `scan`.
+        tasks: In Python: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image`,
+            `image_root` of the export: see `streameval.labelling.options.TaskOptions`.
+
+    Returns:
+        Selection: What is in selection.parquet already is not fetched again: of the list, only footers are read then,
+            to see that it is still the one that was planned.
 
     Raises:
         StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out
@@ -183,13 +199,150 @@ def _for_judge(
                      key_columns=plan.key_columns)  # fmt: skip
 
 
-def forecast(
-    study: str | os.PathLike[str], *, ranking: Any = None, columns: str | Sequence[str] | None = None
-) -> tuple[Plan, Forecast]:
-    """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
+def rehearsal(
+    study: str | os.PathLike[str],
+    *,
+    ranking: Any = None,
+    columns: str | Sequence[str] | None = None,
+    export: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+    **tasks: Any,
+) -> Rehearsal:
+    """Forecast what would be read, from footers and page indexes; errors as in `select`."""
     folder = Study(Path(study))
     plan = folder.plan()
     opened = open_planned(plan, ranking)
     names = wanted_columns(plan, opened, columns)
     there = fetched_before(folder, plan, names)
-    return plan, opened.forecast(plan.ranks, names) if there is None else Forecast()
+    read = opened.forecast(plan.ranks, names) if there is None else Forecast()
+    writes = [folder.folder / "selection.parquet", *([export] if export else [])]
+    return Rehearsal.of_plan([f"{number_of(plan.table.num_rows, 'item')} would be fetched."], plan, read, writes)
+
+
+def printed(made: Selection, study: Path, export: Path | None = None, engine: str = "local", **_: Any) -> Printed:
+    """Print what was fetched and exported, what tasks do not show, and what to run next."""
+    plan = Study(study).plan()
+    for_judge = awaits_judge(plan)
+    facts = _facts(made)
+    rows, size = max(facts["rows_read"], facts["rows_scanned"]), facts["bytes_read"]
+    stage = facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
+    read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
+    kept = study / ("judge_items.parquet" if for_judge else "selection.parquet")
+    fate = "fetched before are used again from" if made.already else "fetched into"
+    lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"] * bool(made.table.num_rows)
+    lines += [*_ties(made, plan), *_to_people(study, made, export, for_judge)]
+    return Printed(
+        {"study": str(study), "export": str(export) if made.files else None, **facts},
+        lines,
+        stage,
+        [Event("fallback", asdict(one)) for one in made.fetched.fallbacks],
+        Record(study, {**made.source, **read, **engine_facts(engine)}, [kept, *made.files]),
+    )
+
+
+def _ties(made: Selection, plan: Plan) -> list[str]:
+    """What of the order of these items, and of their keys, is arbitrary."""
+    lines = []
+    if tied := made.fetched.tied_ranks:
+        lines.append(
+            f"{tied:,} of them {'shares its' if tied == 1 else 'share their'} score with another item: "
+            "tied items stand in a fixed, arbitrary order."
+        )
+        if 2 * tied > made.table.num_rows:
+            lines.append("They are more than half: another tie rule may give another curve.")
+    if made.fetched.equal_keys:
+        key = ", ".join(plan.ranking["key"])
+        lines.append(
+            f"`{key}` repeats for {made.fetched.equal_keys:,} tied items: the stored order decides between them."
+        )
+    if made.shared_keys:
+        lines.append(
+            f"`{', '.join(made.key_columns)}` does not tell items apart: {made.shared_keys:,} of these share "
+            "theirs with another of them. Nothing else of the list was looked at; labels come back by se_task."
+        )
+    if made.fetched.missing_scores:
+        lines.append(f"{those_with(made.fetched.missing_scores, 'item')} no score: ranked last.")
+    return lines
+
+
+def _facts(made: Selection) -> dict[str, Any]:
+    return {
+        "items": made.table.num_rows,
+        "columns": made.table.column_names,
+        "already_fetched": made.already,
+        "rows_read": made.fetched.rows_read,
+        "row_groups_read": made.fetched.row_groups_read,
+        "pages_read": made.fetched.pages_read,
+        "bytes_read": made.fetched.bytes_read,
+        "tied_ranks": made.fetched.tied_ranks,
+        "equal_keys": made.fetched.equal_keys,
+        "shared_keys": made.shared_keys,
+        "missing_scores": made.fetched.missing_scores,
+        "rows_scanned": made.fetched.rows_scanned,
+        "left_out": dict(made.left_out),
+        "tasks": made.tasks,
+        "files": [str(path) for path in made.files],
+        "batches": list(made.batches),
+    }
+
+
+def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
+    """What was exported, and what to run once it is answered."""
+    from streameval.verbs.show import show
+
+    if not made.table.num_rows or (export is not None and not made.files):
+        standing = show(study)
+        unwritten = "" if export is None else f", and {export} was not written"
+        following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
+        planned = Study(study).plan().table.num_rows
+        none = "Every task has its label: none remains" if planned else "There is nothing to label"
+        return [
+            f"{none}{unwritten}.",
+            *[verdict] * kind_of(study).rounds,
+            *[f"Next: {following}"] * bool(following),
+        ]
+    lines, back = [], shlex.quote(str(export))
+    if export is not None:
+        form = format_of(str(export))
+        back = form.back or back
+        whom = " for the judge, who answers before anybody labels" if for_judge else ""
+        lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
+        if reused := len(set(Study(study).labels.reused())):
+            lines.append(f"{those_with(reused, 'item')} a label already, which the plan reuses: no task asks for it.")
+        if made.batches:
+            rows = ", ".join(f"{row:,}" for row in made.batches)
+            lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
+        lines += _left_out(made.left_out, made.key_columns)
+        if seen := made.zero_or_one:
+            it = "it" if len(seen) == 1 else "each"
+            what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
+            lines.append(f"{what} If that is the answer, --columns names what to show.")
+    folder = shlex.quote(str(study))
+    if export is None:
+        return [*lines, f"Next: streameval select {folder} --export tasks.csv"]
+    return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
+
+
+def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
+    """Which columns tasks do not show, and what becomes of those by which answers might be joined."""
+    if not why:
+        return []
+    told = []
+    for reason, many, one in _REASONS:
+        if names := [name for name, cause in why.items() if cause == reason]:
+            told.append(f"{', '.join(names)} ({one if len(names) == 1 else many})")
+    lines = [f"Left out of the tasks: {'; '.join(told)}. --columns names what to show."]
+    if keys := ",".join(name for name in key if name in why):
+        lines.append(
+            "Answers come back by se_task. The key is in selection.parquet: labels made elsewhere join by it, with "
+            f"`evaluate --on {keys}`."
+        )
+    return lines
+
+
+def _exported(tasks: int, files: Sequence[Path]) -> str:
+    return (
+        f"{number_of(tasks, 'task')} in "
+        + ", ".join(str(path) for path in files[:3])
+        + (" …" if len(files) > 3 else "")
+    )

@@ -85,7 +85,6 @@ PRINTED_BY = {
     "queries/": "exact",
     "rankings/stored_order.py": "plan",
     "serving/": "label",
-    "verbs/monitor.py": "monitor",
     "reporting/label_lines.py": "evaluate",
     "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
@@ -93,14 +92,14 @@ PRINTED_BY = {
     "kinds/question/cost.py": "plan",
     "kinds/": "evaluate",
     "slices/files.py": "plan",
-    "verbs/exact.py": "exact",
 }
 
 
 def test_other_sentences_say_whose_their_options_are():
     for place, text, in_error in naming_options():
         if not in_error and not place.startswith("cli/"):
-            printing = next((verb for start, verb in PRINTED_BY.items() if place.startswith(start)), None)
+            by_place = (verb for start, verb in PRINTED_BY.items() if place.startswith(start))
+            printing = Path(place).stem if place.startswith("verbs/") else next(by_place, None)
             for option, verb in options_in(text):
                 whose = verb or printing
                 assert option in (flags_of(whose) if whose else ()), (place, text, option)

@@ -27,7 +27,7 @@ from streameval.labelling.reading import read_votes
 from streameval.parquet.account import Forecast
 from streameval.rankings.ranking import Ranking
 from streameval.study import Study
-from streameval.verbs.select import forecast
+from streameval.verbs.select import rehearsal
 
 ODD = st.sampled_from("=+-@\t\r\n\"'<>&,\u202e\u200f\0\x1b")
 NASTY = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), ODD), max_size=12)
@@ -273,7 +273,7 @@ def test_a_second_export_reads_nothing_of_the_list_again(tmp_path, capsys, monke
         assert run(["select", str(study), "--export", str(tmp_path / "again.jsonl")]) == 0
         assert "60 items fetched before are used again" in capsys.readouterr().out
         made = streameval.select(study, columns=["text"], export=tmp_path / "texts.csv", remaining=True)
-        assert forecast(study)[1] == Forecast()
+        assert rehearsal(study).would_read == Forecast()
     assert made.table.column_names == ["rank", "stratum", "draw_weight", "se_task", "text"]
     assert made.already
     assert (study / "selection.parquet").read_bytes() == first

@@ -11,9 +11,9 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from drawn_found import found_by
+from streameval.cli.commands.evaluate import evaluate
 
 from streameval.cli import run
-from streameval.cli.commands.evaluate import evaluate
 from streameval.cli.commands.exact import exact
 from streameval.cli.commands.plan import plan
 from streameval.text.options import flag
