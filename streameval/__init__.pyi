@@ -129,7 +129,6 @@ def evaluate(
     study: str | os.PathLike[str],
     *,
     labels: Sequence[Any] | Any = ...,
-    dry_run: bool = ...,
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
     on: Sequence[str] | str | None = ...,
