@@ -148,8 +148,9 @@ def check(
 
 def printed(checks: Checks, study: Path, about: str | None = None, **_: Any) -> Printed:
     """Print each check with its bounds, what they promise, what to run next, and the outcome of all."""
-    facts = {"study": str(study), "outcome": checks.outcome, "checks": [one.as_dict() for one in checks],
-             "claim": checks.claim.as_dict(), "why": checks.why, "next": checks.next, "alone": checks.alone}  # fmt: skip
+    outcomes = [one.as_dict() for one in checks]
+    facts = {"study": str(study), "outcome": checks.outcome, "checks": outcomes, "claim": checks.claim.as_dict(),
+             "why": checks.why, "next": checks.next, "alone": checks.alone}  # fmt: skip
     head, *rows = _table(checks)
     following = [f"{word}: {one}." for word, one in (("Next", checks.next), ("Or", checks.alone)) if one]
     return Printed(

@@ -21,7 +21,7 @@ from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
 from streameval.questions.printed import between, value_text
-from streameval.reporting.said import Columns
+from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
@@ -129,7 +129,7 @@ def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
     facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
              "estimates": result.estimates}  # fmt: skip
     rows = [[name, *result.cells(name)] for name in result.bounds]
-    lines = [Columns(["", *Bounds._fields], rows), result.promise]
+    lines: list[Said] = [Columns(["", *Bounds._fields], rows), result.promise]
     if result.standard_errors:
         facts["standard_error"] = result.standard_errors
         lines += [_standard_error(*one) for one in result.standard_errors.items()]
