@@ -18,8 +18,11 @@ Who reads Parquet sees a `Store` and never asks which.
 from __future__ import annotations
 
 import functools
+import os
 
 from streameval.stores.store import Store
+
+PathOrURI = str | os.PathLike[str]  # of a folder or a file, here or in an object store
 
 
 def is_remote(path: str) -> bool:
