@@ -181,6 +181,8 @@ def _word(one: Parameter, alone: bool) -> Any:
         return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
+    elif one.default == () and str in kinds and len(kinds) > 1:
+        return SeveralNames
     else:
         typed = str if str in kinds or Any in kinds else flag_type(one.hint)
     return typed | None if optional and typed in (Path, str) else typed
