@@ -69,7 +69,8 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     with limited(batch.time_limit), _held(verb.name, words):
         with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
-            ours = {"progress": bar} if "progress" in takes else {}
+            ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed)}
+            ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
         arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
