@@ -33,11 +33,8 @@ ONLY_COMMAND = {
     "compare": {"out": FILE, "plot": FILE},
     "simulate": {"plot": FILE},
     "report": {"plot": "plots are a function of their own"},
-    "check": {"out": "a file of a CI job"},
-    "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "labels": {"forget": "Study.labels.forget"},
     "sql": {"with": "files", "out": FILE, "macros": FILE},
-    "judge": {"price_per_label": "what is printed"},
     "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
     "extrapolate": {**dict.fromkeys(["at", "items"], "of extrapolate_study"), "given": "a study, or the point"},
 }
@@ -52,13 +49,6 @@ ONLY_FUNCTION = {
     "sql": {"files": "--with"},
     "extrapolate": dict.fromkeys(["precision", "recall", "prevalence", "target"], "measures"),
 }
-
-
-def test_what_writes_in_place_of_an_option_is_named_where_people_look():
-    method = inspect.signature(streameval.Cut.write).parameters
-    assert {*ONLY_COMMAND["cut"]} <= {*method}
-    assert "`Cut.write`" in streameval.cut.__doc__
-    assert "no `out`" in streameval.cut.__doc__
 
 
 def functions():
