@@ -33,7 +33,6 @@ import pyarrow.parquet as pq
 
 import streameval
 from benchmarks.readme import markdown, write_section
-from streameval.verbs.labels import forget
 
 ITEMS, CUTOFF, CHALLENGERS = 400, 200, 20
 DELTA = 0.05  # what every study, history and gate is asked for
@@ -53,7 +52,7 @@ def month(rng: np.random.Generator, folder: Path, nights: int = 4) -> bool:
         early = rng.random(ranks.size) < 0.7
         torn = early & (rng.random(ranks.size) < 0.1)
         streameval.evaluate(study, labels=_votes(ranks, 1 - right, rng.random(ranks.size) < 0.2, "bad"), **COLUMNS)
-        forget(study, *[path.stem for path in (study / "votes").glob("*.parquet")])
+        streameval.labels(study, forget=[path.stem for path in (study / "votes").glob("*.parquet")])
         part = [_votes(ranks, right, early, "ann"), _votes(ranks, 1 - right, torn, "ben")]
         streameval.evaluate(study, labels=[one for one in part if one.num_rows], **COLUMNS)
         asked = f"precision@{CUTOFF} >= 0.8"
@@ -144,7 +143,7 @@ def gate(rng: np.random.Generator, folder: Path) -> bool:
         if any(_is_answered_yes(study, labels) for labels in given):
             return True
         if batch == 1:
-            forget(study, *({path.stem for path in votes.glob("*.parquet")} - before))
+            streameval.labels(study, forget={path.stem for path in votes.glob("*.parquet")} - before)
             if any(_is_answered_yes(study, labels) for labels in ((), _votes(ranks, right, everyone, "dan"))):
                 return True
     return False

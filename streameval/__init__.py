@@ -38,7 +38,7 @@ _HOMES = {
     "roc_curve": "metrics.arrays",
     "ScoredPrecisionRecallEvaluation": "metrics.lingpipe",
     "compare": "verbs.compare",
-    "extrapolate": "curve.extrapolation",
+    "extrapolate": "verbs.extrapolate",
     "extrapolate_study": "verbs.extrapolate",
     "sql": "verbs.sql",
     "register": "verbs.register",

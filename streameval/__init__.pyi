@@ -6,7 +6,6 @@ from typing import Any, Literal
 import polars as pl
 
 from streameval.curve import Curve as Curve
-from streameval.curve.extrapolation import extrapolate as extrapolate
 from streameval.errors import InputError as InputError
 from streameval.errors import OutsideError as OutsideError
 from streameval.errors import StreamevalError as StreamevalError
@@ -24,6 +23,7 @@ from streameval.questions import Question as Question
 from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.scans.jobs import Engine
+from streameval.stores.atomic import Existing
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History
@@ -36,18 +36,22 @@ from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.compile import compile as compile
 from streameval.verbs.cost import Costs
+from streameval.verbs.cost import printed
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.exact import exact as exact
+from streameval.verbs.extrapolate import extrapolate as extrapolate
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.label import Served
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
+from streameval.verbs.plan import printed
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.select import Selection
 from streameval.verbs.show import show as show
+from streameval.verbs.simulate import printed
 from streameval.verbs.sql import sql as sql
 
 __version__: str
@@ -83,10 +87,12 @@ def adopt(
     source: str | None = ...,
 ) -> Plan: ...
 def cost(
-    items: Any,
+    ranking: Any = ...,
     *,
+    items: int | None = ...,
     options: RankingOptions | None = ...,
     price_per_label: float | None = ...,
+    sample_size: int | None = ...,
     score: str | None = ...,
     ascending: bool | None = ...,
     key: Sequence[str] | None = ...,
@@ -285,6 +291,8 @@ def simulate(
     seed: int = ...,
     judge: str | None = ...,
     judge_classes: str | Sequence[float] | None = ...,
+    plot: str | os.PathLike[str] | None = ...,
+    existing: Existing = ...,
     options: RankingOptions | None = ...,
     progress: Progress = ...,
     score: str | None = ...,

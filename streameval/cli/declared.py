@@ -6,7 +6,7 @@ import ast
 import os
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from importlib import import_module
@@ -42,7 +42,7 @@ class Parameter:
 REQUIRED = object()
 
 
-class _Names(dict[str, Any]):
+class _TypeNames(dict[str, Any]):
     """Names of types; those that only computing needs stand for `str`."""
 
     def __missing__(self, name: str) -> Any:
@@ -67,7 +67,8 @@ class Declared:
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
-        return next(one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
+        found = (one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
+        return [*found][-1]  # those before are overloads
 
     @property
     def rehearses(self) -> bool:
@@ -84,7 +85,7 @@ class Declared:
         """What help says before it lists options."""
         before = _SECTION.split(self.manual)[0]
         shown = [part for part in before.strip().split("\n\n") if not part.startswith(_IN_PYTHON)]
-        return _as_typed("\n\n".join(shown), self.names)
+        return self._as_typed("\n\n".join(shown))
 
     @cached_property
     def helps(self) -> dict[str, str]:
@@ -106,7 +107,11 @@ class Declared:
 
     def help_of(self, name: str, otherwise: str = "") -> str:
         """Help of a parameter or an option."""
-        return _as_typed(self.helps.get(name, otherwise), self.names)
+        return self._as_typed(self.helps.get(name, otherwise))
+
+    def _as_typed(self, text: str) -> str:
+        """Write options that a manual names in backticks as they are typed."""
+        return re.sub(r"`(\w+)`", lambda found: flag(found[1]) if found[1] in self.names else found[0], text)
 
     @cached_property
     def parameters(self) -> list[Parameter]:
@@ -120,7 +125,7 @@ class Declared:
         leads_on = False
         for place, (one, default) in enumerate(zip(plain, defaults, strict=True)):
             hint = _type(one.annotation)
-            several = one.arg in ("ranking", "studies") or (place > 0 and _is_many(hint))
+            several = one.arg in ("ranking", "studies") or (place > 0 and _takes_several(hint))
             position: Literal["one", "all"] | None = None if leads_on else "all" if several else "one"
             leads_on = leads_on or several
             yield Parameter(one.arg, hint, _value(default), position)
@@ -177,10 +182,10 @@ def verbs() -> list[str]:
 
 def _type(annotation: ast.expr | None) -> Any:
     text = "str" if annotation is None else ast.unparse(annotation)
-    return eval(text, {"__builtins__": {}}, _Names(_NAMES))  # names and types of our own files alone
+    return eval(text, {"__builtins__": {}}, _TypeNames(_NAMES))  # names and types of our own files alone
 
 
-def _is_many(hint: Any) -> bool:
+def _takes_several(hint: Any) -> bool:
     return "Sequence" in str(hint)
 
 
@@ -192,8 +197,3 @@ def _value(default: ast.expr | None) -> Any:
         return ast.literal_eval(default)
     except ValueError:
         return None
-
-
-def _as_typed(text: str, names: Mapping[str, Any] | set[str]) -> str:
-    """Write options that a manual names in backticks as they are typed."""
-    return re.sub(r"`(\w+)`", lambda found: flag(found[1]) if found[1] in names else found[0], text)

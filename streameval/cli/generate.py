@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -17,11 +17,11 @@ from cyclopts import Parameter as Flag
 from streameval.cli.batch import Batch, limited
 from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
 from streameval.cli.methods import method_flags
-from streameval.cli.options import SeveralNames, flag_type
+from streameval.cli.options import SeveralNames, Switch, flag_type
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import RUNNING, panel_of
 from streameval.options import alternatives
-from streameval.text.options import flag
+from streameval.text.options import SWITCHES, flag
 
 if TYPE_CHECKING:
     from streameval.printed import Printed
@@ -49,7 +49,7 @@ def command_of(name: str) -> Callable[..., int | None]:
     def run(*positional: Any, **named: Any) -> int | None:
         words = inspect.Signature(parameters).bind(*positional, **named).arguments
         output, batch = words.pop("output", Output()), words.pop("batch", Batch())
-        changed = {key: value for key, value in words.items()
+        changed = {key: SWITCHES[key] if value is True and key in SWITCHES else value for key, value in words.items()
                    if kinds[key] is not inspect.Parameter.KEYWORD_ONLY or value != usual[key]}  # fmt: skip
         return _called(verb, changed, output, batch)
 
@@ -155,16 +155,22 @@ def _options(verb: Declared) -> Iterator[inspect.Parameter]:
 
 def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) -> inspect.Parameter:
     usual = inspect.Parameter.empty if default is REQUIRED else None if default == () else default
-    typed = Annotated[hint, Flag(help=verb.help_of(name))]
+    if name in SWITCHES:
+        hint, usual = Switch, False
+    typed = Annotated[hint, Flag(help=verb.help_of(name), **_renamed(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 
 
 def _flag(name: str, hint: Any, default: Any, help: str, panel: Group | None) -> inspect.Parameter:
     more = {} if panel is None else {"group": panel}
     shown = {"show_default": ",".join} if isinstance(default, tuple) else {}
-    renamed = {} if flag(name) == f"--{name.replace('_', '-')}" else {"name": flag(name)}
-    typed = Annotated[hint, Flag(help=help, **more, **shown, **renamed)]
+    typed = Annotated[hint, Flag(help=help, **more, **shown, **_renamed(name))]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=typed, default=default)
+
+
+def _renamed(name: str) -> dict[str, str]:
+    """Name of a flag, where it is not that of its option."""
+    return {} if flag(name) == f"--{name.replace('_', '-')}" else {"name": flag(name)}
 
 
 def _item(hint: Any) -> Any:
@@ -180,6 +186,8 @@ def _word(one: Parameter, alone: bool) -> Any:
         typed: Any = Path
     elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
         return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
+    elif {Sequence[str], tuple[str, ...]} & {*kinds}:
+        return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
     elif one.default == () and str in kinds and len(kinds) > 1:

@@ -15,16 +15,12 @@ from streameval.cli.log import LOG, finite
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
 from streameval.cli.panels import RUNNING
+from streameval.cli.picture import TerminalLine, shown
 from streameval.options import option
-from streameval.reporting.said import Columns, Picture, Said
 from streameval.text import json_safe, printable
 
 if TYPE_CHECKING:
     from streameval.printed import Printed
-
-
-class TerminalLine(str):
-    """A line that was drawn for the terminal: its escapes are ours."""
 
 
 @Parameter(name="*", group=RUNNING)
@@ -46,7 +42,7 @@ class Output:
 
     def print(self, printed: Printed) -> None:
         """Print what a verb returned."""
-        self.say(dict(printed.facts), () if self.json else [*_shown(printed.lines)])
+        self.say(dict(printed.facts), () if self.json else shown(printed.lines))
 
     def meanwhile(self, name: str, printed: Printed) -> None:
         """Print what is so as long as the verb runs: with --json standard output is for the one object at the end."""
@@ -71,19 +67,6 @@ class Output:
         LOG.write(stage, "info" if good else "warning", **facts)
 
 
-def _shown(lines: Sequence[Said]) -> Iterator[str]:
-    """Draw tables, and pictures where a terminal shows them."""
-    for line in lines:
-        if isinstance(line, Columns):
-            yield from columns(line.head, line.rows)
-        elif isinstance(line, Picture):
-            from streameval.cli.picture import picture
-
-            yield from picture(line.curve)
-        else:
-            yield line
-
-
 @contextmanager
 def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
     """Show a bar while something is read, if stderr is a terminal and not to stay empty, and log each step."""
@@ -91,34 +74,3 @@ def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
         meter = Meter(what, output.event, show)
         yield meter
         meter.end()
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align cells to the right, the first column to the left; on a terminal, draw a table."""
-    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
-    if sys.stdout.isatty():
-        return _drawn(shown[0], shown[1:])
-    widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
-    return [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in shown
-    ]
-
-
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for i, cell in enumerate(head):
-        table.add_column(Text(cell), justify="left" if i == 0 else "right")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    with console.capture() as captured:
-        console.print(table)
-    return [TerminalLine(line) for line in captured.get().rstrip("\n").splitlines()]

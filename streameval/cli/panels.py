@@ -104,7 +104,7 @@ _OF_KIND = {
     **dict.fromkeys(("RankingsDraw", "PerRanking"), MANY),
     "RankingOptions": RANKING,
     "JudgeColumn": JUDGE,
-    "Reuse": REUSE,
+    "ReuseOptions": REUSE,
     "Asking": QUESTION,
     "Comparing": AGAINST,
 }  # fmt: skip

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from streameval.cli.output import TerminalLine, columns
-from streameval.curve import Curve
-from streameval.kernels.sorted_sets import unique
 from streameval.reporting.said import Columns, Picture, Said
+from streameval.text import printable
+
+if TYPE_CHECKING:
+    from streameval.curve import Curve
 
 _WIDTH, _HEIGHT = 64, 10
+
+
+class TerminalLine(str):
+    """A line that was drawn for the terminal: its escapes are ours."""
 
 
 def shown(said: Iterable[Said]) -> list[str]:
@@ -26,6 +30,37 @@ def shown(said: Iterable[Said]) -> list[str]:
     return lines
 
 
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align cells to the right, the first column to the left; on a terminal, draw a table."""
+    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
+    if sys.stdout.isatty():
+        return _drawn(shown[0], shown[1:])
+    widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
+    return [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in shown
+    ]
+
+
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for i, cell in enumerate(head):
+        table.add_column(Text(cell), justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(table)
+    return [TerminalLine(line) for line in captured.get().rstrip("\n").splitlines()]
+
+
 def picture(curve: Curve) -> list[str]:
     """Draw lines of text: ░ the band, ━ the estimate, ranks on a log scale; none where the output is piped."""
     return [TerminalLine(line) for line in draw(curve)] if sys.stdout.isatty() else []
@@ -36,6 +71,10 @@ def draw(curve: Curve) -> list[str]:
 
     A column shows its last rank; a row shows a tenth of precision, so a band is never drawn narrower than it is.
     """
+    import numpy as np
+
+    from streameval.kernels.sorted_sets import unique
+
     ranks = unique(np.rint(np.geomspace(1, curve.n_items, _WIDTH)).astype(np.int64))
     names = ("precision_lower", "precision", "precision_upper")
     lower, estimate, upper = (curve.at(ranks).column(name).to_numpy() for name in names)

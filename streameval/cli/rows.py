@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from streameval.cli.log import finite
-from streameval.cli.output import columns
+from streameval.cli.picture import columns
 from streameval.errors import InputError
 from streameval.text import printable
 from streameval.text.spreadsheets import harmless

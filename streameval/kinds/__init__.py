@@ -12,7 +12,7 @@ import os
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.labelling.tally import Tallied
+    from streameval.rehearsal import Rehearsal
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.study.progress import LabellingProgress
@@ -38,8 +39,37 @@ if TYPE_CHECKING:
     from streameval.typing import BoolArray, Int64Array
 
 
-__all__ = ["Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
+__all__ = ["Decision", "Kind", "Planned", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
 EVALUATE = "run evaluate again"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan that was just made, for what is said of it.
+
+    Attributes:
+        study: The study that was named.
+        place: The study that holds the plan; within the other, where a question was asked of that.
+        before: The plan that `study` held, if any.
+        options: Options of `plan`, as they were given.
+    """
+
+    plan: Plan
+    study: Study
+    place: Study
+    before: Plan | None
+    options: Mapping[str, Any]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What to look at before any label is spent."""
+        return [self.plan.location["doubt"]] if "doubt" in self.plan.location else []
+
+    def facts(self, **more: Any) -> dict[str, Any]:
+        """The plan, JSON-ready, with what its kind adds."""
+        made = self.plan
+        names = {"study": str(self.place.folder), "plan_id": made.plan_id, "labels": made.table.num_rows}
+        return {**names, **more, **made.header()}
 
 
 class Kind(Reporting):
@@ -56,6 +86,7 @@ class Kind(Reporting):
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
+        no_rehearsal: Why `plan` cannot say what it would do, or what says it.
         rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
     """
 
@@ -67,6 +98,7 @@ class Kind(Reporting):
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
+    no_rehearsal: ClassVar[str] = ""
     rounds: ClassVar[bool] = False
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
@@ -126,6 +158,16 @@ class Kind(Reporting):
             given: Options, as they were given.
             how: Options of the ranking, and who is told how many rows were read.
         """
+        raise NotImplementedError
+
+    def rehearsal(
+        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Rehearsal:
+        """Say what `select` would read for a plan; by default a plan cannot be made without reading the list."""
+        raise InputError(f"{flag(self.asked_by['plan'])} does not go with --dry-run", self.no_rehearsal)
+
+    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned: JSON-ready facts, and lines of text."""
         raise NotImplementedError
 
     def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Any:

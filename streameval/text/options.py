@@ -9,7 +9,8 @@ _NAMED = re.compile(
     r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
     r"(?:=(?P<word>[^\s,;:)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
 )
-_AS_FLAG = {"questions": "for"}  # a word of Python's own cannot be a keyword
+_AS_FLAG = {"questions": "for", "existing": "overwrite"}  # a word of Python's own cannot be a keyword
+SWITCHES = {"existing": "replaced", "examples": "shown"}  # options of two words, and the one that a switch stands for
 
 
 def flag(name: str) -> str:
@@ -35,6 +36,8 @@ def with_keywords(text: str) -> str:
 
     >>> with_keywords("--alpha 1e-3 is low; --rankings 40, or --nan=last. Next: streameval plan a --seed 3")
     "alpha=1e-3 is low; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
+    >>> with_keywords("name another file, or replace it with --overwrite")
+    "name another file, or replace it with existing='replaced'"
     """
     return _NAMED.sub(_keyword, text)
 
@@ -44,6 +47,7 @@ def _keyword(found: re.Match[str]) -> str:
     if found["command"]:
         return found[0]
     name = next((one for one, as_flag in _AS_FLAG.items() if as_flag == found["name"]), found["name"].replace("-", "_"))
+    value = value or SWITCHES.get(name)
     if value is None:
         return name
     return f"{name}={value}" if re.fullmatch(r"[A-Z]+|\d+(\.\d+)?(e-?\d+)?|'.*'", value) else f"{name}={value!r}"

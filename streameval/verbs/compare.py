@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InputError
 from streameval.kinds import answering
+from streameval.printed import Event, Printed
+from streameval.reporting.simulation import kind_of as kind_of_picture
+from streameval.stores.atomic import Existing
 from streameval.study import Study
 
 if TYPE_CHECKING:
@@ -16,26 +19,46 @@ if TYPE_CHECKING:
 
 
 def compare(
-    a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95
+    a: str | os.PathLike[str],
+    b: str | os.PathLike[str],
+    *,
+    confidence: float = 0.95,
+    out: str | os.PathLike[str] | None = None,
+    plot: str | os.PathLike[str] | None = None,
+    existing: Existing = "kept",
 ) -> Comparison | RankingsComparison:
-    """Compare two evaluated studies or exact results, of the same items or not; or two results of many rankings.
+    """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 
-    Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so
-    that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do with the other. Two
-    orders of the same items, judged alike, have the same number of positives, on which the bounds of both are brought
-    to bear.
+    Of two results of many rankings (exact --per): the means of the differences on the rankings that both have.
 
-    Results of many rankings are compared on the rankings that both have, one by one (`RankingsComparison`).
+    Example: streameval compare old-model new-model --plot both.html
 
     Args:
-        confidence: 1 − δ, in (0, 1).
+        a: Folder of a study, or of what exact wrote.
+        b: Folder of the study, or of the exact results, to compare it with. In Python too, they need not be of the
+            same items.
+        confidence: Probability that all bounds hold together. In Python 1 − δ, in (0, 1).
+        out: Folder for curves.parquet and differences.parquet; of many rankings for differences.parquet alone.
+        plot: Picture of both curves and of their difference, or of the mean differences of many rankings (.svg, .png),
+            or a report with the numbers too (.html).
+        existing: Replace files that are there and differ. In Python "replaced".
+
+    Returns:
+        Comparison: Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or
+            is exact), so that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do
+            with the other. Two orders of the same items, judged alike, have the same number of positives, on which the
+            bounds of both are brought to bear.
+        RankingsComparison: Of results of many rankings: on those that both have, one by one.
 
     Raises:
-        InputError: A confidence outside (0, 1), or a study compared with itself.
+        InputError: A confidence outside (0, 1), a study compared with itself, a picture of another ending, or a file
+            that stands there and differs.
         StudyError: No results, or those of a study that has grown since.
     """
     if not 0 < confidence < 1:
         raise InputError(f"--confidence is {confidence}, outside (0, 1)", "0.95 is usual")
+    if plot is not None:
+        kind_of_picture(plot)  # refused before the work, not after
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
     kinds = [answering(path, "compare") for path in (a, b)]
@@ -44,4 +67,14 @@ def compare(
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
     difference: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
+    folder, picture = None if out is None else Path(out), None if plot is None else Path(plot)
+    kinds[0].save_difference(difference, folder, picture, existing)
     return difference
+
+
+def printed(difference: Any, a: Path, b: Path, out: Path | None, plot: Path | None, **_: Any) -> Printed:
+    """Print every difference."""
+    facts, lines = answering(a, "compare").difference_says(difference)
+    logged = {"a": str(a), "b": str(b), "coverage": facts.get("claim", {}).get("coverage", "exact")}
+    places = {"out": str(out) if out else None, "plot": str(plot) if plot else None}
+    return Printed({**facts, **places}, lines, events=[Event("compare", logged)])

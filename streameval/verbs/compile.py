@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from streameval.errors import InputError, OutsideError
+from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 
 
@@ -26,13 +28,15 @@ class Compiled:
 def compile(*, progress: Progress = silent) -> Compiled:
     """Compile beforehand what commands would compile when they need it, so that none has to: for images of containers.
 
-    Machine code is kept for this processor, this version of Python, numba and streameval; run it where commands are to
-    run. With NUMBA_CPU_NAME=generic, here and there, it is for all processors of this architecture. What is there
-    already is left alone.
+    Example: streameval compile
+
+    Machine code is kept for this processor, in NUMBA_CACHE_DIR where that is set, else in the package's folder or the
+    user's cache folder. With NUMBA_CPU_NAME=generic, here and where commands run, it is for all processors of this
+    architecture. What is there already is left alone.
 
     Returns:
-        Compiled: How many there are, how many were compiled now, and the folder: NUMBA_CACHE_DIR where it is set,
-            else that of the package or the user's cache folder, whichever can be written to.
+        Compiled: How many there are, how many were compiled now, and the folder. They are for this version of Python,
+            numba and streameval too: run it where commands are to run.
 
     Raises:
         InputError: NUMBA_DISABLE_JIT has everything run as plain Python.
@@ -40,7 +44,9 @@ def compile(*, progress: Progress = silent) -> Compiled:
     """
     from streameval.kernels.ahead import compile_listed, folder, listed
     from streameval.kernels.compile import switched_off
+    from streameval.process.compiling import announce
 
+    announce(None)  # that is what was asked for
     if switched_off():
         raise InputError("nothing is compiled while NUMBA_DISABLE_JIT is set", "unset it, here and where commands run")
 
@@ -49,3 +55,10 @@ def compile(*, progress: Progress = silent) -> Compiled:
         hint = "set NUMBA_CACHE_DIR to a folder that can be written to"
         raise OutsideError("there is nowhere to keep machine code", hint)
     return Compiled(len(listed()), compile_listed(progress), place)
+
+
+def printed(made: Compiled, **_: Any) -> Printed:
+    """Print how much was compiled, and where it is."""
+    facts = asdict(made)
+    line = f"{made.compiled:,} of {made.kernels:,} pieces compiled; they are in {made.folder}"
+    return Printed(facts, [line], events=[Event("compile", facts)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,10 @@ from streameval.methods import (
 )
 from streameval.notebook import Tabular
 from streameval.options import takes
+from streameval.printed import Printed
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
+from streameval.reporting.said import Columns, Said
 from streameval.rows.options import RankingOptions, described
 
 if TYPE_CHECKING:
@@ -30,10 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Costs(Tabular):
-    """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have."""
+    """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have.
+
+    Attributes:
+        adopted: What a uniform sample that somebody else drew is worth, where its size was given (`sample_size`).
+    """
 
     methods: tuple[dict[str, Any], ...]
     n_items: int
+    adopted: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.methods)
@@ -48,20 +55,44 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
-@takes(RankingOptions, Asking, Comparing, more=parameters_of_any)
+@takes(
+    RankingOptions,
+    Asking,
+    Comparing,
+    more=parameters_of_any,
+    # what neither a list that is only counted nor rankings that are not at hand need
+    in_python=("ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"),
+)
 def cost(
-    items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
+    ranking: Any = None,
+    *,
+    items: int | None = None,
+    options: RankingOptions | None = None,
+    price_per_label: float | None = None,
+    sample_size: int | None = None,
+    **parameters: Any,
 ) -> Costs:
-    """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
+    """Count the labels that each method asks for, and the half-width they are planned for.
+
+    Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
+    Example: streameval cost --items 2000000000 --budget 10000
+    Example: streameval cost ranking/
+    Example: streameval cost --items 2000000000 --for "precision@1000000 >= 0.9"
+    Example: streameval cost --items 2000000000 --against 80% --at 10000,1000000
 
     Args:
-        items: N; or a ranking, as for `plan`, whose items are counted.
-        options: What describes that ranking; each of its fields may be given by itself, as `score`.
-        price_per_label: Adds `price` = labels × price.
-        **parameters: Fields of `RankingOptions`, and parameters of any method; each takes those it knows. With
-            `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`), what a
-            study of these takes, case by case, and the whole curve beside it. With `against`, the share of their tops
-            that two rankings have in common ("80%"), and other fields of `Comparing`: what their comparison takes.
+        ranking: The list, as for plan: its rows are counted. In Python also N itself.
+        items: Items in a list that is not at hand.
+        options: In Python: what describes the ranking; each of its fields may be given by itself, as `where`.
+        price_per_label: Adds what the labels cost. In Python `price` = labels × price.
+        sample_size: Say too what a uniform sample of this size is worth that somebody else drew (streameval adopt). In
+            Python in `adopted`.
+        against: Instead: what it costs to compare two rankings of the same items whose tops have this share in common,
+            such as 80%.
+        parameters: In Python by name: fields of `RankingOptions`, and parameters of any method; each takes those it
+            knows. With `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`),
+            what a study of these takes, case by case, and the whole curve beside it. With `against`, and other fields
+            of `Comparing`: what their comparison takes.
 
     Returns:
         Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to
@@ -72,18 +103,23 @@ def cost(
         InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
             method can keep.
     """
+    if (items is None) == (ranking is None):
+        what = "neither a list nor a number of items is given"
+        what = what if items is None else "a list and a number of items were given"
+        raise InputError(what, "cost ranking/, or cost --items 2e9")
+    counted = ranking if items is None else items
     priced(0, price_per_label)
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     if "questions" in given:
-        return _of_questions(items, asked, given, price_per_label)
+        return _of_questions(counted, asked, given, price_per_label)
     if "against" in given:
-        return _of_comparison(items, asked, given, price_per_label)
+        return _of_comparison(counted, asked, given, price_per_label)
     named("curve").refuse_others("plan", given)
     refuse_alpha_with_budget(given)
     methods = available()
     chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
-    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, asked)
+    n_items = int(counted) if isinstance(counted, Integral | float) else _counted(counted, asked)
     rows, refusals = [], []
     for name, method in chosen.items():
         try:
@@ -96,7 +132,8 @@ def cost(
         rows.append(row)
     if len(refusals) == len(rows):
         raise refusals[0]
-    return Costs(tuple(rows), n_items)
+    adopted = None if sample_size is None else _worth(n_items, sample_size, given)
+    return Costs(tuple(rows), n_items, adopted)
 
 
 def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
@@ -146,14 +183,13 @@ def _counted(ranking: Any, options: RankingOptions) -> int:
         return open_ranking(source, options).n_items
 
 
-def worth(
-    items: int, adopted: int, confidence: float | None = None, min_precision: float | None = None
-) -> dict[str, Any]:
+def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """Say what a uniform sample that somebody else drew is worth, beside a plan of ours with as many labels.
 
     Args:
         items: N.
         adopted: Labels of the sample.
+        given: Parameters of methods, of which `confidence` and `min_precision` are of use here.
 
     Returns:
         dict: `labels`; `begins`, the rank before which ten draws are not expected; `half_widths`, by rank, relative to
@@ -167,6 +203,7 @@ def worth(
 
     if not 1 <= adopted <= items:
         raise InputError(f"a sample of {adopted:,} items cannot be drawn of {items:,}")
+    confidence, min_precision = given.get("confidence"), given.get("min_precision")
     sample = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
     ours = create("loguniform", {"budget": adopted, "confidence": confidence, "min_precision": min_precision})
     try:
@@ -179,3 +216,83 @@ def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
     """Parameters for one method: those that it has, without those that others of them determine."""
     settled = {other for key in given for other in method.settles.get(key, ())}
     return {key: value for key, value in own_parameters(method, given).items() if key not in settled}
+
+
+def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printed:
+    """Print a row for each method, or for each case of a question or a comparison."""
+    items, rows = costs.n_items, costs.methods
+    facts: dict[str, Any] = {"items": items, "methods": rows}
+    if "questions" in given or "against" in given:
+        closing = _wrong(given.get("confidence", 0.95)) if "questions" in given else _BOTH
+        return Printed(facts, [*_by_case(rows, price_per_label), closing])
+    head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
+    lines: list[Said] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
+    lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
+    lines += [line for row in rows for line in _by_stage(row)]
+    if costs.adopted is not None:
+        facts["adopted"] = costs.adopted
+        lines += ["", *_worth_lines(costs.adopted)]
+    return Printed(facts, [*lines, "", *_COST_NOTES])
+
+
+_BOTH = "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
+
+
+def _wrong(confidence: float) -> str:
+    """How seldom the answer to a question is wrong."""
+    from streameval.kinds.question.says import seldom
+
+    return f"An answer is wrong {seldom(confidence)}."
+
+
+def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Said]:
+    """What questions and comparisons take, case by case."""
+    names = ["labels", "nine_in_ten", "most"]
+    head = ["case", "labels", "nine times in ten", "at most", *(["price"] if price is not None else [])]
+    told = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
+    cells = [[row["case"], *("-" if row[name] is None else f"{row[name]:,}" for name in names),
+              *([f"{row['price']:,.2f}" if "price" in row else "-"] if price is not None else [])]
+             for row in told]  # fmt: skip
+    return [
+        *(_untold(row) for row in rows if row not in told),
+        *([Columns(head, cells)] if cells else []),
+    ]
+
+
+def _untold(row: dict[str, Any]) -> str:
+    """What is said of a case without numbers: why it has none, or the case itself."""
+    return f"{row['case']}: {row['refused']}." if "refused" in row else f"{row['case'][:1].upper()}{row['case'][1:]}."
+
+
+def _by_stage(row: dict[str, Any]) -> list[str]:
+    """How many labels there are in all after each stage."""
+    if "stages" not in row:
+        return []
+    shown = [f"stage {one['stage']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["stages"]]
+    return ["", f"{row['method']}, labels in all and half-width by stage: {'; '.join(shown)}"]
+
+
+def _worth_lines(sample: dict[str, Any]) -> list[str]:
+    """What a sample that was drawn elsewhere is worth."""
+    widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in sample["half_widths"])
+    ours = sample["loguniform"]
+    return [
+        f"A uniform sample of {sample['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "
+        f"{sample['begins']:,}.",
+        *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
+    ]
+
+
+_COST_NOTES = (
+    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
+    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
+    "once with probability --confidence, whatever the list.",
+)
+
+
+def _cost_row(row: dict[str, Any], price: float | None) -> list[str]:
+    if row["labels"] is None:
+        return [row["method"], "-", "-", "-", *(["-"] if price is not None else [])]
+    half_width = f"{'~' if row['forecast'] else ''}{row['accuracy']:.2%}" if row["accuracy"] < 0.9999 else "over 100%"
+    cells = [row["method"], f"{row['labels']:,}", half_width, row["claim"]]
+    return cells + ([f"{row['price']:,.2f}"] if price is not None else [])

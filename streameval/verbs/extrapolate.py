@@ -1,22 +1,129 @@
-"""Extrapolate: the precision at another recall, from that of a study at its cutoffs."""
+"""Extrapolate: the precision at another recall, from that at one point, or of a study at its cutoffs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from streameval.curve import Curve
-from streameval.curve.extrapolation import Counts, documents, extrapolate, interval
+from streameval.curve.extrapolation import Counts, Extrapolation, documents, interval
+from streameval.curve.extrapolation import extrapolate as from_point
 from streameval.errors import InputError, StudyError
 from streameval.kinds import answering
 from streameval.metrics import cutoffs
 from streameval.options import listed
-from streameval.questions.cutoffs import Cutoff
+from streameval.printed import Printed
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff, number
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.sentences import band_meaning
 from streameval.study import Study
+
+_FORM = "STUDY precision@recall:0.75, or precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75"
+
+
+@overload
+def extrapolate(precision: ArrayLike, recall: ArrayLike, prevalence: ArrayLike, target: ArrayLike) -> Extrapolation: ...
+@overload
+def extrapolate(
+    *given: str | os.PathLike[str], at: int | str | Sequence[int | str] | None = None, items: int | None = None
+) -> Extrapolation | tuple[pa.Table, Curve]: ...
+def extrapolate(
+    *given: Any,
+    at: int | str | Sequence[int | str] | None = None,
+    items: int | None = None,
+    precision: ArrayLike | None = None,
+    recall: ArrayLike | None = None,
+    prevalence: ArrayLike | None = None,
+    target: ArrayLike | None = None,
+) -> Extrapolation | tuple[pa.Table, Curve]:
+    """Extrapolate precision at one recall to another (Dimm 2015), from one point or from a study with bounds.
+
+    Example: streameval extrapolate precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75 --items 100000
+    Example: streameval extrapolate my-study precision@recall:0.75
+
+    Args:
+        given: Folder of an evaluated study; or what was measured: precision@recall:0.8=0.6 and prevalence=0.03, the
+            share of positives among all items. Last, what is wanted: precision@recall:0.75. In Python these words, or
+            four numbers or arrays: `precision`, `recall`, `prevalence`, `target`, which go by name too.
+        at: Cutoffs of the study to extrapolate from, separated by commas (default: the powers of ten).
+        items: Items that the list was taken from: says how many documents to review for the recall that is wanted. In
+            Python only of a study (`extrapolate_study`); of a point, `documents` of `streameval.curve.extrapolation`.
+        precision (array-like): In Python: P, in (ρ, 1]. At 1, β is infinite and precision 1 everywhere.
+        recall, prevalence, target (array-like, broadcast together): In Python: R, ρ and R_T, each in (0, 1).
+
+    Returns:
+        Extrapolation: From a point, by eq. 11 and 12.
+        tuple: From a study, what `extrapolate_study` gives.
+
+    Raises:
+        InputError: A value outside its range; precision not above prevalence, or recall 1, which every reference curve
+            has; words that say no measure. Of a study as in `extrapolate_study`.
+        StudyError: No results, or bounds that contradict themselves.
+
+    >>> float(extrapolate(0.6, 0.8, 0.03, 0.75).precision.round(4))
+    0.6744
+    """
+    point = {"precision": precision, "recall": recall, "prevalence": prevalence, "target": target}
+    named: dict[str, Any] = {name: value for name, value in point.items() if value is not None}
+    if named or (given and not any(isinstance(one, str | os.PathLike) for one in given)):
+        if at is not None or items is not None:
+            raise InputError("--at and --items go with a study", _FORM)
+        return from_point(*given, **named)
+    basis, to = _asked(given)
+    if _is_study(basis):
+        return extrapolate_study(basis[0], to=to, at=at, items=items)
+    if at is not None:
+        raise InputError("--at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
+    found = from_point(*_point(basis), to)
+    if items is not None and items < 1:
+        raise InputError(f"--items is {items:,}", "give a whole number, 1 or more")
+    return found
+
+
+def _asked(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
+    """From what to extrapolate, and to which recall."""
+    if len(given) < 2:
+        raise InputError("it is not said from what to extrapolate, and to what", _FORM)
+    wanted = Question.of(given[-1])
+    to = _recall_of(wanted)
+    if to is None or wanted.demand is not None:
+        raise InputError(f"{given[-1]}: what is wanted is a precision at a recall", _FORM)
+    return given[:-1], to
+
+
+def _is_study(basis: Sequence[Any]) -> bool:
+    return len(basis) == 1 and (Path(basis[0]).exists() or "=" not in str(basis[0]))
+
+
+def _recall_of(measure: Question) -> float | None:
+    """The recall at which a precision is asked for; None of any other measure."""
+    cutoff = measure.cutoff
+    if measure.metric != "precision" or cutoff is None or cutoff.kind != "recall":
+        return None
+    return float(cutoff.value)
+
+
+def _point(measurements: Sequence[str]) -> tuple[float, float, float]:
+    """Precision, the recall that it was measured at, and prevalence."""
+    values: dict[str, float] = {}
+    for text in measurements:
+        name, _, value = text.rpartition("=")
+        measure, measured = Question.of(name or text), number(value)
+        recall = _recall_of(measure)
+        if measured is None or measure.demand is not None or (recall is None and measure != Question("prevalence")):
+            raise InputError(f"{text}: not a study, nor what was measured", _FORM)
+        values |= {measure.metric: float(measured)} | ({} if recall is None else {"recall": recall})
+    for name in ("precision", "prevalence"):
+        if name not in values:
+            raise InputError(f"{name} is not given", _FORM)
+    return values["precision"], values["recall"], values["prevalence"]
 
 
 def extrapolate_study(
@@ -95,8 +202,75 @@ def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float
         return row  # the labels give no estimate
     prevalence = positives / population
     if 0 < estimates[0] < positives and estimates[0] / rank > prevalence:
-        answer = extrapolate(estimates[0] / rank, estimates[0] / positives, prevalence, to)
+        answer = from_point(estimates[0] / rank, estimates[0] / positives, prevalence, to)
         row["extrapolated"] = float(answer.precision)
         row["documents"] = float(documents(prevalence, population, to, answer.precision))
         row["outside_model"] = bool(answer.outside_model)
     return row
+
+
+def printed(
+    found: Extrapolation | tuple[pa.Table, Curve], given: Sequence[str], at: str | None, items: int | None, **_: Any
+) -> Printed:
+    """Print the precision at the other recall, and what to know of it."""
+    basis, to = _asked(given)
+    if isinstance(found, Extrapolation):
+        return _of_point(found, _point(basis)[2], to, items)
+    table, curve = found
+    rows = table.to_pylist()
+    names = ("extrapolated_lower", "extrapolated", "extrapolated_upper")
+    facts: dict[str, Any] = {"study": str(Path(basis[0])), "to": to, "claim": curve.claim.as_dict(), "curve": rows}
+    if at is not None and len(rows) == 1:
+        facts |= {name.replace("extrapolated", "precision"): rows[0][name] for name in names}
+    counts = ("documents_lower", "documents", "documents_upper")
+    head = ["from the first", "lower", "estimate", "upper", "documents", "at least", "at most"]
+    shown = [
+        [f"{row['rank']:,}", *(_number(row[name], ".4f") for name in names),
+         *(_number(row[name], ",.0f") for name in (counts[1], counts[0], counts[2]))]
+        for row in rows
+    ]  # fmt: skip
+    lines: list[Said] = [
+        Columns(head, shown),
+        "",
+        f"Precision at recall {to:g} by the reference curve through each cutoff, and documents to review for it.",
+        f"Bounds are for the curve through the true counts; {band_meaning(curve.claim)}.",
+    ]
+    if any(row["outside_model"] for row in rows):
+        lines.append(_OUTSIDE)
+    return Printed(facts, lines)
+
+
+_OUTSIDE = "Outside the paper's model: no real beta gives a precision so close to prevalence."
+
+
+def _of_point(estimate: Extrapolation, prevalence: float, to: float, items: int | None) -> Printed:
+    answer, shape = float(estimate.precision), float(estimate.shape)
+    warnings = _warnings(estimate)
+    facts: dict[str, Any] = {
+        "precision": answer,
+        "to": to,
+        "beta": shape if shape >= 0 else None,
+        "outside_model": shape < 0,
+        "below_prevalence": bool(estimate.below_prevalence),
+        "warnings": warnings,
+    }
+    lines = [f"Precision at recall {to:g}: {answer:.4f}"]
+    if items is not None:
+        facts["documents"] = float(documents(prevalence, items, to, answer))
+        lines.append(f"Documents to review for it: {facts['documents']:,.0f} of {items:,}")
+    return Printed(facts, [*lines, *warnings])
+
+
+def _warnings(estimate: Extrapolation) -> list[str]:
+    warnings = []
+    if estimate.outside_model:
+        warnings.append(_OUTSIDE)
+    if estimate.below_prevalence:
+        warnings.append("The answer is below prevalence, which no ranking better than chance has.")
+    if estimate.uncertain:
+        warnings.append("Recall or precision exceeds 0.99: that says little about other recalls.")
+    return warnings
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

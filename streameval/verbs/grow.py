@@ -36,11 +36,11 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
         by: In Python: one of `labels`, `half_width` and `rest` (`streameval.methods.growth.Growth`). `labels`: of a
             plan that is `growing`, the furthest stage that asks for at most so many further labels. Each number is met
             once: for another stage with as many labels, give another number. `half_width`: the nearest stage that is
-            forecast to reach it. Where the study has been evaluated, the forecast starts from the half-width reached. It is met
-            where it has been reached, and where the plan grew for it and has not been evaluated with all labels since.
-            `rest`: of a plan that is `adaptive`, the second batch. Every item of the first must have been answered or
-            skipped: which of them have an answer must not depend on labels further down the list. An item that was
-            skipped is unknown, and widens the bounds.
+            forecast to reach it. Where the study has been evaluated, the forecast starts from the half-width reached.
+            It is met where it has been reached, and where the plan grew for it and has not been evaluated with all
+            labels since. `rest`: of a plan that is `adaptive`, the second batch. Every item of the first must have been
+            answered or skipped: which of them have an answer must not depend on labels further down the list. An item
+            that was skipped is unknown, and widens the bounds.
 
     Returns:
         Plan: The same as before where the request has been met; `batch` says with which stage a rank came in. The plan

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
+from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import kind_for
+from streameval.kinds import Planned, kind_for, kind_of
+from streameval.labelling.options import ReuseOptions
 from streameval.methods import parameters_of_any
 from streameval.options import takes
+from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
 from streameval.queries.options import RankingsDraw
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
+from streameval.rehearsal import Rehearsal
 from streameval.rows.options import RankingOptions, described
-from streameval.study.reuse import Reuse
+from streameval.study import Study
+from streameval.study.plan_files import file_names
+from streameval.text.options import flag
 from streameval.types import Plan
 
+_USUAL = ("method", "loguniform")
+# options that go with another one: which, what they are for, and how that one is given
+_LED = {
+    "questions": (("zone", "expect", "round", "together"), "is for a question, and none is asked",
+                  'ask one with --for "precision@10000 >= 0.9"'),
+    "against": (("against_score", "within", "look", "engine"),
+                "is for the comparison of two rankings, and no other one is named", "name it with --against"),
+    "per": (("rankings",), "is for drawn rankings", "name the columns that tell them apart with --per"),
+}  # fmt: skip
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, Comparing, more=parameters_of_any)
+
+@takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=parameters_of_any)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -33,41 +50,45 @@ def plan(
     progress: Progress = silent,
     **parameters: Any,
 ) -> Plan:
-    """Choose the ranks of a ranking to label, and write them to a study; with `per`, those of drawn rankings.
+    """Choose which ranks to label.
 
-    With `questions`, those that answer them, round by round. With `against`, of what changed between two rankings.
+    Example: streameval plan ranking/ --study my-study --score confidence
+    Example: streameval plan ranking/ --study my-gate --for "precision@10000 >= 0.9"
+    Example: streameval plan new/ --against old/ --key id --study release --at 1000
+    Example: streameval plan runs/ --study my-study --per query --at 10
 
     Args:
-        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; a table of Arrow, Polars or
-            pandas. Or what is read once, into `STUDY/ranking` (`streameval.copies`): CSV, TSV, JSON or JSON lines,
-            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, `trec:RUN#QRELS`, a relation of
-            DuckDB, a pyarrow dataset or reader, a lazy frame. Its stored order is the ranking, without `score`.
-        study: Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its
-            place only while nothing was made of it (`Study.is_begun`).
-        method: Name of the method.
-        seed: Seed of what is random: the draw, and the shuffle of the tasks. By default that of the plan that is there,
-            else a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it. Draws by key have
+        ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking. In
+            Python a path or a list of these; a table of Arrow, Polars or pandas. Or what is read once, into
+            `STUDY/ranking` (`streameval.copies`): CSV, TSV, JSON or JSON lines, `duckdb:FILE#QUERY`,
+            `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, `trec:RUN#QRELS`, a relation of DuckDB, a pyarrow dataset or
+            reader, a lazy frame.
+        study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it. In
+            Python as there: the same plan again changes nothing (`Study.is_begun`).
+        method: loguniform, paula, stratified or uniform; with --help, shows its flags alone.
+        seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python as there: by default that of the plan
+            that is there, else a fresh one of the system's entropy (`known_seed`, `fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
-        options: The fields of `RankingOptions` at once; each may be given by itself, as `score` and `key`.
-        by: Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
-        progress (callable(done, total)): Rows read, of a list in slices or drawn by key: nothing is read of any other.
-        **parameters: Of the method (`streameval.methods`), and fields of `RankingOptions`, of `JudgeColumn` (`judge` is
-            read once, here, so that it cannot depend on labels that come later; with the parameter `judge_sample` of
-            loguniform there is no column: `select` hands out the items, `judge` takes the answers), and of
-            `streameval.study.reuse.Reuse` (`on` and `reuse`). With `per`, columns that name the ranking of a row
+        by: Column of slices, each with a curve of its own. In Python: `draw_by_slices`.
+        options: In Python: the fields of `RankingOptions` at once; each may be given by itself, as `score` and `key`.
+        progress: In Python: callable(done, total): rows read, of a list in slices or drawn by key: nothing is read of
+            any other.
+        **parameters: In Python: of the method (`streameval.methods`), and fields of `RankingOptions`, of `JudgeColumn`
+            (`judge` is read once, here, so that it cannot depend on labels that come later; with the parameter
+            `judge_sample` of loguniform there is no column: `select` hands out the items, `judge` takes the answers),
+            and of `streameval.study.reuse.Reuse` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
             `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);
             `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position. With
-            `questions` (`streameval.questions.asking.Asking`), what is planned is the first round of labels that
-            answer them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`,
-            `round`, `budget`, `together` and `confidence` go with them. `select` hands out further rounds until the
-            question is answered. With None for the ranking, it is asked of the study that is there, in a folder within,
-            and its labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking
-            of the same items by `key` (the same list, by `against_score` or in its stored order; or another list), what
-            is planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how
-            many more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with
-            it.
+            `questions` (`streameval.questions.asking.Asking`), what is planned is the first round of labels that answer
+            them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`, `round`,
+            `budget`, `together` and `confidence` go with them. `select` hands out further rounds until the question is
+            answered. With None for the ranking, it is asked of the study that is there, in a folder within, and its
+            labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking of the
+            same items by `key` (the same list, by `against_score` or in its stored order; or another list), what is
+            planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how many
+            more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with it.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.
@@ -78,5 +99,63 @@ def plan(
     asked = described(options, parameters)
     choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
     given = {name: value for name, value in choices.items() if value is not None}
+    _refuse_without_lead(given)
+    ranking = None if isinstance(ranking, list | tuple) and not ranking and "questions" in given else ranking
     with told_of_source(Path(os.path.abspath(study)) / LIST_COPY, ranking):
         return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)
+
+
+def _refuse_without_lead(given: Mapping[str, Any]) -> None:
+    """Refuse options that say how, where what they are for is not asked."""
+    for lead, (options, what, hint) in _LED.items():
+        if lead not in given and (alone := [name for name in options if name in given]):
+            raise InputError(f"{flag(alone[0])} {what}", hint)
+    if "at" in given and not {"per", "against", "questions"} & given.keys():
+        raise InputError(f"--at {_LED['per'][1]}", _LED["per"][2])
+
+
+def rehearsal(
+    ranking: Sequence[str],
+    study: Path,
+    *,
+    method: str = "loguniform",
+    seed: int | None = None,
+    by: str | None = None,
+    progress: Progress = silent,
+    **parameters: Any,
+) -> Rehearsal:
+    """Say what `select` would read for a plan, and how many of its items have a label already."""
+    options = described(None, parameters)
+    given = {
+        **({} if method == "loguniform" else {"method": method}),
+        **({} if by is None else {"by": by}),
+        **parameters,
+    }
+    _refuse_without_lead(given)
+    return kind_for("plan", given).rehearsal(ranking, Study(study), given, seed, options, progress)
+
+
+def before(study: Path, seed: int | None = None, **_: Any) -> Plan | None:
+    """Read the plan that the study holds; None where there is none, or a damaged one that the same seed may restore."""
+    folder = Study(study)
+    try:
+        return folder.plan() if folder.exists else None
+    except StudyError:
+        if seed is None:
+            raise
+        return None
+
+
+def printed(made: Plan, study: Path, before: Plan | None, **options: Any) -> Printed:
+    """Print what was planned, and what to run next."""
+    beside = made.location.get("beside")
+    named = Study(study)
+    place = named if beside is None else Study(Path(beside))
+    del options["ranking"]
+    given = {name: value for name, value in options.items() if value is not None and (name, value) != _USUAL}
+    facts, lines = kind_of(place.folder).planned_says(Planned(made, named, place, before, given))
+    files = [place.folder / name for name in file_names(made)]
+    labels, size = made.table.num_rows, sum(path.stat().st_size for path in files)
+    stage = {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
+    read = {"source": made.read_from, "n_items": made.n_items, **made.ranking}
+    return Printed(facts, lines, stage, record=Record(place.folder, read, files))

@@ -16,7 +16,8 @@ from typing import Any
 from streameval import __version__
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of
-from streameval.stores import is_remote, locks
+from streameval.printed import Printed
+from streameval.stores import PathOrURI, is_remote, locks
 from streameval.stores.claims import claimed, ended_runs, remove_unfinished
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
@@ -41,15 +42,21 @@ class Published:
     already_there: bool
 
 
-def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
-    """Copy the plan and results of an evaluated study, or the results of `exact`, to a folder or an object store.
+def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
+    """Copy the results of a study to a folder or an object store, their manifest.json last.
 
-    The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file has the hash it
-    names. The same evaluation again writes nothing; remove the manifest to have it written once more. One run at a time
-    writes to a place: on this machine a second one waits, on an object store it is refused.
+    Example: streameval publish my-study s3://bucket/results
 
     Args:
-        place (path or URI): Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
+        study: Folder of an evaluated study. In Python also of what `exact` wrote.
+        place: Folder or object store (s3://bucket/folder). In Python also `gs://…` and `az://…`; a folder is
+            made if need be.
+
+    Returns:
+        Published: The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file
+            has the hash it names. The same evaluation again writes nothing; remove the manifest to have it written once
+            more. One run at a time writes to a place: on this machine a second one waits, on an object store it is
+            refused.
 
     Raises:
         StudyError: There are no results, or they are a mixed set.
@@ -66,6 +73,15 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     return _copy(bodies, results.evaluation_id, results.summary["study"], place)
 
 
+def printed(done: Published, study: Path, place: str) -> Printed:
+    """Print where the files are, and whether they were there before."""
+    files = done.manifest["files"]
+    facts = {"place": done.place, "already_there": done.already_there, "files": files}
+    stage = {"bytes": 0 if done.already_there else sum(file["bytes"] for file in files), **facts}
+    there = ", where they were already" if done.already_there else ""
+    return Printed({"study": str(study), **facts}, [f"Published: {done.place}{there}"], stage)
+
+
 def published(folder: Study) -> list[str]:
     """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
@@ -73,7 +89,7 @@ def published(folder: Study) -> list[str]:
     return [*planned, *kind_of(folder.folder).files(plan)]
 
 
-def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:
+def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: PathOrURI) -> Published:
     root = os.fspath(place).rstrip("/")
     manifest = {
         "evaluation_id": identity,

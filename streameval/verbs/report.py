@@ -8,37 +8,64 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, overload
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of
+from streameval.printed import Printed
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import ReportedStudy, figures
 from streameval.reporting.page import page
 from streameval.stores import atomic, locks
+from streameval.stores.atomic import Existing
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
 
 Examples = Literal["hidden", "shown"]
 
 
+@overload
 def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
-    examples: Examples = "hidden",
     title: str | None = None,
-    existing: atomic.Existing = "kept",
-) -> Path:
-    """Draw a report from result files, and return its path.
+    examples: Examples = "hidden",
+    existing: Existing = "kept",
+) -> Path: ...
+@overload
+def report(
+    *studies: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    examples: Examples = "hidden",
+    plot: str | os.PathLike[str],
+    existing: Existing = "kept",
+) -> list[Path]: ...
+def report(
+    *studies: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    examples: Examples = "hidden",
+    plot: str | os.PathLike[str] | None = None,
+    existing: Existing = "kept",
+) -> Path | list[Path]:
+    """Draw report.html again from a study's result files, or several studies over one another.
+
+    Example: streameval report my-study other-study --out both.html --plot pictures
 
     Args:
-        *studies: One study, or several to be drawn over one another.
-        out: File to write; by default the report.html of the only study.
-        examples ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
-            positives.
-        title: Of the page; by default the study's name, with what people were asked or which labels are positive. The
-            next `evaluate` draws the page with that again.
-        existing ({"kept", "replaced"}): What becomes of a file that stands at `out` and differs.
+        studies: Folders of evaluated studies.
+        out: File to write (default: the report.html of the only study).
+        title: Of the page (default: the study's name, with what people were asked or which labels are positive). In
+            Python too, the next `evaluate` draws the page with that again.
+        examples: Show text of items: the highest negatives and the lowest positives. In Python "shown".
+        plot: Folder to write every chart to, as SVG and PNG. In Python too, it is made if it is not there, and gets
+            precision.svg, precision.png, recall.svg …
+        existing: Replace files that are there and differ. In Python "replaced".
+
+    Returns:
+        Path: Of the page.
+        list of Path: With `plot`, of the page, then of each chart.
 
     Raises:
         InputError: No study, or several without `out`.
@@ -46,16 +73,33 @@ def report(
     """
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
+    path = _written(studies, (examples, title), out, existing)
+    return path if plot is None else [path, *_pictures(studies, Path(plot), existing)]
+
+
+def printed(made: Path | list[Path], plot: Path | None, **_: Any) -> Printed:
+    """Print where the page and the charts are."""
+    page, *pictures = made if isinstance(made, list) else [made]
+    lines = [f"Report: {page}", *([f"Pictures: {len(pictures)} in {plot}"] if pictures else [])]
+    return Printed({"report": str(page), "plots": [str(one) for one in pictures]}, lines)
+
+
+def _written(
+    studies: Sequence[str | os.PathLike[str]],
+    how: tuple[Examples, str | None],
+    out: str | os.PathLike[str] | None,
+    existing: Existing,
+) -> Path:
     if out is not None:
-        return _drawn(studies, (examples, title), Path(out), existing)
+        return _drawn(studies, how, Path(out), existing)
     folder = Path(studies[0])
     evaluated = (folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder) if evaluated else nullcontext():
-        return _drawn(studies, (examples, title), folder / "report.html", "replaced")
+        return _drawn(studies, how, folder / "report.html", "replaced")
 
 
 def _drawn(
-    studies: Sequence[str | os.PathLike[str]], how: tuple[Examples, str | None], path: Path, existing: atomic.Existing
+    studies: Sequence[str | os.PathLike[str]], how: tuple[Examples, str | None], path: Path, existing: Existing
 ) -> Path:
     items, title = how
     if title is not None and not title.strip():
@@ -71,24 +115,11 @@ def _drawn(
     return path
 
 
-def plots(
-    *studies: str | os.PathLike[str], folder: str | os.PathLike[str], existing: atomic.Existing = "kept"
-) -> list[Path]:
-    """Draw every chart of a report as SVG and as PNG.
-
-    Args:
-        folder: Gets precision.svg, precision.png, recall.svg …; made if it is not there.
-        existing ({"kept", "replaced"}): What becomes of files that stand there and differ.
-
-    Raises:
-        InputError: No study.
-        StudyError: There are no results, they are a mixed set, or the plan has grown since.
-    """
-    if not studies:
-        raise InputError("no study to draw")
+def _pictures(studies: Sequence[str | os.PathLike[str]], folder: Path, existing: Existing) -> list[Path]:
+    """Draw every chart as SVG and as PNG."""
     drawn = figures(_shown(studies, "hidden"), marks="none")
     files = {
-        Path(folder) / f"{name}.{kind}": atomic.content(picture(figure.chart, kind))
+        folder / f"{name}.{kind}": atomic.content(picture(figure.chart, kind))
         for name, figure in drawn.items()
         for kind in ("svg", "png")
     }

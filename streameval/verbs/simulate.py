@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +29,15 @@ from streameval.methods import (
 )
 from streameval.methods.replicates import Simulation, replicate
 from streameval.options import listed, own, takes
+from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.simulation import kind_of as picture_kind
+from streameval.reporting.simulation import save_figure
 from streameval.rows.options import RankingOptions, described
+from streameval.stores.atomic import Existing
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
@@ -46,27 +54,39 @@ def simulate(
     seed: int = 0,
     judge: str | None = None,
     judge_classes: str | Sequence[float] | None = None,
+    plot: str | os.PathLike[str] | None = None,
+    existing: Existing = "kept",
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **parameters: Any,
 ) -> Simulation:
-    """Replicate methods on a list whose every item has a label.
+    """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
+
+    Example: streameval simulate ranking.parquet --label label --replicates 200 --plot methods.svg
 
     Args:
-        ranking: As for `plan`.
-        label: Column with the truth: 0/1, a boolean, or words as `evaluate` understands them.
-        method: Name of a method, or several (default: all methods).
+        ranking: Parquet files, folders or globs, as for plan.
+        label: Column with every item's label: 0/1, true/false, yes/no, or a grade.
+        method: Name of a method, or several separated by commas; may be repeated (default: all methods). In Python
+            also a sequence of names.
         replicates: Draws per method; a method that draws nothing is run once.
-        seed: Replicate i has seed + i.
-        judge, judge_classes: As for `plan`: methods that can use a judge are run with it too, in a row of its own.
-        options: As for `plan`.
-        **parameters: Fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative` (words),
-            `relevant` (">=2": from which label on an item is positive); and parameters of any method; each takes those
-            it knows. `budget` puts them side by side at equal cost.
+        seed: Of the first draw; each further draw adds one.
+        judge: Column of a judge, as for plan: loguniform is run with it and without. In Python every method that can
+            use a judge is, in a row of its own.
+        judge_classes: Its thresholds, as for plan.
+        plot: Picture of the bands of the first draw (.svg, .png or .html).
+        existing: Replace files that are there and differ. In Python "replaced".
+        options: In Python: as for `plan`.
+        parameters: In Python by name: fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and
+            `negative` (words), `relevant` (">=2": from which label on an item is positive); and parameters of any
+            method; each takes those it knows. `budget` puts them side by side at equal cost.
 
     Raises:
-        InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
+        InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory,
+            a picture of another ending, or one that stands there and differs.
     """
+    if plot is not None:
+        picture_kind(plot)  # a picture that cannot be drawn is refused before the work, not after
     if replicates < 1:
         raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
@@ -91,7 +111,38 @@ def simulate(
             rows.append({"method": name, "refused": error.line})
     if not runs:
         raise InputError(rows[0]["refused"])
-    return Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
+    found = Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
+    if plot is not None:
+        save_figure(found, plot, existing)
+    return found
+
+
+def printed(found: Simulation, plot: Path | None, **_: Any) -> Printed:
+    """Print a row for each method, and what its numbers mean."""
+    head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
+    lines: list[Said] = [Columns(head, [_simulated(row) for row in found.rows if "refused" not in row])]
+    lines += [f"{row['method']}: {row['refused']}" for row in found.rows if "refused" in row]
+    lines += ["", *_NOTES, *([f"Plot: {plot}"] if plot else [])]
+    n_items = int(found.precision.size)
+    return Printed(
+        {"n_items": n_items, "methods": found.rows, "plot": str(plot) if plot else None},
+        lines,
+        events=[Event("simulate", {"n_items": n_items, "methods": len(found.rows)})],
+    )
+
+
+_NOTES = (
+    "held: draws whose bounds contained the truth at every rank. promised: its probability, where a method states one.",
+    "half-width: at its widest, relative to precision, in the median draw. inside: share of cutoffs beyond the",
+    "labelled head where the truth was inside (for paula by A.2, inside its own bracket).",
+)
+
+
+def _simulated(row: dict[str, Any]) -> list[str]:
+    promised = {"exact": "exact", "none": "nothing", "conditional": "conditional"}.get(row["claim"])
+    inside = "-" if math.isnan(row["inside"]) else f"{row['inside']:.1%}"
+    return [row["method"], f"{row['labels']:,}", f"{row['half_width']:.2%}", f"{row['held']:,}",
+            f"{row['replicates']:,}", promised or f"{row['confidence']:.1%}", inside]  # fmt: skip
 
 
 def _answers(ranking: Ranking, judge: Judge) -> tuple[Judge, UInt8Array]:

@@ -30,13 +30,7 @@ NO_COMMAND = {
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
     "exact": {"window": "Windows", "epsilon": "Windows"},
-    "compare": {"out": FILE, "plot": FILE},
-    "simulate": {"plot": FILE},
-    "report": {"plot": "plots are a function of their own"},
-    "labels": {"forget": "Study.labels.forget"},
     "sql": {"with": "files", "out": FILE, "macros": FILE},
-    "cost": {"sample_size": "what a sample that was drawn elsewhere is worth"},
-    "extrapolate": {**dict.fromkeys(["at", "items"], "of extrapolate_study"), "given": "a study, or the point"},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
@@ -60,7 +54,7 @@ def functions():
 
 
 def test_verbs_are_functions_and_commands_of_one_name():
-    assert {*functions(), *NO_FUNCTION} == {*VERBS, *NO_COMMAND} - {"open_ranking", "scan_ranking", "extrapolate"}
+    assert {*functions(), *NO_FUNCTION} == {*VERBS, *NO_COMMAND} - {"open_ranking", "scan_ranking"}
 
 
 def test_no_module_hides_a_function_of_its_name():

@@ -23,7 +23,6 @@ from streameval.kinds.curve import plan as planning
 from streameval.stores import atomic, locks
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
-from streameval.verbs.labels import forget
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and flock")
 
@@ -76,7 +75,7 @@ def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
     assert other.stdout.readline() == "held\n"
     with pytest.raises(OutsideError, match="another command is at work") as told:
-        forget(study, "a")
+        streameval.labels(study, forget="a")
     assert told.value.exit_status == 3
     Study(study).plan()  # reading waits for nobody
     other.communicate("\n")

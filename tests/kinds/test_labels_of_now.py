@@ -12,7 +12,6 @@ from suite_cases import cases
 
 import streameval
 from streameval.cli import run
-from streameval.verbs.labels import forget
 
 KINDS = {  # what is labelled anew: the same study in which all was labelled rightly from the first
     "curve-selected": "curve-evaluated",
@@ -79,9 +78,9 @@ def test_no_number_depends_on_labels_that_were_forgotten_corrected_or_torn(name,
     truth = [(task, int(value)) for task, value in zip(*votes.to_pydict().values(), strict=True)]
     answers(tmp_path, truth)
     if sources := [path.stem for path in (folder / "votes").glob("*.parquet")]:
-        forget(folder, *sources)
+        streameval.labels(folder, forget=sources)
     streameval.evaluate(folder, labels=[tmp_path / f"{one}.csv" for one in order], **COLUMNS)
-    forget(folder, "bad.csv")
+    streameval.labels(folder, forget="bad.csv")
     streameval.evaluate(folder)
     tables, counts = numbers(folder)
     expected, counted = numbers(right)
@@ -105,7 +104,7 @@ EVALUATED = [*dict.fromkeys(KINDS.values()), "grown-evaluated", "adopted-evaluat
 @pytest.mark.parametrize("name", EVALUATED)
 def test_no_verb_says_anything_of_labels_that_were_forgotten_before_it_is_evaluated_again(name, study, capsys):
     folder = study(name)
-    forget(folder, *[path.stem for path in (folder / "votes").glob("*.parquet")][:1])
+    streameval.labels(folder, forget=[path.stem for path in (folder / "votes").glob("*.parquet")][:1])
     place = str(folder.with_name("published"))
     condition = [] if name.startswith(("gate", "cut", "width")) else [CONDITIONS.get(name, "precision@500 >= 0.5")]
     for verb, words in VERBS.items():

@@ -20,7 +20,6 @@ from streameval.serving.links import links_of
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.asked import kept_question, question_file
-from streameval.verbs.labels import forget
 
 
 def test_an_answer_that_is_kept_is_in_the_study_once_however_often_it_is_sent(study, opened):
@@ -257,7 +256,7 @@ def test_answers_of_files_and_pages_count_together(study, opened, tmp_path):
     assert streameval.evaluate(study).summary["account"]["labelled"] == len(half) + len(given)
     assert streameval.labels(study).account["labelled"] == len(half) + len(given)
     pages.session.close()  # while the page is served its answers are not forgotten
-    assert forget(study, "page")["page"] == len(given)
+    assert streameval.labels(study, forget="page")["page"] == len(given)
     assert streameval.labels(study).account["labelled"] == len(half)
 
 

@@ -28,7 +28,6 @@ from streameval.reporting.given_again import given_again
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.answer_journal import PageAnswer
-from streameval.verbs.labels import forget
 
 
 def write(path, *rows, head="se_study,se_task,label"):
@@ -111,7 +110,7 @@ def test_several_sources_are_forgotten_in_one_call_or_none(tmp_path, capsys):
         assert run(["labels", str(study), "--forget", "a.csv", "b.csv"]) == 0
         assert told in capsys.readouterr().out
         assert account_of(study)["votes"] == 1
-        assert forget(study, "a.csv", "b.csv", "a.csv") == {"a.csv": 0, "b.csv": 0}, rows
+        assert streameval.labels(study, forget=["a.csv", "b.csv", "a.csv"]) == {"a.csv": 0, "b.csv": 0}, rows
     assert run(["labels", str(study), "--forget", "c.csv", "--forget", "b.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["forgotten"] == {"c.csv": 1, "b.csv": 0}
 
@@ -345,7 +344,7 @@ def test_what_is_said_of_a_file_that_was_read_again_leaves_its_last_reading(tmp_
     said = " ".join(given_again(study, {**taken.doubts, "sources": taken.given}, taken.new))
     hints = re.findall(r"--forget ([0-9a-f ]+)`", said)
     assert len(hints) == len(words) - 1
-    forget(study, *" ".join(hints).split())
+    streameval.labels(study, forget=" ".join(hints).split())
     assert [one.identity for one in Study(study).labels.sources()] == [taken.given[0]["id"]]
 
 

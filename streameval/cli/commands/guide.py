@@ -9,7 +9,8 @@ import sys
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from streameval.cli.output import Output, TerminalLine
+from streameval.cli.output import Output
+from streameval.cli.picture import TerminalLine
 from streameval.errors import InputError
 
 _PLAIN = Output()

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Kind
+from streameval.kinds import Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
 from streameval.reporting.said import Columns, Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Question
+    from streameval.rehearsal import Rehearsal
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
@@ -55,6 +56,21 @@ class OneRanking(Kind):
 
         self.refuse_others("plan", given)
         return planned(ranking, study, given, seed, *how)
+
+    def rehearsal(
+        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None, *how: Any
+    ) -> Rehearsal:
+        """Say what `select` would read for a plan, and how many of its items have a label already."""
+        from streameval.kinds.curve.planned import rehearsal
+
+        self.refuse_others("plan", given)
+        return rehearsal(ranking, study, dict(given), seed, *how)
+
+    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned."""
+        from streameval.kinds.curve.planned import planned_says
+
+        return planned_says(planned)
 
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results; of slices too, where the plan has any."""

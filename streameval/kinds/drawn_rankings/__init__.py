@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind
+from streameval.kinds import Kind, Planned
 from streameval.labelling.options import Judging, KnownPositives, LabelColumns
 from streameval.queries.options import RankingsDraw
 
@@ -27,6 +27,7 @@ class SampledRankings(Kind):
     name = "drawn_rankings"
     about = "a study of drawn rankings"
     asked_by: ClassVar = {"plan": "per"}
+    no_rehearsal = "rankings are drawn by reading the list"
     options: ClassVar = {"plan": (RankingsDraw,), "evaluate": (LabelColumns, Judging, KnownPositives)}
     without = frozenset({"label_error"})
     tables: ClassVar = {
@@ -54,6 +55,12 @@ class SampledRankings(Kind):
 
         (draw,) = self.asked("plan", given)
         return planned(ranking, study, draw, seed, how)
+
+    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned."""
+        from streameval.kinds.drawn_rankings.planned import planned_says
+
+        return planned_says(planned)
 
     def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> RankingsSample:
         from streameval.kinds.drawn_rankings.results import RankingsSample

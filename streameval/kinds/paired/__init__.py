@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind
+from streameval.kinds import Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
 from streameval.questions.comparing import Comparing
 from streameval.reporting.said import Columns
@@ -30,6 +30,7 @@ class PairedRankings(Kind):
     name = "paired"
     about = "a study of two rankings"
     asked_by: ClassVar = {"plan": "against"}
+    no_rehearsal = "what changed is found by reading both lists"
     options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
     answers = (*Kind.answers, "monitor")
@@ -60,6 +61,12 @@ class PairedRankings(Kind):
         comparing, labels = self.asked("plan", given)
         with told_of_source(Path(os.path.abspath(study)) / AGAINST_COPY, comparing.against):
             return planned(ranking, study, (comparing, labels), seed, *how)
+
+    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned."""
+        from streameval.kinds.paired.planned import planned_says
+
+        return planned_says(planned)
 
     def measured(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import EVALUATE, Decision, Kind
+from streameval.kinds import EVALUATE, Decision, Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
 
@@ -32,6 +32,7 @@ class QuestionStudy(Kind):
     name = "question"
     about = "a study of a question"
     asked_by: ClassVar = {"plan": "questions"}
+    no_rehearsal = "`streameval cost --for` says what a question costs"
     options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
     rounds = True
@@ -61,6 +62,12 @@ class QuestionStudy(Kind):
         if ranking is None:
             return added(study, (asking, judge), seed)
         return planned(ranking, study, (asking, judge), seed, *how)
+
+    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned."""
+        from streameval.kinds.question.planned import planned_says
+
+        return planned_says(planned)
 
     def read(self, folder: Study) -> Any:
         """Read results; a `StudyError` too where what was known to the question has other labels by now."""

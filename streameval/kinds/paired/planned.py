@@ -1,0 +1,18 @@
+"""What is said of a plan that compares two rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.kinds import Planned
+from streameval.kinds.paired.says import planned_lines
+from streameval.study.next_command import first_command
+
+
+def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
+    """Say what changed between the two, and what is to be labelled of it."""
+    made, labelled = planned.plan, planned.study.labelled
+    reuses = "reuse" in planned.options
+    facts = {"reused": labelled, "to_label": made.table.num_rows - labelled} if reuses else {}
+    lines = [*planned_lines(made, labelled if reuses else 0), f"Seed {made.seed}, kept in plan.json."]
+    return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_command(planned.study, made).command}"]
