@@ -164,6 +164,7 @@ def judge(
     command: str | None = ...,
     rate: float | None = ...,
     columns: str | Sequence[str] | None = ...,
+    price_per_label: float | None = ...,
     ranking: Any = ...,
     progress: Progress = ...,
     positive: Sequence[str] | None = ...,

@@ -222,5 +222,12 @@ def check_misses(misses: object) -> int:
     return int(misses)
 
 
+def check_price(price: float | None) -> float | None:
+    """Read what a label costs: an `InputError` for what is no price."""
+    if price is not None and not 0 <= price < float("inf"):
+        raise InputError(f"--price-per-label is {price}, not a price")
+    return price
+
+
 _MOST_MISSES = 2**53  # every whole number to here is a float64
 _MISSES = "it counts positives that the ranking never returned"

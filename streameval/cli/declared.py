@@ -6,7 +6,7 @@ import ast
 import os
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from importlib import import_module
@@ -49,8 +49,9 @@ class _TypeNames(dict[str, Any]):
         return str
 
 
-_NAMES = {"Any": Any, "Iterable": Iterable, "Literal": Literal, "Path": Path, "Sequence": Sequence, "os": os,
-          "bool": bool, "float": float, "int": int, "str": str, "tuple": tuple}  # fmt: skip
+_NAMES = {"Any": Any, "Callable": Callable, "Iterable": Iterable, "Literal": Literal, "Path": Path,
+          "Sequence": Sequence, "os": os, "bool": bool, "float": float, "int": int, "str": str,
+          "tuple": tuple}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,10 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     takes = {one.name for one in verb.parameters}
     began = time.monotonic()
     with limited(batch.time_limit), _held(verb.name, words):
-        with progress(_STEPS.get(verb.name, verb.name), output) as bar:
+        with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
-            ours = {name: value for name, value in {"progress": bar, **_UNPRINTED}.items() if name in takes}
+            ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed), **_UNPRINTED}
+            ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
         arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
@@ -78,6 +79,10 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
     return printed.status
+
+
+def _bar(name: str, output: Output) -> AbstractContextManager[Any]:
+    return progress(_STEPS.get(name, name), output)
 
 
 def _held(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
@@ -186,6 +191,8 @@ def _word(one: Parameter, alone: bool) -> Any:
         return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
+    elif one.default == () and str in kinds and len(kinds) > 1:
+        return SeveralNames
     else:
         typed = str if str in kinds or Any in kinds else flag_type(one.hint)
     return typed | None if optional and typed in (Path, str) else typed

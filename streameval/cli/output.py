@@ -44,6 +44,15 @@ class Output:
         """Print what a verb returned."""
         self.say(dict(printed.facts), () if self.json else shown(printed.lines))
 
+    def meanwhile(self, name: str, printed: Printed) -> None:
+        """Print what is so as long as the verb runs: with --json standard output is for the one object at the end."""
+        if self.json and LOG.as_json:
+            self.event(name, **printed.facts)  # nothing but it is read
+            return
+        self.event(name, **(printed.stage or {}))
+        lines = [printable(line) for line in printed.lines if isinstance(line, str)]
+        print("\n".join(lines), file=sys.stderr if self.json else sys.stdout, flush=True)
+
     def tell(self, line: str) -> None:
         """Say on stderr what is done next, to a person who waits for it."""
         if not self.json and not self.quiet and self.log == "text":

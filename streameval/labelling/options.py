@@ -257,6 +257,30 @@ class KnownPositives:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """What is known of a draw that somebody else made.
+
+    Attributes:
+        sample_size: For `uniform` a number; for `strata` a table with last_rank and drawn, one row for each range of
+            ranks; of other designs a number, which is only held against the rows.
+    """
+
+    sample_size: Any = option(
+        None,
+        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given. "
+        "strata: a table with last_rank and drawn, one row for each range of ranks.",
+    )
+    probability: Any = option(
+        None,
+        "Column with the probability of each drawn item; where the ranking has it too, of every item. Or one number, "
+        "where all items had the same.",
+    )
+    least_probability: Any = option(
+        None, "Smallest probability of any item, drawn or not; or a table with last_rank and probability."
+    )
+
+
+@dataclass(frozen=True)
 class ReuseOptions:
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 

@@ -118,6 +118,7 @@ class Cut(Tabular):
         estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
         promise: What holds of it, in a sentence, where that is not what the claim of a curve promises.
         proof: Of a threshold that was applied to another list: the cut of the list that the study is about.
+        written: Where its items lie; None where they were not asked for.
     """
 
     rank: int
@@ -131,6 +132,7 @@ class Cut(Tabular):
     estimates: Basis
     promise: str = ""
     proof: Cut | None = None
+    written: Written | None = None
     _ranking: Any = None
 
     def __repr__(self) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,15 @@ from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.match_items import Items
-from streameval.labelling.options import LabelColumns
+from streameval.labelling.options import Draw, LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.labelling.reading import read_votes
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
-from streameval.methods.adopted.designs import FIXED_SIZE
+from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
-from streameval.options import option, split, takes
+from streameval.options import split, takes
+from streameval.printed import Printed, Record
 from streameval.questions.cutoffs import number
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
@@ -38,30 +41,6 @@ _PER_FOLD = 20  # ranges of ranks, and classes of probabilities, to an e-fold of
 _MOST_CLASSES = 2_000
 
 
-@dataclass(frozen=True)
-class Draw:
-    """What is known of a draw that somebody else made.
-
-    Attributes:
-        sample_size: For `uniform` a number; for `strata` a table with last_rank and drawn, one row for each range of
-            ranks; of other designs a number, which is only held against the rows.
-    """
-
-    sample_size: Any = option(
-        None,
-        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given. "
-        "strata: a table with last_rank and drawn, one row for each range of ranks.",
-    )
-    probability: Any = option(
-        None,
-        "Column with the probability of each drawn item; where the ranking has it too, of every item. Or one number, "
-        "where all items had the same.",
-    )
-    least_probability: Any = option(
-        None, "Smallest probability of any item, drawn or not; or a table with last_rank and probability."
-    )
-
-
 @takes(RankingOptions, Draw, LabelColumns)
 def adopt(
     ranking: Any,
@@ -75,17 +54,25 @@ def adopt(
     seed: int | None = None,
     **given: Any,
 ) -> Plan:
-    """Make a study of labels that were drawn elsewhere: find their ranks, keep the labels, and plan these ranks.
+    """Make a study of labels that were drawn elsewhere: a true curve if it is known how, or a plain no.
+
+    Example: streameval adopt list/ --study ours --labels sample.csv --on id --drawn uniform --sample-size 2000
+    Example: streameval adopt list/ --study ours --labels sample.csv --drawn strata --sample-size ranges.csv
 
     Args:
-        ranking, study, options: As for `plan`.
-        labels: A label table with a row for every drawn item, labelled or not, by `rank` or by key columns (`on`).
-        drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
-        confidence: Of the claim.
-        stages: How often bounds may be seen and labels of our own added after (`grow`).
-        seed: Of the shuffle of tasks, and of draws of our own (default: a fresh one for every new study).
-        **given: Fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`, `label`, `annotator`,
-            `time`, `source`, `positive`, `negative`.
+        ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
+            `score`. In Python as for `plan`.
+        study: Folder of the study; made if it is not there.
+        labels: Label table with one row for every drawn item, labelled or not, by rank or by `on`.
+        drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds; of a
+            draw that is none of these, say unknown: there are estimates, and no bounds. In Python too it is believed:
+            the study's claim says so.
+        options: In Python: what describes the ranking, at once.
+        confidence: Probability of the claim.
+        stages: How often bounds may be seen and labels of our own added after, with grow.
+        seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).
+        given: In Python by name: fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`,
+            `label`, `annotator`, `time`, `source`, `positive`, `negative`.
 
     Returns:
         Plan: Its ranks are the sample's.
@@ -119,6 +106,29 @@ def adopt(
         folder.save_plan(made)
         folder.labels.add([votes])
     return made
+
+
+def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
+    """Print how many items are a study now, what is assumed of them, and what to run next."""
+    design, folder = DESIGNS[drawn], shlex.quote(str(study))
+    stated = f"{design.stated[0].upper()}{design.stated[1:]}."
+    lines = [
+        f"{made.table.num_rows:,} of {made.n_items:,} items are the sample; they and their labels are a study now.",
+        *(
+            [stated, f"Bounds will promise nothing: {design.refused}."]
+            if design.refused
+            else [f"Assumed: {design.stated}."]
+        ),
+        *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
+        f"Next: streameval evaluate {folder}",
+    ]
+    return Printed(
+        {"study": str(study), "plan_id": made.plan_id, "labels": made.table.num_rows, **made.header()},
+        lines,
+        {"rows": made.table.num_rows, "n_items": made.n_items},
+        record=Record(study, {"source": made.read_from, "n_items": made.n_items, **made.ranking},
+                      [study / "plan.parquet", study / "plan.json"]),
+    )  # fmt: skip
 
 
 def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,17 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError, of_each
+from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.kinds.question.results import following_round
 from streameval.notebook import Tabular
-from streameval.questions import CONDITION, Asked, Condition, Outcome, Question
+from streameval.printed import Event, Printed
+from streameval.questions import CONDITION, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
+from streameval.questions.printed import value_text
+from streameval.reporting import gate_files
+from streameval.reporting.said import Columns
 from streameval.study import Study
 from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import NO_LABELS, Evaluation
@@ -102,25 +106,95 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
-def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Literal["truth"] | None = None) -> Checks:
-    """Hold an evaluated study, or exact results, against conditions; all outcomes hold together, as the bounds do.
+def check(
+    study: str | os.PathLike[str],
+    conditions: str | Question | Sequence[str | Question] = (),
+    *,
+    about: Literal["truth"] | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Checks:
+    """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it is not decided.
+
+    What is not decided is `waiting` while planned labels are missing, and `inconclusive` once they are all in.
+
+    In Python `outcome` of the result says the same; all outcomes hold together, as the bounds do.
+
+    Example: streameval check my-study "precision@10000 >= 0.9" "recall@precision:0.95 >= 0.5"
+    Example: streameval check my-results "map >= 0.3" "ndcg@10 >= 0.4"
 
     Args:
-        conditions: Each METRIC[@CUTOFF] OP NUMBER, with OP one of >=, >, <=, <: "precision@10000 >= 0.9". The cutoff is
-            a number of items, a share of the list (`1%`), `score:0.7`, or for recall and rank `precision:0.9`, for
-            precision and rank `recall:0.5`. Metrics of the whole list have none (`average_precision`). Of many rankings
-            the means are asked for: `map`, `ndcg@10`.
-        about: "truth" demands a claim about the truth; without conditions, that alone. Of a claim about what the
-            annotators would say, every outcome is then "inconclusive".
+        study: Folder of an evaluated study, or of exact results, of one ranking or of many.
+        conditions: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a number of items (precision@10000), a share
+            of the list (precision@1%), a score (f1@score:0.7), a precision (recall@precision:0.95) or a recall
+            (precision@recall:0.5); average_precision, roc_auc and others of the whole list have none. Of many rankings
+            the means are asked for: map, ndcg@10.
+        about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
+            several sources, nothing can be told.
+        out: File to add the outcome to, as Markdown: the summary page of a CI job, say. A name that ends in .xml gets
+            JUnit's XML, for what shows tests; what is not decided is skipped there.
 
     Raises:
-        InputError: A condition that cannot be read (says where), or asks for what there is none of; nothing is asked.
+        InputError: A condition that cannot be read (says where), or asks for what there is none of; nothing is asked;
+            `out` can be no file, or another's.
         StudyError: No results.
     """
-    asked = [*read_conditions(conditions)]
+    if out is not None:
+        gate_files.refuse_place(Path(out))
+    checks = _checks(Study(Path(study)), [*read_conditions(conditions)], about)
+    if out is not None:
+        _write(Path(out), str(Path(study)), checks, about)
+    return checks
+
+
+def printed(checks: Checks, study: Path, about: str | None = None, **_: Any) -> Printed:
+    """Print each check with its bounds, what they promise, what to run next, and the outcome of all."""
+    outcomes = [one.as_dict() for one in checks]
+    facts = {"study": str(study), "outcome": checks.outcome, "checks": outcomes, "claim": checks.claim.as_dict(),
+             "why": checks.why, "next": checks.next, "alone": checks.alone}  # fmt: skip
+    head, *rows = _table(checks)
+    following = [f"{word}: {one}." for word, one in (("Next", checks.next), ("Or", checks.alone)) if one]
+    return Printed(
+        facts,
+        [*[Columns(head, rows)] * bool(rows), _sentence(checks, about), *following, "", checks.outcome],
+        events=[Event("check", one.as_dict(), one.outcome == "pass") for one in checks],
+        status={"pass": EXIT_DONE, "fail": EXIT_FAILS}.get(checks.outcome, EXIT_INCONCLUSIVE),
+    )
+
+
+def _write(out: Path, study: str, checks: Checks, about: str | None) -> None:
+    """Write the outcome as what a file's name ends in."""
+    sentence = _sentence(checks, about)
+    if out.suffix.lower() != ".xml":
+        gate_files.append_markdown(out, f"{study}: {checks.outcome}", _table(checks), sentence)
+        return
+    # what `about` demands is a check among the others; it is the only one where nothing else is asked
+    of_claim = [] if about is None else [[f"about {about}", "", "", "inconclusive" if checks.why else "pass", ""]]
+    rows = [*map(_cells, checks), *of_claim]
+    gate_files.write_junit(out, study, checks.claim, rows, sentence, checks.why)
+
+
+def _table(checks: Checks) -> list[list[str]]:
+    """Write checks as a head and rows; what may decide is a column where anything is forecast."""
+    rows = [["check", "lower", "upper", "outcome", "what may decide"], *map(_cells, checks)]
+    return [row[: 5 if any(one.decides for one in checks) else 4] for row in rows]
+
+
+def _cells(checked: Checked) -> list[str]:
+    """Write a check: bounds with as many digits as tell them from the number that is wanted."""
+    asked = Question.of(checked.check)
+    wanted = float(asked.demand.value) if isinstance(asked.demand, Condition) else None
+    sides = (value_text(str(asked.measure), side, wanted) for side in (checked.lower, checked.upper))
+    return [checked.check, *sides, checked.outcome, checked.decides]
+
+
+def _sentence(checks: Checks, about: str | None) -> str:
+    of_truth = "" if about is None else "This is a claim about the truth."
+    return checks.why or f"{checks.promise} {of_truth}".rstrip()
+
+
+def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Checks:
     if about not in (None, "truth"):
         raise InputError(f"--about is '{about}'", "--about 'truth' demands a claim about the truth")
-    folder = Study(Path(study))
     kind = kind_of(folder.folder)
     if not asked and about is None and folder.folder.exists() and "questions" not in kind.accepts("plan"):
         raise InputError("nothing is checked", CONDITION)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from streameval.errors import InputError
+from streameval.errors import InputError, check_price
 from streameval.kinds import named
 from streameval.methods import (
     Method,
@@ -171,11 +171,8 @@ def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[s
 
 def priced(labels: int, price_per_label: float | None) -> float | None:
     """What labels cost; None where no price was given, and an `InputError` for one that is none."""
-    if price_per_label is None:
-        return None
-    if not 0 <= price_per_label < float("inf"):
-        raise InputError(f"--price-per-label is {price_per_label}, not a price")
-    return labels * price_per_label
+    price = check_price(price_per_label)
+    return None if price is None else labels * price
 
 
 def _counted(ranking: Any, options: RankingOptions) -> int:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from streameval.curve import Curve
 from streameval.curve.points import best_f
@@ -15,52 +15,166 @@ from streameval.curve.targets import best_precision, rank_at_precision, rank_at_
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.kinds import answering
 from streameval.labelling.options import Judging
+from streameval.parquet.account import Forecast
+from streameval.printed import Printed, Record
+from streameval.progress import Progress, silent
 from streameval.questions.cutoffs import Cutoff
+from streameval.rehearsal import Rehearsal
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.sentences import estimate_sentence, promise
 from streameval.slices.plan import refuse_misses
+from streameval.stores import PathOrURI
 from streameval.study import Study
-from streameval.study.cut_files import Cut, apply_cut
+from streameval.study.cut_files import MANIFEST, Cut, apply_cut, forecast_cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
+from streameval.text import number_of
 from streameval.text.options import flag
-from streameval.types import Plan
+from streameval.types import TRUTH, Plan
 
 
 def cut(
     study: str | os.PathLike[str],
     cutoff: str | int | Cutoff,
     *,
+    out: PathOrURI | None = None,
+    order: Literal["storage", "rank"] = "storage",
     misses: int | None = None,
     misses_from: str | os.PathLike[str] | None = None,
     ranking: Any = None,
     apply: Any = None,
+    progress: Progress = silent,
 ) -> Cut:
-    """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
+    """Find the cutoff that the labels prove, and write the items above it as Parquet.
+
+    Example: streameval cut my-study precision:0.9 --out best/
 
     Args:
-        cutoff: `precision:0.9`: the largest rank whose precision has a lower bound of at least this, compared exactly
-            with the decimal as typed. It holds with what the curve claims, at whatever rank it is found, because that
-            claim is about all ranks at once. `recall:0.5`: the smallest rank whose recall is at least this for every
-            list that the bounds allow. `10000` or `1%`: this rank. `score:0.7`: every item of this score or better;
-            they are counted, by one scan of the scores. `max_f1`, or `max_f` and another β: the rank whose proven F_β
-            is the largest.
-        misses, misses_from: Positives that the ranking never returned, or an evaluated study of all that it never
-            returned; by default what `evaluate` was given.
-        ranking: The ranking that was planned, where it lies in memory.
-        apply: Another list with the same score: the cut is then of its items that score at least as well as the last
-            one above the cutoff. Nothing is proven of them; `Cut.proof` is what holds of the items of that score or
-            better in the study's own list, ties of it included.
+        study: Folder of an evaluated study.
+        cutoff: precision:0.9 is the largest rank that is proven to have this precision; recall:0.5 the smallest that is
+            proven to have this recall; 10000 (or 1%) so many items (or that share of them); score:0.7 every item of
+            this score or better, counted by one scan of the scores; max_f1 the rank whose proven F1 is the largest. In
+            Python too a decimal is compared exactly as typed. What is proven holds with what the curve claims, at
+            whatever rank it is found, because that claim is about all ranks at once; of recall, for every list that the
+            bounds allow. `max_f` and another β are the same of F_β.
+        out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
+            a manifest, which names them. Where this same cut is already, nothing is written; an earlier one of the same
+            question is replaced by what the labels say now. In Python `Cut.write` does the same later.
+        order: Order of the items there; in rank order each has its rank.
+        misses: Positives that the ranking never returned (default: what evaluate was given).
+        misses_from: Evaluated study of the items that were never returned, which bounds them.
+        ranking: In Python alone: the ranking that was planned, where it lies in memory.
+        apply: Another list with the same score: keep its items above the threshold. What is proven stays that of the
+            list that the study is about. In Python `Cut.proof` is what holds of the items of that score or better in
+            the study's own list, ties of it included.
+        progress: In Python: is told of items written.
 
     Returns:
-        Cut: There is no `out` here: `Cut.write` writes its items to a folder, in an `order`.
+        Cut: What is proven at the cutoff; `written` says what `out` holds.
 
     Raises:
         InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be
-            applied to.
+            applied to; errors as of `Cut.write`.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
+    found = _found(study, cutoff, misses, misses_from, ranking, apply)
+    return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
+
+
+def rehearsal(
+    study: Path,
+    cutoff: str,
+    *,
+    out: PathOrURI | None = None,
+    order: Literal["storage", "rank"] = "storage",
+    progress: Progress = silent,
+    **asked: Any,
+) -> Rehearsal:
+    """Find the cutoff, and forecast what writing its items would read; errors as in `cut`."""
+    found = cut(study, cutoff, **asked)
+    read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
+    plan, head = found.plan, f"The first {found.rank:,} of {found.plan.n_items:,} items."
+    return Rehearsal([head], found.rank, plan.n_items, plan.location["source"], read, writes)
+
+
+def printed(found: Cut, **_: Any) -> Printed:
+    """Print what is proven of the items above the cutoff, and where they were written."""
+    facts, made = found.as_dict(), found.written
+    if made is None:
+        return Printed(facts, _proven(found, "The first"), facts)
+    facts |= {"out": str(made.folder), "rows": made.rows, "bytes": made.bytes, "files": list(made.files)}
+    facts |= {"columns": list(made.columns), "already_there": made.already_there, "replaced": made.replaced}
+    again = ", as before" if made.already_there else f" ({number_of(len(made.files), 'file')})"
+    again += "" if made.replaced is None else ", in place of an earlier cut"
+    lines = [*_proven(found, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
+    plan = found.plan
+    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
+    read["evaluation_id"] = found.evaluation_id
+    return Printed(facts, lines, facts, record=Record(found.study, read, [f"{made.folder}/{MANIFEST}"]))
+
+
+def _proven(found: Cut, kept: str) -> list[Said]:
+    """Say what is known of the items above the cutoff; of another list only how many they are."""
+    if found.proof is None:
+        return _known(found, kept)
+    place = found.asked["apply"]
+    return [
+        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
+        f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
+        f"of that score or better in the list of {found.study}.",
+        "",
+        *_known(found.proof, "The first"),
+    ]
+
+
+def _known(found: Cut, kept: str) -> list[Said]:
+    proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
+    whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
+    head = (
+        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. At least {proven:g} % of them are "
+        f"positive{whose}."
+    )
+    if found.promise:  # of this rank alone, of which nothing else is known
+        return [head, found.promise]
+    rows = [
+        [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
+        for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
+        if name != "f1" or found.asked["cutoff"].startswith("max_f")
+    ]
+    return [
+        head,
+        "",
+        Columns(["", "lower", "estimate", "upper"], rows),
+        f"{promise(found.claim)}.",
+        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
+    ]
+
+
+def _scores(found: Cut) -> str:
+    """Say which scores are kept; a cutoff that is no score may lie between items of one."""
+    least, down = ("at most", "up") if found.plan.ranking.get("ascending") else ("at least", "down")
+    kind, _, score = found.asked["cutoff"].partition(":")
+    if kind == "score":
+        return f", those with a score of {least} {score}"
+    return "" if found.score is None else f", {down} to a score of {found.score}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "unknown" if value is None else format(value, form)
+
+
+def _found(
+    study: str | os.PathLike[str],
+    cutoff: str | int | Cutoff,
+    misses: int | None,
+    misses_from: str | os.PathLike[str] | None,
+    ranking: Any,
+    apply: Any,
+) -> Cut:
+    """Find the cutoff, and what holds there."""
     target = Cutoff.of(cutoff)
     if target.kind == "recall" and not target.value:
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, StudyError
-from streameval.judges.classes import answered, asked_judge, awaits_judge
+from streameval.errors import InputError, StudyError, check_price
+from streameval.judges.classes import answered, asked_judge, awaits_judge, counts_of
 from streameval.kinds import answering
 from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
 from streameval.options import split, takes
+from streameval.printed import Printed
 from streameval.progress import Progress, silent
 from streameval.serving.items import Access, judged_items
 from streameval.serving.program import JudgeProgram, asked_of
 from streameval.study import Study
 from streameval.study.judge_sample import read_answers, refuse_other_answers
+from streameval.text import number_of
 from streameval.types import Plan
 from streameval.typing import FloatArray
 
@@ -35,24 +38,35 @@ def judge(
     command: str | None = None,
     rate: float | None = None,
     columns: str | Sequence[str] | None = None,
+    price_per_label: float | None = None,
     ranking: Any = None,
     progress: Progress = silent,
     **read: Any,
 ) -> Plan:
-    """Take the answers of a judge for the sample of a plan with `judge_sample`; the same ones again change nothing.
+    """Take what a judge said of the items that it was asked about, for good and before there are labels.
 
-    Items that it says nothing of, or nothing that can be read, are a class of their own. From here on the plan covers
-    what the judge said, and `select` hands out the tasks of people.
+    In Python as on the command line the same answers again change nothing. From here on the plan covers what the judge
+    said, and `select` hands out the tasks of people.
+
+    Example: streameval judge my-study judge.csv
+    Example: streameval judge my-study --command ./ask.sh --rate 20 --price-per-label 0.002
 
     Args:
-        answers: What came back, as labels do to `evaluate`; the column `label` has 0/1, a boolean or a probability.
-        command: A program to ask instead (`streameval.serving.program`). Each answer is on the disk as it comes; if it
-            ends early, the same call asks for the rest, and nothing is frozen before every item has an answer; once
-            it is, the same call asks nothing. One that writes a hundred lines in a row that are no answers is stopped.
+        study: Folder of a study that was planned with --judge-sample; select --export writes what to ask.
+        answers: What the judge said, in any format that evaluate takes: 0/1, yes/no or a probability. Items without an
+            answer are a class of their own. In Python also tables; what cannot be read is no answer.
+        command: Program to ask instead: it reads a line of JSON for each item, and writes {"se_task": …, "label": …}.
+            Answers are kept as they come; the same command goes on. In Python too (`streameval.serving.program`) each
+            answer is on the disk as it comes; if the program ends early, the same call asks for the rest, and nothing
+            is frozen before every item has an answer; once it is, the same call asks nothing. One that writes a hundred
+            lines in a row that are no answers is stopped.
         rate: Items that the program is given in a second at most.
-        columns, ranking: The columns that it is given, and the list: as of `select`.
-        progress: Is told how many items have an answer.
-        read: `on`, `label`, `positive`, `negative`: columns and words of `answers` (`AnswerColumns`).
+        columns: The items' columns that it is given, as in select.
+        price_per_label: Adds what its answers cost. In Python it is only checked: the plan says how many there are.
+        ranking: In Python alone: the ranking that was planned, where it lies in memory: as of `select`.
+        progress: In Python: is told how many items have an answer.
+        read: In Python by name: `on`, `label`, `positive`, `negative`: columns and words of `answers`
+            (`AnswerColumns`).
 
     Returns:
         Plan: The study's plan, with what the judge said.
@@ -63,6 +77,7 @@ def judge(
             which the judge might have seen; or a program that failed, or left items out.
         StudyError: The plan has no sample for a judge, or it has answered already, otherwise.
     """
+    check_price(price_per_label)
     answering(study, "judge")
     folder = Study(Path(study))
     (how,) = split([AnswerColumns], read, "judge")
@@ -88,6 +103,22 @@ def judge(
     said = asked_of(folder, plan, tasks, program, progress)
     with folder.changing():
         return _frozen(folder, folder.plan(), said, {"places": [], "flags": {"command": command}})
+
+
+def printed(plan: Plan, study: Path, price_per_label: float | None = None, **_: Any) -> Printed:
+    """Print what the judge said, what it cost, and what to run next."""
+    counts = counts_of(plan)
+    items, missing = sum(counts.values()), counts.get("no answer", 0)
+    summary = ", ".join(f"{name}: {number:,}" for name, number in counts.items() if number)
+    lines = [f"The judge's answers are frozen ({number_of(items, 'item')}; {summary})."]
+    if missing:
+        lines.append(f"{missing / items:.1%} of the items have no answer: they stay a class of their own for good.")
+    price = None if price_per_label is None else items * price_per_label
+    if price_per_label is not None:
+        lines.append(f"At {price_per_label:,g} each, they cost {price:,.2f}.")
+    following = f"streameval select {shlex.quote(str(study))} --export tasks.csv"
+    facts = {"study": str(study), "plan_id": plan.plan_id, "judge": counts, "price": price, "next": following}
+    return Printed(facts, [*lines, f"Next: {following}"])
 
 
 def _refuse_no_sample(folder: Study, plan: Plan) -> None:

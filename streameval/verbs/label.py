@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from streameval.judges.classes import awaits_judge
 from streameval.kinds import kind_of
 from streameval.labelling.options import AskOptions
 from streameval.options import listed, split, takes
+from streameval.printed import Printed
 from streameval.progress import Progress, silent
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, planned_items
@@ -24,8 +26,6 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.progress import LabellingProgress
 from streameval.study.tasks import kept_question, question_file, question_of
-
-PORT = 8765
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,15 @@ class Served:
     owner: str
     people: dict[str, str]
 
+    @property
+    def printed(self) -> Printed:
+        """Return what a command prints while it serves; the log tells links only to who reads nothing else."""
+        first = f"Your own page, with the answer as it stands: {self.owner}"
+        links = [f"{name}: {link}" for name, link in self.people.items()]
+        last = "Whoever has a link can answer in that name. Ctrl-C ends it; the same command goes on."
+        facts = {"owner": self.owner, "people": self.people}
+        return Printed(facts, [first, *links, last], {"people": [*self.people]})
+
 
 def _unsaid(where: Served) -> None:
     """Say nothing."""
@@ -51,7 +60,7 @@ def label(
     *,
     people: str | Sequence[str] = (),
     host: str = "127.0.0.1",
-    port: int = PORT,
+    port: int = 8765,
     url: str | None = None,
     overlap: str | float | None = None,
     columns: str | Sequence[str] | None = None,
@@ -61,23 +70,32 @@ def label(
     served: Callable[[Served], None] = _unsaid,
     **asked: Any,
 ) -> LabellingProgress:
-    """Serve the labelling page of a study until Ctrl-C; every answer is in the study before it is acknowledged.
+    """Label in the browser, one person or many at once, until Ctrl-C; a question stops when it is answered.
 
-    The study is evaluated every half minute, and when it ends. Rounds of a question come by themselves; answers to it
-    are looked at as they come, and once it is answered nothing more is handed out.
+    In Python as on the command line every answer is in the study before it is acknowledged. The study is evaluated
+    every half minute, and when it ends. Rounds of a question come by themselves; answers to it are looked at as they
+    come, and once it is answered nothing more is handed out.
+
+    Example: streameval label my-study
+    Example: streameval label my-study --people ann,ben --ask "Do both mean the same?" --overlap 10%
 
     Args:
-        people: Their names; each gets a link of their own, the same whenever the study is served. By default you.
-        host: Address to listen at. Others than this machine reach it only where one is named that they see.
-        port: 0 takes any that is free.
-        url: Address by which people reach it, where a proxy has another, such as "https://labels.example.org".
-        overlap: Share of the tasks, as 0.1 or "10%", that two people are given, drawn at random, so that it is measured
-            how far they agree; a third decides where they differ, if there is one. Kept in the study; by default as
-            before, and at first none.
-        columns: As of `select`. Kept in the study; by default as before, and at first all.
-        ranking, engine, progress: As of `select`.
-        served: Is told where, once it is.
-        asked: `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root`: see
+        study: Folder of the study.
+        people: Names, separated by commas; each gets a link of their own (default: you). In Python too it is the same
+            whenever the study is served.
+        host: Address to listen at; other machines reach only one that they see, such as this machine's own.
+        port: Port to listen at; 0 takes any that is free.
+        url: Address by which people reach it, where a proxy has another, such as https://labels.example.org.
+        overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
+            as before). In Python as 0.1 or "10%", at first none; a third person decides where two differ, if there is
+            one. It is kept in the study.
+        columns: The items' columns to show, as in select (default: as before). In Python too they are kept in the
+            study; at first all.
+        ranking: In Python alone: the ranking that was planned, where it lies in memory: as of `select`.
+        engine: In Python: what runs the scans of a list by score: see `scan`.
+        progress: In Python: as of `select`.
+        served: In Python: is told where, once it is.
+        asked: In Python by name: `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root`: see
             `streameval.labelling.options.AskOptions`.
 
     Returns:
@@ -114,6 +132,14 @@ def label(
         atomic.write_all(question_file(folder, question))  # not where another command serves it, and asks otherwise
         serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
     return kind_of(folder.folder).progress(folder)
+
+
+def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:
+    """Print how far the labelling has come, and what to run next."""
+    account, following = state.account, f"streameval show {shlex.quote(str(study))}"
+    labelled = f"{account['labelled']:,} of {account['planned']:,} planned items have a label."
+    facts = {"study": str(study), "account": dict(account), "next": following}
+    return Printed(facts, [labelled, f"Next: {following}"])
 
 
 def share_of(overlap: str | float, people: int) -> float:

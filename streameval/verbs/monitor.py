@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -13,56 +14,76 @@ from typing import Any
 import numpy as np
 
 from streameval.curve.runs import share_of
-from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
+from streameval.errors import (
+    EXIT_DONE,
+    EXIT_FAILS,
+    EXIT_INCONCLUSIVE,
+    InputError,
+    StreamevalError,
+    StudyError,
+    did_you_mean,
+)
 from streameval.kinds import answering, available, named
 from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
+from streameval.options import listed
+from streameval.printed import Event, Printed
 from streameval.questions import Question
+from streameval.reporting.said import Said
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.days import DATE
 from streameval.study.history import History, Settings, WatchedStudy, read_history
+from streameval.text import number_of
 from streameval.types import TRUTH
 
+Watchable = str | os.PathLike[str]  # a folder, or DAY=FOLDER; behind them what is watched may stand
+_SHOWN = 14
+_MEASURE = re.compile(r".*@.*|[\w.]*gain\b[^/]*")
 _INCOMPLETE = "incomplete"
 _WHOSE = (ANNOTATORS, TRUTH)
 
 
 def monitor(
-    studies: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    studies: Sequence[Watchable] | Watchable,
     measure: str | Question | None = None,
     *,
     confidence: float | None = None,
     allow: str | Iterable[str] = (),
     out: str | os.PathLike[str] | None = None,
 ) -> History:
-    """Watch the precision at a cutoff over studies of successive days, or how one challenger after another does.
+    """Watch the precision of successive days, or challengers one after another: all bounds hold together.
 
-    All bounds of a history hold together with probability `confidence`, however many studies it gets and however often
-    it is looked at; so do the changes that it names.
+    Exit status 5: the first new study of which planned labels are missing ends the call (`waiting`): it is taken when
+    they are in. 4: the mean precision since the last change is proven to be below the one to keep, or a day that this
+    call added is, or this call named a fall on any day. Else 0; but 5 where a precision is to be kept, and it is not
+    proven that the mean is at least that. With nothing to add, the status is that of the mean. Of comparisons of two
+    rankings it is 4 where a study of this call is proven not to meet the condition, 0 where all are proven to, else 5.
+
+    In Python `outcome` of the result says the same: "waiting", "fail", "pass" or "inconclusive". What fails, fails
+    although others wait. Studies of two rankings have a history of their own, in the order in which they are given.
+
+    Example: streameval monitor studies/2026-11-22 "precision@score:0.7 >= 0.9" --out history.parquet
 
     Args:
-        studies: Folders of evaluated studies, in their order: of curves in that of their days. The day of one is the
-            last date in its path, or stands before it, as in 2026-11-22=FOLDER. One that the history holds adds
-            nothing, or the labels that were missing when it was taken. Studies of two rankings (`plan --against`) have
-            a history of their own, in the order in which they are given.
-        measure: What is watched. Of curves `precision@score:0.7`, of every item of this score or better (they are
-            counted, by one scan of each list), `precision@10000` or `precision@1%`. With `>= 0.9` behind it, that is
-            the precision to keep: every day passes, fails or is inconclusive. Of two rankings `gain@10000`,
-            `precision_gain@10000`, `dcg_gain@1000` and the like, perhaps with a condition: `gain@10000 > 0`.
-        confidence: By default .95.
-        allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about, and
-            between comparisons, of key, vote, prefer and about; and "incomplete", to take studies of which planned
-            labels are missing: their bounds allow for whatever these say.
-        out: history.parquet, to which studies are appended, with a page beside it (history.html). What it was begun
-            with need not be given again.
+        studies: Folders of evaluated studies, in the order of their days. The day is the last date in the path, or
+            stands before it, as in 2026-11-22=my-study. A study that the history has adds nothing, or the labels that
+            were missing when it was taken. Last, what is watched: precision@score:0.7 (every item of
+            this score or better; they are counted, by one scan of each list), precision@10000 or precision@1%. With
+            >= 0.9 behind it, each day and the mean since the last change passes, fails or is inconclusive. Studies of
+            two rankings need no day; of them gain@10000 is watched, precision_gain@10000 or dcg_gain@1000, perhaps with
+            a condition: "gain@10000 > 0".
+        measure: In Python what is watched may stand here.
+        confidence: Of all bounds and changes together, whenever one looks (default .95).
+        allow: What may differ between studies, such as vote or score; may be repeated. incomplete takes studies of
+            which planned labels are missing: bounds allow for whatever these say. Given again when they are in, the
+            study brings them; a label that counted has to be what it was. In Python a list: of days, of score,
+            ascending, vote, prefer, label_error, assume and about; of comparisons, of key, vote, prefer and about.
+        out: history.parquet, to append to; history.html is beside it. What it was begun with need not be given again.
 
     Returns:
-        History: All of its studies. The first new one of which planned labels are missing ends the call: it and those
-            behind it are not taken, `waiting` says which it is, and `outcome` is "waiting". Else, of days, `outcome` is
-            "fail" where the mean since the last change is proven to be below what is to be kept, or so is a day that
-            this call added, or this call named a fall; else that of the mean. Of comparisons it is that of the studies
-            given in this call: "fail" where one fails, "pass" where all pass. What fails, fails although others wait.
+        History: All of its studies. The first new one of which planned labels are missing, and those behind it, are not
+            taken; `waiting` says which it is.
 
     Raises:
         InputError: No measure, or one that is not watched, no day, a day before the last one, a cutoff outside a list,
@@ -70,11 +91,12 @@ def monitor(
         StudyError: A study whose bounds promise nothing, that asks another question or is of another kind; another
             study of a day, or labels of it that have changed; a study, or a seed, that another one has.
     """
-    given = [_named(os.fspath(one)) for one in ([studies] if isinstance(studies, str | os.PathLike) else studies)]
+    folders, measure = _told_apart(studies, measure)
+    given = [*map(_named, folders)]
     if not given:
         raise InputError("no study is given")
     asked = {"measure": None if measure is None else Question.of(measure), "confidence": confidence}
-    allowed = (allow,) if isinstance(allow, str) else tuple(allow)
+    allowed = listed(allow)
     if confidence is not None:
         check_confidence(confidence)
     if out is None:
@@ -90,6 +112,49 @@ def monitor(
             page = named(history.settings.kind).history_page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})
     return history
+
+
+def printed(history: History, out: Path | None = None, **_: Any) -> Printed:
+    """Print what was watched, what it comes to, and what was not taken."""
+    lines, notes = list[Said](), list[str]()
+    if history.table.num_rows:
+        shown, notes = named(history.settings.kind).history_says(history, _SHOWN)
+        lines = [shown, ""]
+    if history.waiting:
+        notes = [*notes, f"{history.waiting}. It is taken when they are in, and what comes behind it; "
+                 "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
+    notes += [f"Labels that the history counts have changed since, of {one}. They count as they were; "
+              "a new history of all studies is about the corrected ones." for one in history.corrected]  # fmt: skip
+    lines += notes
+    if out is not None and history.table.num_rows:
+        count = number_of(history.table.num_rows, history.rows_are.removesuffix("s"))
+        lines.append(f"{out} and {out.with_suffix('.html')}: {count}")
+    return Printed(
+        {**history.facts, "said": notes},
+        [*lines, *(["", history.outcome] if history.outcome else [])],
+        events=[*_events(history)],
+        status={None: EXIT_DONE, "pass": EXIT_DONE, "fail": EXIT_FAILS}.get(history.outcome, EXIT_INCONCLUSIVE),
+    )
+
+
+def _events(history: History) -> Iterator[Event]:
+    """Give an event for each study of this call, and for the last one of the history."""
+    facts, key = history.facts, history.key
+    rows = facts[history.rows_are]
+    told = facts.get("given", [*facts["added"], *(row[key] for row in rows[-1:])])
+    for row in rows:
+        if row[key] in told:
+            bad = row[key] in facts.get("falls", ()) or "fail" in (row["outcome"], row.get("run_outcome"))
+            yield Event("monitor", row, not bad)
+
+
+def _told_apart(
+    studies: Sequence[Watchable] | Watchable, measure: str | Question | None
+) -> tuple[list[str], str | Question | None]:
+    """Tell folders from what is watched, which may stand behind them."""
+    words = [os.fspath(one) for one in ([studies] if isinstance(studies, str | os.PathLike) else studies)]
+    behind = measure is None and words and _MEASURE.fullmatch(words[-1]) and not Path(words[-1]).exists()
+    return (words[:-1], words[-1]) if behind else (words, measure)
 
 
 def _named(study: str) -> tuple[date | None, str]:

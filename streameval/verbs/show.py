@@ -17,9 +17,11 @@ from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.notebook import Tabular
+from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
 from streameval.questions.printed import between, value_text
+from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
@@ -77,14 +79,22 @@ def show(
     slice: str | None = None,
     standard_error: bool = False,
 ) -> Shown | Standing:
-    """Show where a study stands, or the bounds of measures.
+    """Show where a study stands; or the bounds of measures, as precision@10000.
+
+    Example: streameval show my-study
+    Example: streameval show my-study precision@10000 recall@precision:0.9 precision@score:0.7
+    Example: streameval show my-results map ndcg@10
 
     Args:
-        measures: Each METRIC[@CUTOFF], or a list of these: `precision@10000`, `recall@precision:0.9`,
-            `precision@score:0.7`, `rank@1%` (how many items these are), `score@1000`, `average_precision`. Of many
-            rankings the means: `map`, `ndcg@10`.
-        slice: Ask of one slice of a study planned with `by`; cutoffs are then those within it.
-        standard_error: Tell the standard error of precision at cutoffs that are ranks: approximate, and for that rank
+        study: Folder of a study, or of exact results, of one ranking or of many.
+        measures: METRIC[@CUTOFF]. The cutoff is a number of items (10000), a share of the list (1%), a score
+            (score:0.7: all items of that score or better), a precision (recall@precision:0.9, rank@precision:0.9: at
+            the deepest rank that has it) or a recall (precision@recall:0.5, rank@recall:0.5). Metrics are precision,
+            recall, f1, f2 and others of a cutoff, yield (positives), rank, score; of the whole list positives,
+            average_precision, roc_auc, max_f1 and others. Of many rankings the means are asked for: map, ndcg@10. In
+            Python also lists of these.
+        slice: Ask of one slice of a study planned with --by; cutoffs are then those within it.
+        standard_error: Tell the standard error of precision after a number of items: approximate, and for that number
             alone.
 
     Returns:
@@ -110,6 +120,27 @@ def show(
     basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
     promise = f"{kind.promised(result)} {estimate_sentence(basis)}".rstrip()
     return Shown(bounds, kind.claim(result), promise, basis, errors)
+
+
+def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
+    """Print where the study stands; or bounds, and what they promise."""
+    if isinstance(result, Standing):
+        return Printed(result.as_dict(), repr(result).splitlines())
+    facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
+             "estimates": result.estimates}  # fmt: skip
+    rows = [[name, *result.cells(name)] for name in result.bounds]
+    lines: list[Said] = [Columns(["", *Bounds._fields], rows), result.promise]
+    if result.standard_errors:
+        facts["standard_error"] = result.standard_errors
+        lines += [_standard_error(*one) for one in result.standard_errors.items()]
+    return Printed(facts, lines)
+
+
+def _standard_error(measure: str, error: float | None) -> str:
+    if error is None:
+        return f"Standard error of {measure}: unknown, as too few labels of a random draw say something of it."
+    alone = "approximate, and for this rank alone; the bounds hold for all ranks at once"
+    return f"Standard error of {measure}: {error:.4g} ({alone})."
 
 
 def _slice(result: Any, name: str) -> SliceResult:

@@ -29,10 +29,7 @@ NO_COMMAND = {
 }
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
-    "check": {"out": "a file of a CI job"},
-    "cut": dict.fromkeys(["out", "order"], "Cut.write"),
     "sql": {"with": "files", "out": FILE, "macros": FILE},
-    "judge": {"price_per_label": "what is printed"},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
@@ -45,13 +42,6 @@ ONLY_FUNCTION = {
     "sql": {"files": "--with"},
     "extrapolate": dict.fromkeys(["precision", "recall", "prevalence", "target"], "measures"),
 }
-
-
-def test_what_writes_in_place_of_an_option_is_named_where_people_look():
-    method = inspect.signature(streameval.Cut.write).parameters
-    assert {*ONLY_COMMAND["cut"]} <= {*method}
-    assert "`Cut.write`" in streameval.cut.__doc__
-    assert "no `out`" in streameval.cut.__doc__
 
 
 def functions():

@@ -72,6 +72,8 @@ def test_the_same_sample_may_be_adopted_again_and_a_draw_has_to_be_known(catalog
     assert run([*adopt, "--sample-size", "100"]) == 0
     assert run([*adopt, "--sample-size", "100"]) == 0
     assert run([*adopt[:-1], "uniformly"]) == 2
+    said = streameval.Study(tmp_path / "study").plan().location["adopted"]
+    assert {*said} == {"labels", "drawn", "sample_size", "on"}  # nothing that was left as it is by default
 
 
 def test_every_verb_takes_an_adopted_study(study, tmp_path):

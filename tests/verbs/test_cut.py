@@ -385,6 +385,15 @@ def test_a_list_in_memory_is_cut_where_it_is_given(tmp_path):
     assert pq.read_table(tmp_path / "out")["v"].to_pylist() == np.flatnonzero(score >= found.score).tolist()
 
 
+def test_a_cut_is_found_and_written_in_one_call_as_in_two(study, tmp_path):
+    path, _ = study
+    at_once = streameval.cut(path, 1_000, out=tmp_path / "once", order="rank")
+    written = streameval.cut(path, 1_000).write(tmp_path / "twice", order="rank")
+    assert (at_once.written.rows, at_once.written.bytes) == (1_000, written.bytes)
+    assert pq.read_table(tmp_path / "once").equals(pq.read_table(tmp_path / "twice"))
+    assert streameval.cut(path, 1_000).written is None
+
+
 def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     path, _ = study
     monkeypatch.setattr("streameval.stores.publish._PART_BYTES", 1_000)

@@ -145,6 +145,17 @@ def test_of_a_night_only_labels_and_their_envelope_are_read(days, tmp_path):
         streameval.monitor(folder, "precision@score:0.5")
 
 
+def test_what_is_watched_may_stand_behind_the_studies(days):
+    folders = [folder for folder, _, _ in days[:2]]
+    watched = "precision@score:0.5 >= 0.7"
+    assert streameval.monitor([*folders, watched]).table.equals(streameval.monitor(folders, watched).table)
+
+
+def test_what_may_differ_is_named_with_commas_too(days, capsys):
+    assert run(["monitor", str(days[0][0]), "precision@score:0.5", "--allow", "vote,sore"]) == 2
+    assert "nothing that may be allowed is called 'sore'" in capsys.readouterr().err
+
+
 def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
     history = streameval.monitor([folder for folder, _, _ in days[:3]], "precision@score:.5", confidence=0.9)
     for number, (row, (folder, _, _)) in enumerate(zip(history.rows, days[:3], strict=True), 1):

@@ -6,14 +6,11 @@ import platform
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streameval.errors import InputError
 from streameval.stores import atomic
 from streameval.text import printable
-
-if TYPE_CHECKING:
-    from streameval.verbs.check import Checks
+from streameval.types import Claim
 
 _PACKAGE = "streameval.check"
 _NO_XML = {0xFFFE: "\N{REPLACEMENT CHARACTER}", 0xFFFF: "\N{REPLACEMENT CHARACTER}"}
@@ -42,7 +39,7 @@ def append_markdown(path: Path, title: str, rows: list[list[str]], sentence: str
         file.write("\n".join(lines) + "\n")
 
 
-def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], sentence: str) -> None:
+def write_junit(path: Path, study: str, claim: Claim, rows: list[list[str]], sentence: str, why: str = "") -> None:
     """Write a test suite whose cases are the checks, in place of one that an earlier `check` wrote there.
 
     A check that passes is a test that passes, one that fails a failure, and one that is waiting or inconclusive a
@@ -50,13 +47,15 @@ def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], s
     Jenkins ask for.
 
     Args:
+        claim: What the bounds promise.
         rows: `check`, `lower`, `upper`, `outcome` and `what may decide` of each; as for `append_markdown`.
+        why: Why nothing can be told; empty where it can.
 
     Raises:
         InputError: Another file is there.
     """
     _refuse_other(path)
-    cases = [_case(study, row, checks.why, sentence) for row in rows]
+    cases = [_case(study, row, why, sentence) for row in rows]
     counts = {name: sum(case.find(tag) is not None for case in cases)
               for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))}  # fmt: skip
     now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
@@ -64,7 +63,7 @@ def write_junit(path: Path, study: str, checks: Checks, rows: list[list[str]], s
     suite = _element("testsuite", package=_PACKAGE, id=0, name=study, tests=len(cases), **counts, time=0,
                      timestamp=now, hostname=host)  # fmt: skip
     properties = _element("properties")
-    properties.extend(_element("property", name=name, value=value) for name, value in checks.claim.as_dict().items())
+    properties.extend(_element("property", name=name, value=value) for name, value in claim.as_dict().items())
     said, errors = _element("system-out"), _element("system-err")
     said.text = _text(sentence)
     suite.extend([properties, *cases, said, errors])

@@ -12,9 +12,9 @@ import pytest
 from refusals import refused
 
 import streameval
-from streameval.cli import gate_files, run
+from streameval.cli import run
+from streameval.reporting import gate_files
 from streameval.types import Claim
-from streameval.verbs.check import Checks
 
 REQUIRED = {  # attributes by element that the schemas of Ant and of Jenkins ask for, and no others
     "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "package", "id"},
@@ -110,6 +110,13 @@ def test_a_reader_of_test_results_counts_the_same(exact):
     assert (failed.is_failure, failed.result[0].type) == (True, "fail")
 
 
+def test_python_writes_the_same_files(exact, tmp_path):
+    (checked,) = streameval.check(exact, "precision@4 >= .75", out="gate.xml")
+    assert (checked.outcome, outcomes(suite_of())) == ("pass", {"precision@4 >= 0.75": []})
+    streameval.check(exact, "precision@4 >= .75", out=tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text().splitlines()[0] == "### exact: pass"
+
+
 def test_a_file_of_check_is_replaced_and_no_other(exact, capsys, tmp_path):
     asked = ["check", exact, "precision@4 >= .75", "--out"]
     for _ in range(2):
@@ -125,9 +132,9 @@ def test_a_file_of_check_is_replaced_and_no_other(exact, capsys, tmp_path):
 
 def test_any_text_can_be_written(tmp_path, capsys):
     strange = "a\x00b\x1b[2J\ud800\ufffe\uffff<&\"'>]]>ä\n"
-    checks = Checks((), replace(Claim("exact", 1.0, "nothing"), about=strange), strange, strange)
+    claim = replace(Claim("exact", 1.0, "nothing"), about=strange)
     row = [strange, "0.1", "0.2", "inconclusive", strange]
-    gate_files.write_junit(tmp_path / "gate.xml", strange, checks, [row], strange)
+    gate_files.write_junit(tmp_path / "gate.xml", strange, claim, [row], strange, strange)
     ((_, message),) = next(iter(outcomes(suite_of(tmp_path / "gate.xml")).values()))
     assert message.startswith("inconclusive: a\\x00b\\x1b[2J\\ud800��<&\"'>]]>ä")
     gate_files.append_markdown(tmp_path / "page.md", strange, [["check"], [strange]], strange)
