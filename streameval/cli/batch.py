@@ -1,21 +1,17 @@
-"""Options of batch jobs: a time limit, a dry run, a record of what was read and written."""
+"""Options of batch jobs: a time limit, a dry run."""
 
 from __future__ import annotations
 
-import functools
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from streameval.cli.options import Switch
-from streameval.cli.output import Output
 from streameval.cli.panels import RUNNING
 from streameval.errors import OutsideError
 from streameval.options import option
@@ -41,32 +37,6 @@ class Batch:
     time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
         None, "Stop after this long (90, 45m, 2h) with exit status 3."
     )
-
-
-def job(verb: Callable[..., None]) -> Callable[..., None]:
-    """Make a verb with a parameter `batch` obey the time limit."""
-
-    @functools.wraps(verb)
-    def run(*arguments: Any, **named: Any) -> None:
-        with limited(named.get("batch", Batch()).time_limit):
-            verb(*arguments, **named)
-
-    return run
-
-
-@contextmanager
-def stage(name: str, output: Output) -> Iterator[dict[str, Any]]:
-    """Log one event for a stage when it is done: its `seconds`, `rows`, `bytes`, and what else it is told.
-
-    Yields:
-        dict: To be filled. `rows` and `bytes` are those that the stage read, or wrote where that is what it is for;
-            null where it did neither, or nobody counts them.
-    """
-    began = time.monotonic()
-    facts: dict[str, Any] = {"seconds": 0.0, "rows": None, "bytes": None}
-    yield facts
-    facts["seconds"] = round(time.monotonic() - began, 3)
-    output.event(name, **facts)
 
 
 @contextmanager
@@ -97,10 +67,3 @@ def limited(seconds: float | None) -> Iterator[None]:
         if reached.is_set() and error is not over:
             raise over from error
         raise
-
-
-def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path | str], output: Output) -> None:
-    """Keep what a verb read and wrote in `STUDY/manifests/VERB.json`, and log it."""
-    from streameval.study.manifest import save
-
-    output.event("manifest", verb=verb, **save(study, verb, read, written))

@@ -59,10 +59,11 @@ class Declared:
     """A verb as its file declares it."""
 
     name: str
+    folder: str = "verbs"
 
     @cached_property
     def _file(self) -> ast.Module:
-        source = pkgutil.get_data("streameval", f"verbs/{self.name}.py")
+        source = pkgutil.get_data("streameval", f"{self.folder}/{self.name}.py")
         return ast.parse(source or b"")
 
     @cached_property
@@ -170,14 +171,14 @@ class Declared:
 
 
 @cache
-def declared(name: str) -> Declared:
-    """Give what the verb of a name takes."""
-    return Declared(name)
+def declared(name: str, folder: str = "verbs") -> Declared:
+    """Give what the verb of a name takes; or a command, by the folder of its file."""
+    return Declared(name, folder)
 
 
 def verbs() -> list[str]:
-    """Names of the verbs that the package has."""
-    return [name for name, home in vars(streameval)["_HOMES"].items() if home == f"verbs.{name}"]
+    """Names of the verbs that are commands: `register` is for a connection of one's own."""
+    return [name for name, home in vars(streameval)["_HOMES"].items() if home == f"verbs.{name}" and name != "register"]
 
 
 def _type(annotation: ast.expr | None) -> Any:

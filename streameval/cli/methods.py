@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import Field, fields
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
-from cyclopts import Group, Parameter
+from cyclopts import Group
 
-from streameval.cli.options import AnyFlags, Flags, flag_type, in_panel, with_flags
+from streameval.cli.options import flag_type
 from streameval.cli.panels import JUDGE, STAGES, of_methods
 from streameval.methods import declared
 
@@ -50,16 +50,6 @@ def _defaults(declared: Mapping[str, Field[Any]]) -> str:
     return f" (default {'; '.join(filter(None, parts))})" if any(shown.values()) else ""
 
 
-def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
-    """Give a class a flag for every parameter; where it is not given, each method takes its own default."""
-    made, types = {}, {name: get_type_hints(method) for name, method in METHODS.items()}
-    for key, fields_of in owners().items():
-        hints = [types[name][key] for name in fields_of]
-        panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
-        made[key] = in_panel(flag_type(reduce(or_, [*hints, None])), panel), None, _help(fields_of)
-    return Parameter(name="*")(with_flags(cls, made))
-
-
 def method_flags() -> Iterator[tuple[str, Any, str, Group]]:
     """Give a flag for every parameter: name, type, help and panel; not given, each method takes its own default."""
     types = {name: get_type_hints(method) for name, method in METHODS.items()}
@@ -67,12 +57,3 @@ def method_flags() -> Iterator[tuple[str, Any, str, Group]]:
         hints = [types[name][key] for name in fields_of]
         panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
         yield key, flag_type(reduce(or_, [*hints, None])), _help(fields_of), panel
-
-
-@_of_methods
-class MethodFlags(Flags):
-    """Parameters of the methods."""
-
-
-_NAMES = f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}"
-MethodName = Annotated[str, Parameter(help=f"{_NAMES}; with --help, shows its flags alone.")]
