@@ -1,6 +1,6 @@
 """Kinds of study: what is asked of labels, and so what results hold, say, and look like.
 
-A kind is one file or folder here with a class that inherits from `Kind`, and a module-level `KIND`, an instance of it.
+A kind is a folder here with a class that inherits from `Kind`, and a module-level `KIND`, an instance of it.
 It is found by name; nothing else has to be edited: verbs ask `kind_of(study)`. plan.json and evaluation.json carry the
 name. What is needed to compute is imported where it is used, so that kinds are quick to find.
 """
@@ -48,7 +48,7 @@ class Kind(Reporting):
     By default a study is of a plan and its labels: `measured` makes tables of them, one of which is `metrics`.
 
     Attributes:
-        name: As in plan.json and evaluation.json; that of its file or folder here.
+        name: As in plan.json and evaluation.json; that of its folder here.
         about: A study of this kind, for messages: "a study of a curve".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
@@ -221,7 +221,7 @@ def _names() -> list[str]:
 
 @cache
 def _files_of(folders: tuple[str, ...]) -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(folders) if info.name != "answers"]
+    return [info.name for info in pkgutil.iter_modules(folders) if info.ispkg]
 
 
 def named(name: str) -> Kind:

@@ -83,7 +83,7 @@ class Reporting:
         Raises:
             InputError: The results have no such measure: names the nearest that they have.
         """
-        from streameval.study.answers.rankings import answer
+        from streameval.kinds.means import answer
 
         return answer(found, question)
 
@@ -114,7 +114,7 @@ class Reporting:
 
     def measures(self, found: Any) -> tuple[str, ...]:
         """What can be asked for, as it is written; K stands for any number of items."""
-        from streameval.study.answers.rankings import measures
+        from streameval.kinds.means import measures
 
         return measures(found)
 

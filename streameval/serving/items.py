@@ -109,7 +109,7 @@ def _read(folder: Study, plan: Plan, opened: Ranking, how: tuple[Sequence[str], 
     """Read the planned items."""
     kind = kind_of(folder.folder)
     if kind.rounds:
-        from streameval.study.ahead import fetch_in_rounds
+        from streameval.kinds.question.rounds import fetch_in_rounds
 
         return fetch_in_rounds(folder, plan, opened, kind.cutoffs(plan), how)
     names, progress, scans = how

@@ -11,8 +11,8 @@ from streameval.kinds import answering
 from streameval.study import Study
 
 if TYPE_CHECKING:
+    from streameval.kinds.curve.comparison import Comparison
     from streameval.kinds.rankings.comparison import RankingsComparison
-    from streameval.study.comparison import Comparison
 
 
 def compare(

@@ -14,6 +14,7 @@ from streameval.curve.points import best_f
 from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.kinds import answering
+from streameval.kinds.curve.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
 from streameval.slices.plan import refuse_misses
@@ -21,7 +22,6 @@ from streameval.study import Study
 from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
-from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation

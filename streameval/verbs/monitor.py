@@ -20,8 +20,7 @@ from streameval.methods import check_confidence
 from streameval.questions import Question
 from streameval.stores import atomic, locks
 from streameval.study import Study
-from streameval.study.days import DATE
-from streameval.study.history import History, Settings, WatchedStudy, read_history
+from streameval.study.history import DATE, History, Settings, WatchedStudy, read_history
 from streameval.types import TRUTH
 
 _INCOMPLETE = "incomplete"

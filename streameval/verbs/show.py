@@ -16,6 +16,7 @@ from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError, of_each
 from streameval.kinds import Kind, kind_of
+from streameval.kinds.curve.measures import precision_error
 from streameval.notebook import Tabular
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
@@ -25,7 +26,6 @@ from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
-from streameval.study.standard_errors import precision_error
 from streameval.types import Claim
 
 

@@ -60,7 +60,7 @@ def write_list():
 @pytest.fixture
 def toys(home, add_file):
     """Two studies of a kind that one file added."""
-    add_file("streameval.kinds", "toy", TOY)
+    add_file("streameval.kinds", "toy/__init__.py", TOY)
     for name in ("toy", "other"):
         plan = streameval.plan("list.parquet", f"{name}-plan", budget=40, seed=5)
         Study(name).save_plan(replace(plan, kind="toy"))

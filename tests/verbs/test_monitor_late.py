@@ -20,9 +20,9 @@ from streameval.cli import run
 from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, Days
 from streameval.kernels.martingale import evidence
+from streameval.kinds.curve.history import SCHEMA, Day
+from streameval.kinds.curve.history_page import render, sentences
 from streameval.methods import create
-from streameval.reporting.history import render, sentences
-from streameval.study.day import SCHEMA, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.types import Labels
 

@@ -15,14 +15,14 @@ from streameval.reporting.said import Columns, Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.curve.comparison import Comparison
+    from streameval.kinds.curve.history import DayHistory
     from streameval.questions import Question
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
     from streameval.study import Study
-    from streameval.study.comparison import Comparison
     from streameval.study.database.writer import Database
-    from streameval.study.days import DayHistory
     from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
     from streameval.study.result_files import Evaluation
@@ -104,13 +104,13 @@ class OneRanking(Kind):
 
     def answer(self, found: Evaluation | SliceResult, question: Question) -> Bounds:
         """Bounds on a measure of the list, or of a slice of it."""
-        from streameval.study.answers.curve import answer
+        from streameval.kinds.curve.measures import answer
 
         return answer(found, question)
 
     def measures(self, found: Evaluation | SliceResult) -> tuple[str, ...]:
         """What can be asked for, as it is written; K stands for any number of items."""
-        from streameval.study.answers.curve import written
+        from streameval.kinds.curve.measures import written
 
         return written(found)
 
@@ -144,37 +144,37 @@ class OneRanking(Kind):
 
     def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
         """Compare two curves."""
-        from streameval.kinds.curve.difference import compared
+        from streameval.kinds.curve.comparison import compared
 
         return compared(a, b, confidence)
 
     def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
         """Say which side is higher, and the difference of the main metrics."""
-        from streameval.kinds.curve.difference import difference_says
+        from streameval.kinds.curve.comparison_page import difference_says
 
         return difference_says(found)
 
     def save_difference(self, found: Comparison, out: Path | None, plot: Path | None, existing: Existing) -> None:
         """Write curves and differences, and their picture."""
-        from streameval.reporting.comparison import save_comparison
+        from streameval.kinds.curve.comparison_page import save_comparison
 
         save_comparison(found, out, plot, existing)
 
     def history(self) -> type[DayHistory]:
         """Days, in which a change is named when it is established."""
-        from streameval.study.days import DayHistory
+        from streameval.kinds.curve.history import DayHistory
 
         return DayHistory
 
     def history_says(self, found: DayHistory, most: int) -> tuple[Columns, list[str]]:
         """Say what each day came to, which changes there were, and how the mean stands."""
-        from streameval.reporting.history import COLUMNS, cells, news, sentences
+        from streameval.kinds.curve.history_page import COLUMNS, cells, news, sentences
 
         return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
 
     def history_page(self, found: DayHistory) -> str:
         """Draw the days."""
-        from streameval.reporting.history import render
+        from streameval.kinds.curve.history_page import render
 
         return render(found)
 

@@ -65,9 +65,9 @@ class PairedRankings(Kind):
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:
         """Bound the difference at every cutoff."""
+        from streameval.kinds.first_rule import first_rule, rule_of, summary_before, tally_by
         from streameval.kinds.paired.evaluate import measured
         from streameval.kinds.paired.says import verdict
-        from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 
         tables, claim, more = measured(plan, tallied)
         first = first_rule(summary_before(folder, plan))

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from streameval.errors import StudyError
 from streameval.kinds import EVALUATE
+from streameval.kinds.first_rule import first_rule, rule_of, summary_before
 from streameval.study import Study
-from streameval.study.first_rule import first_rule, rule_of, summary_before
 from streameval.study.results import read_tables
 from streameval.types import Plan
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import StudyError
+from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.kinds.question.plan import next_drawn, posed, with_drawn
 from streameval.kinds.question.tree import counted, known_now
+from streameval.parquet.own_tables import read_table
+from streameval.progress import Progress
+from streameval.rankings.ranking import Fetched, Ranking
+from streameval.scans.checkpoints import Scans
+from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
@@ -55,3 +67,70 @@ def next_round(folder: Study, plan: Plan) -> Plan:
     grown = with_drawn(plan, more).with_notes(grown_from=list(plan.study_ids))
     folder.grow_plan(grown)
     return grown
+
+
+_AHEAD = "ahead_items.parquet"
+_OURS = ("stratum", "draw_weight", "se_task")
+
+
+def fetch_in_rounds(
+    folder: Study, plan: Plan, opened: Ranking, cutoffs: Int64Array | None, how: tuple[Sequence[str], Progress, Scans]
+) -> Fetched:
+    """Give the planned items; of the list, those are read that were not read for a round before.
+
+    To find ranks by score takes scans of the whole list, however few they are. So items that are drawn and not asked
+    for yet are found by the same scans, and wait in ahead_items.parquet; nobody is shown them.
+
+    Args:
+        cutoffs: Ranks whose scores are wanted, for once.
+        how: Columns, who is told how many rows were read, and the scans that the study keeps.
+    """
+    names, progress, scans = how
+    there = _there(folder, plan, names)
+    ahead = np.empty(0, np.int64) if plan.ahead is None else plan.ahead.column("rank").to_numpy()
+    wanted = unique(plan.ranks, ahead)
+    missing = wanted if there is None else setdiff1d(wanted, there.column("rank").to_numpy())
+    thresholds = _thresholds(folder, plan)
+    read = Fetched(pa.table({}))
+    if missing.size or there is None:
+        read = opened.fetch(missing, names, progress, cutoffs if thresholds is None else None, scans)
+        there = read.table if there is None else pa.concat_tables([there, read.table.cast(there.schema)])
+    there = there.sort_by("rank")
+    ranks = there.column("rank").to_numpy()
+    tags = {"plan_id": plan.plan_id, "columns": list(names)}
+    atomic.write_all({folder.folder / _AHEAD: atomic.parquet(there.filter(isin(ranks, ahead)), tags)})
+    table = there.filter(isin(ranks, plan.ranks))
+    ties = read.tied_ranks if not ahead.size else 0  # whether of those shown is not told
+    return replace(read, table=table, tied_ranks=ties, thresholds=read.thresholds if thresholds is None else thresholds)
+
+
+def _there(folder: Study, plan: Plan, names: Sequence[str]) -> pa.Table | None:
+    """Items that were read for rounds before, with at least these columns: `rank`, `score`, then those."""
+    tables: list[pa.Table] = []
+    for name in ("selection.parquet", _AHEAD):
+        try:
+            file = read_table(folder.folder / name, "run `streameval select` again", rank=pa.int64())
+        except (FileNotFoundError, StudyError):
+            continue
+        columns: Any = file.facts.get("columns")
+        if file.facts.get("plan_id") not in plan.study_ids or not {*names} <= {*(columns or ())}:
+            continue
+        items = file.table.drop_columns([one for one in _OURS if one in file.table.column_names])
+        first = items.num_columns - len(columns)
+        place = {column: at for at, column in enumerate(columns, first)}
+        tables.append(items.select([*range(first), *(place[one] for one in names)]))
+    if not tables:
+        return None
+    found = pa.concat_tables([tables[0], *(one.rename_columns(tables[0].column_names) for one in tables[1:])])
+    return found.take(pa.array(np.unique(found.column("rank").to_numpy(), return_index=True)[1]))
+
+
+def _thresholds(folder: Study, plan: Plan) -> pa.Table | None:
+    """Scores at the cutoffs, which no round changes."""
+    if plan.ranking.get("score") is None:
+        return None
+    try:
+        file = read_table(folder.folder / "thresholds.parquet", "", rank=pa.int64())
+    except (FileNotFoundError, StudyError):
+        return None
+    return file.table if file.facts.get("plan_id") in plan.study_ids else None

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.sorted_sets import isin
+from streameval.kinds.first_rule import first_rule, rule_of, summary_before, tally_by
 from streameval.kinds.question.known import known_of
 from streameval.labelling.tally import Tallied
 from streameval.sequential import KnownItems
 from streameval.study import Study
-from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 from streameval.study.judging import last_judging, tally_stored
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array, Int64Array

@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plotted, side_labels
 from streameval.kinds.rankings.comparison import RankingsComparison
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, spec, still
-from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.tables import table

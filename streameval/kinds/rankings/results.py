@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from streameval import __version__
 from streameval.copies.write import for_a_while
 from streameval.errors import NoRowsError
+from streameval.kinds.means import RankingMeans
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
 from streameval.queries.evaluate import Found, Sink, SinkOpener
@@ -24,7 +25,6 @@ from streameval.queries.sums import BINS, Sums
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
-from streameval.study.answers.rankings import RankingMeans
 from streameval.study.formats import marked
 from streameval.study.results import file_names, read_tables
 

@@ -16,9 +16,9 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds.curve.missed import Rest, rest_of, sharing, with_rest
 from streameval.methods import create
 from streameval.rows.options import RankingOptions
-from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.types import Labels
 
 N, REST = 1_000, 10_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from streameval.kinds.curve.history import DayHistory
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.page import frame
 from streameval.reporting.tables import table
-from streameval.study.days import DayHistory
 from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
