@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.labelling.tally import Tallied
+    from streameval.reporting.figures import ReportedStudy
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.study.progress import LabellingProgress
@@ -166,6 +168,15 @@ class Kind(Reporting):
         page = self.page(folder.folder.resolve().name, plan, found)
         database = self.database(folder, plan, found).write
         atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
+
+    def reported(self, study: str | os.PathLike[str], plan: Plan | None, found: Any, items: Any) -> ReportedStudy:
+        """Give results as a page draws several over one another, with items; a `StudyError` where a kind has no curve.
+
+        Args:
+            items: The selected items, where their text is to be shown.
+        """
+        raise StudyError(f"{os.fspath(study)} is {self.about}, which is drawn alone and without examples",
+                         f"`streameval report {shlex.quote(os.fspath(study))}`")  # fmt: skip
 
     def next_round(self, folder: Study, plan: Plan) -> Plan:
         """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""

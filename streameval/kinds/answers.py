@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streameval.study.database.writer import Database
     from streameval.study.history import History
     from streameval.study.next_command import NextCommand
-    from streameval.types import Claim, Plan
+    from streameval.types import Plan
 
 
 class Decision(NamedTuple):
@@ -91,9 +91,13 @@ class Reporting:
         """What `check` holds results against where no condition is given."""
         return ()
 
-    def decided(self, found: Any, question: Question) -> Decision | None:
-        """What became of a condition that the study was planned for; None leaves it to the bounds."""
-        return None
+    def decided(self, found: Any, question: Question, bounds: Bounds) -> Decision:
+        """Say what became of a condition, by default by the bounds on its measure, and which labels may decide it."""
+        return Decision(question.condition.outcome(bounds.lower, bounds.upper), None, "")
+
+    def standard_errors(self, found: Any, questions: Sequence[Question]) -> dict[str, float | None]:
+        """Give standard errors by measure, of those that have one: approximate, and for one rank alone."""
+        return {}
 
     def alone(
         self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None
@@ -123,12 +127,6 @@ class Reporting:
         names = self.measures(found)
         last = names[-1].partition("@")[2] if names else ""
         return [name for name in names if name.partition("@")[2] in ("", last)]
-
-    def claim(self, found: Any) -> Claim:
-        """What the bounds promise."""
-        from streameval.types import Claim
-
-        return Claim(**found.summary["claim"])
 
     def promised(self, found: Any) -> str:
         """What the bounds promise, and under which assumption."""

@@ -47,8 +47,7 @@ from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
 from streameval.study.plan_files import AGAINST_COPY, difference, plan_files, read_plan, restores
-from streameval.study.result_files import Evaluation, read_evaluation
-from streameval.study.results import EVALUATE
+from streameval.study.results import EVALUATE, Evaluation, read_evaluation
 from streameval.types import SIDE_TABLES, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels

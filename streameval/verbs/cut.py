@@ -24,7 +24,7 @@ from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.provenance import way_out
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text.options import flag
 from streameval.types import Plan
 

@@ -43,7 +43,7 @@ from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Kind
+from streameval.kinds import Decision, Kind
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
 from streameval.reporting.said import Columns, Said
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streameval.kinds.curve.comparison import Comparison
     from streameval.kinds.curve.history import DayHistory
     from streameval.questions import Question
+    from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from streameval.study.database.writer import Database
     from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
-    from streameval.study.result_files import Evaluation
-    from streameval.types import Claim, Plan
+    from streameval.study.results import Evaluation
+    from streameval.types import Plan
 
 
 class OneRanking(Kind):
@@ -59,8 +60,7 @@ class OneRanking(Kind):
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results; of slices too, where the plan has any."""
         from streameval.slices.files import SLICES
-        from streameval.study.result_files import COUNTED, FROM_VOTES
-        from streameval.study.results import file_names
+        from streameval.study.results import COUNTED, FROM_VOTES, file_names
 
         return file_names([*(SLICES if plan is not None and plan.slices else ()), *FROM_VOTES, *COUNTED])
 
@@ -96,6 +96,14 @@ class OneRanking(Kind):
 
         return render(name, plan, found, title)
 
+    def reported(
+        self, study: str | os.PathLike[str], plan: Plan | None, found: Evaluation, items: Any
+    ) -> ReportedStudy:
+        """Give the curve, and what belongs to it."""
+        from streameval.reporting.figures import ReportedStudy
+
+        return ReportedStudy(Path(study).resolve().name, plan, found, items)
+
     def database(self, folder: Study, plan: Plan | None, found: Evaluation) -> Database:
         """Make tables and macros of the curve."""
         from streameval.kinds.curve.database import database_of
@@ -118,15 +126,26 @@ class OneRanking(Kind):
         """None: the verdict says what is proven of a curve."""
         return []
 
-    def claim(self, found: Evaluation | SliceResult) -> Claim:
-        """What the bounds promise."""
-        return found.curve.claim
+    def decided(self, found: Evaluation, question: Question, bounds: Bounds) -> Decision:
+        """Say what the bounds decide, and about how many labels would."""
+        from streameval.kinds.curve.measures import labels_needed
+
+        by_bounds = super().decided(found, question, bounds)
+        if by_bounds.outcome != "inconclusive" or not found.labels.rank.size:
+            return by_bounds
+        return Decision("inconclusive", *labels_needed(bounds, float(question.condition.value), found))
+
+    def standard_errors(self, found: Evaluation, questions: Sequence[Question]) -> dict[str, float | None]:
+        """Give those of precision at cutoffs that are ranks."""
+        from streameval.kinds.curve.measures import standard_errors
+
+        return standard_errors(found, questions)
 
     def promised(self, found: Evaluation | SliceResult) -> str:
         """What the bounds promise, and under which assumption."""
         from streameval.reporting.sentences import promise
 
-        return f"{promise(self.claim(found))}. {self.claim(found).caution}".rstrip()
+        return f"{promise(found.claim)}. {found.claim.caution}".rstrip()
 
     def standing(self, study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
         """Say where a study with results stands."""

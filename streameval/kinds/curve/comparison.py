@@ -25,7 +25,7 @@ from streameval.metrics.bounded import metrics
 from streameval.notebook import Tabular
 from streameval.study import Study
 from streameval.study.judging import curve_of
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.types import STRENGTH, TRUTH, Claim, Plan
 from streameval.typing import FloatArray, Int64Array
 

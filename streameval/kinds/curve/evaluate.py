@@ -23,12 +23,12 @@ from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.methods import method_of
 from streameval.metrics.bounded import metrics
+from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, curve_of, half_width_of, slice_curves, whole_curve
-from streameval.study.result_files import Evaluation
-from streameval.study.results import evaluation_id
+from streameval.study.results import Evaluation, evaluation_id
 from streameval.study.take_in import take_in
 from streameval.study.tasks import task_numbers
 from streameval.study.weights import draw_weights
@@ -83,8 +83,9 @@ def _evaluated(
     summary["first_rule"] = first_rule(summary_before(folder, plan)) or first_rule(summary)
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
-    results = (metrics(curve), summary, tallied.issues, slices, taken.new)
-    return Evaluation(identity, table, curve, curve.table, *results)
+    tables = {**slice_tables(slices), "labels": table, "issues": tallied.issues, "envelope": curve.envelope_table,
+              "curve": curve.table, "metrics": metrics(curve)}  # fmt: skip
+    return Evaluation(identity, summary, tables, curve=curve, slices=slices, new=taken.new)
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:

@@ -23,7 +23,7 @@ from streameval.study import Study
 from streameval.study.history import DATE, Entry, History, Settings, WatchedStudy
 from streameval.study.judging import at_confidence, curve_of
 from streameval.study.planned_ranking import counted_at
-from streameval.study.result_files import BOUNDS, read_bounds
+from streameval.study.results import BOUNDS, read_bounds
 from streameval.types import TRUTH, Labels, Plan
 from streameval.typing import FloatArray, Int8Array
 

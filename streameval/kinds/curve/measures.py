@@ -5,8 +5,9 @@ These are approximate, and for one rank alone; bounds hold for all.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +30,7 @@ from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import OURS, SHORT
 from streameval.slices.files import SliceResult
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.typing import FloatArray, Int64Array
 
 _TargetFunctions = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
@@ -175,6 +176,7 @@ def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     return InputError(what, hint)
 
 
+_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 _CELL = 8  # labels
 _AROUND = 4  # cells on either side whose share is mixed into that of a cell, as one label; half a one of the list
 _LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
@@ -224,3 +226,34 @@ def _around(cells: FloatArray) -> FloatArray:
     sums = np.concatenate([[0.0], np.cumsum(cells)])
     at = np.arange(cells.size)
     return np.asarray(sums[np.minimum(at + _AROUND + 1, cells.size)] - sums[np.maximum(at - _AROUND, 0)])
+
+
+def labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[int | None, str]:
+    """Labels that are forecast to decide, in five of six draws, and what is said of them.
+
+    The half-width is then the distance from the estimate to the number wanted, less the standard error of an estimate.
+    """
+    (lower, estimate, upper), account, n_items = bounds, result.summary["account"], result.curve.n_items
+    labelled, width, distance = int(account["labelled"]), upper - lower, abs(estimate - wanted)
+    if account.get("missing", 0):
+        return None, f"{account['missing']:,} planned ones are missing"
+    if math.isnan(distance) or not labelled or not math.isfinite(width):
+        return None, "no forecast: nothing is estimated"
+    if distance < 0.02 * width:
+        return None, "no forecast: the estimate is too close"
+    needed = labelled * (width / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
+    digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
+    rounded = int(math.ceil(needed / digits) * digits)
+    if rounded <= labelled:
+        return None, "no forecast: so many are there"
+    return (rounded, f"about {rounded:,} in all") if rounded < n_items else (None, f"all {n_items:,} items")
+
+
+def standard_errors(result: Evaluation, questions: Sequence[Question]) -> dict[str, float | None]:
+    """Give the standard error of precision at each cutoff that is a rank, by measure; see `precision_error`."""
+    errors: dict[str, float | None] = {}
+    for question in questions:
+        if question.metric == "precision" and question.cutoff is not None:
+            rank = question.cutoff.rank_in(result.curve.n_items)
+            errors |= {} if rank is None else {str(question): precision_error(result, rank)}
+    return errors

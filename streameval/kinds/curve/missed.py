@@ -21,7 +21,7 @@ from streameval.labelling.options import Judging
 from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.study import Study
 from streameval.study.judging import as_read, at_confidence, curve_of
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.types import TRUTH, Claim, Plan, Promise
 
 ASSUMES_BOTH_DRAWS = "nothing of either list: only that what was drawn of both, at random, is what was labelled"

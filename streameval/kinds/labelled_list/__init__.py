@@ -13,7 +13,7 @@ from streameval.labelling.options import LabelMeaning
 if TYPE_CHECKING:
     from streameval.reporting.said import Said
     from streameval.study import Study
-    from streameval.study.result_files import Evaluation
+    from streameval.study.results import Evaluation
     from streameval.types import Plan
 
 
@@ -41,8 +41,7 @@ class LabelledList(OneRanking):
 
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results: labels stay where they are."""
-        from streameval.study.result_files import COUNTED
-        from streameval.study.results import file_names
+        from streameval.study.results import COUNTED, file_names
 
         return file_names(COUNTED)
 

@@ -19,7 +19,7 @@ from streameval.curve.estimated import YieldEstimate
 from streameval.methods.checks.sliding import WindowResult, smallest_window
 from streameval.metrics.exact import Counted, metrics
 from streameval.study.formats import marked
-from streameval.study.result_files import NO_LABELS, Evaluation
+from streameval.study.results import Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 
@@ -66,7 +66,7 @@ def evaluation_of(
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
     rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
-    table, totals = curve.table, summed.totals
+    totals = summed.totals
     identity = _identity(description, labels.column, rows, curve)
     summary: dict[str, Any] = {
         **marked("labelled_list"),
@@ -96,7 +96,8 @@ def evaluation_of(
         },
         "sources": [],
     }
-    return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
+    tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
+    return Evaluation(identity, summary, tables, curve=curve)
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -142,11 +142,11 @@ class QuestionStudy(Kind):
         """Everything that was asked about."""
         return list(self.measures(found))
 
-    def decided(self, found: Any, question: Question) -> Decision | None:
-        """What became of a condition that was planned."""
+    def decided(self, found: Any, question: Question, bounds: Bounds) -> Decision:
+        """Say what became of a condition that was planned; of any other, what its bounds say."""
         from streameval.kinds.question.results import decision_on
 
-        return decision_on(found, question)
+        return decision_on(found, question) or super().decided(found, question, bounds)
 
     def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut:
         """The items above the deepest rank that was proven."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> N
         return
     try:
         found = kind.read(folder)
-        if not kind.claim(found).confidence or kind.claim(found).coverage != "simultaneous":
+        if not found.claim.confidence or found.claim.coverage != "simultaneous":
             return
         outcomes = {_outcome(kind, found, one) for question in asking.asked for one in question.each()}
     except (StudyError, InputError):
@@ -124,8 +124,7 @@ def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> N
 
 def _outcome(kind: Kind, found: Any, question: Question) -> Outcome:
     """What results prove of a condition."""
-    bounds, decision = kind.answer(found, question), kind.decided(found, question)
-    return decision.outcome if decision else cast(Condition, question.demand).outcome(bounds.lower, bounds.upper)
+    return kind.decided(found, question, kind.answer(found, question)).outcome
 
 
 def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvidence | None:

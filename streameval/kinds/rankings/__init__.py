@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
-    from streameval.types import Claim, Plan
+    from streameval.types import Plan
 
 
 class LabelledRankings(Kind):
@@ -85,12 +85,6 @@ class LabelledRankings(Kind):
 
         lines = [headline(found.summary), claim_sentence(found.summary), ""]
         return {**found.summary, "metrics": found.metrics.to_pylist()}, [*lines, means_table(found, _cell)]
-
-    def claim(self, found: RankingsEvaluation) -> Claim:
-        """What the means are: exact."""
-        from streameval.types import Claim
-
-        return Claim("exact", None, "every item has a label")
 
     def promised(self, found: RankingsEvaluation) -> str:
         """What the means are."""

@@ -27,6 +27,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
 from streameval.study.formats import marked
 from streameval.study.results import file_names, read_tables
+from streameval.types import Claim
 
 MEANS = ("metrics", "by_size", "histograms")  # tables that are read as a whole
 TIE_RULES = {
@@ -52,6 +53,11 @@ class RankingsEvaluation(RankingMeans):
         rankings: A row for each ranking, in no particular order: its name, `items`, `positives`, `misses`, and each
             metric: worst, expected and best over all orders of tied items. Null where a metric is undefined.
     """
+
+    @property
+    def claim(self) -> Claim:
+        """What the means are: exact."""
+        return Claim("exact", None, "every item has a label")
 
     @property
     def by_size(self) -> pa.Table:

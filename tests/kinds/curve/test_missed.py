@@ -155,7 +155,8 @@ def with_labels(evaluation, labels):
 
     known = {name: np.asarray(labels.column(name)) for name in ("rank", "label")}
     ones = np.ones(known["rank"].size, np.int64)
-    return replace(evaluation, label_table=pa.table({**known, "votes": ones, "positive_votes": ones}))
+    labels = pa.table({**known, "votes": ones, "positive_votes": ones})
+    return replace(evaluation, tables={**evaluation.tables, "labels": labels})
 
 
 def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told(tmp_path, capsys):
