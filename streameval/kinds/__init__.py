@@ -13,7 +13,7 @@ import pkgutil
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,8 +30,13 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
+    from streameval.progress import Progress
+    from streameval.rankings.ranking import Ranking
     from streameval.reporting.figures import ReportedStudy
+    from streameval.rows.options import RankingOptions
+    from streameval.scans.jobs import Engine
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.study.progress import LabellingProgress
@@ -42,6 +47,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
 EVALUATE = "run evaluate again"
+
+
+@dataclass(frozen=True)
+class ExactRun:
+    """How a list is counted whose every item has a label.
+
+    Attributes:
+        label: Column of the labels.
+        collect: Receives the rows of many rankings where they are written to no file; None where nobody wants them.
+    """
+
+    label: str
+    options: RankingOptions
+    engine: Engine | str
+    progress: Progress
+    collect: list[pa.Table] | None = None
+
+
+def refuse_apart(ranking: Any, labels: Any = None, sliding: Any = None) -> None:
+    """Refuse to count on workers what only one machine has together."""
+    from streameval.copies import kind_of as kind_of_list
+
+    if kind_of_list(ranking) is not None:
+        raise InputError("workers read Parquet files, and this list is none yet",
+                         "write it as Parquet where they see it, or leave --engine out")  # fmt: skip
+    if labels is not None:
+        raise InputError("labels in a table of their own are joined on one machine",
+                         "leave --engine out, or write them into the list as a column")  # fmt: skip
+    if sliding is not None:
+        raise InputError("windows are computed on one machine", "leave --engine out for --window")
 
 
 class Kind(Reporting):
@@ -120,13 +155,43 @@ class Kind(Reporting):
         return Result(str(summary["evaluation_id"]), summary, tables)
 
     def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
-        """Choose what to label in a ranking, and write it to a study.
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Plan:  # fmt: skip
+        """Draw what to label in a ranking, and write it to a study.
 
         Args:
             given: Options, as they were given.
-            how: Options of the ranking, and who is told how many rows were read.
+            options: Of the ranking.
+        """
+        from streameval.kinds.planning import PlanRequest
+
+        asked = self.asked("plan", given)
+        request = PlanRequest.parse(study, seed, options, progress)
+        return request.save(self.draw(ranking, asked, request))
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Draw what to label in a ranking; nothing is written but a copy of a list that is read only once.
+
+        Args:
+            asked: The options of `plan`.
+        """
+        raise NotImplementedError
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what studies with these options cost, a row for each way or case: `method`, `labels`, `accuracy` ….
+
+        Args:
+            ranking: None where only the number of items is known.
+            given: Options, as they were given.
+        """
+        raise NotImplementedError
+
+    def exact(self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun) -> Any:
+        """Count what every item's label says, and write it to a folder where one is named.
+
+        Args:
+            given: Options, as they were given.
         """
         raise NotImplementedError
 

@@ -112,9 +112,13 @@ class Reporting:
 
         return NOTHING, 0
 
-    def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut | None:
-        """Give the items above a cutoff; None where they are those that a curve proves."""
-        return None
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above a cutoff.
+
+        Args:
+            options: Those of `cut` that were given.
+        """
+        raise NotImplementedError
 
     def measures(self, found: Any) -> tuple[str, ...]:
         """What can be asked for, as it is written; K stands for any number of items."""

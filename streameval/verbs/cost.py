@@ -8,15 +8,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InputError
-from streameval.kinds import named
+from streameval.kinds import kind_for
 from streameval.methods import (
-    Method,
-    available,
-    check_items,
     create,
-    own_parameters,
     parameters_of_any,
-    refuse_alpha_with_budget,
 )
 from streameval.notebook import Tabular
 from streameval.options import takes
@@ -75,54 +70,15 @@ def cost(
     priced(0, price_per_label)
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
-    if "questions" in given:
-        return _of_questions(items, asked, given, price_per_label)
-    if "against" in given:
-        return _of_comparison(items, asked, given, price_per_label)
-    named("curve").refuse_others("plan", given)
-    refuse_alpha_with_budget(given)
-    methods = available()
-    chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
-    n_items = int(items) if isinstance(items, Integral | float) else _counted(items, asked)
-    rows, refusals = [], []
-    for name, method in chosen.items():
-        try:
-            row = method.cost(n_items)
-        except InputError as error:
-            refusals.append(error)
-            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": error.line}
-        if price_per_label is not None and row["labels"] is not None:
-            row["price"] = priced(row["labels"], price_per_label)
-        rows.append(row)
-    if len(refusals) == len(rows):
-        raise refusals[0]
-    return Costs(tuple(rows), n_items)
-
-
-def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
-    """What questions cost, before there is a list or of one that is there."""
-    from streameval.kinds.question.cost import costs_of
-
-    asking, _ = named("question").asked("plan", given)
+    kind = kind_for("cost", given)
     if isinstance(items, Integral | float):
-        rows = costs_of(asking, check_items(int(items)))
-    else:
-        from streameval.copies.write import for_a_while
-        from streameval.rankings import open_ranking
+        return Costs(_priced(kind.costs(int(items), None, given), price_per_label), int(items))
+    from streameval.copies.write import for_a_while
+    from streameval.rankings import open_ranking
 
-        with for_a_while(items, options) as source:
-            opened = open_ranking(source, options)
-            items, rows = opened.n_items, costs_of(asking, opened.n_items, opened)
-    return Costs(_priced(rows, price), int(items))
-
-
-def _of_comparison(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
-    """What it costs to compare two rankings of so many items."""
-    from streameval.kinds.paired.cost import costs_of
-
-    comparing, _ = named("paired").asked("plan", given)
-    n_items = check_items(int(items)) if isinstance(items, Integral | float) else _counted(items, options)
-    return Costs(_priced(costs_of(comparing, n_items), price), n_items)
+    with for_a_while(items, asked) as source:
+        opened = open_ranking(source, asked)
+        return Costs(_priced(kind.costs(opened.n_items, opened, given), price_per_label), opened.n_items)
 
 
 def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
@@ -139,14 +95,6 @@ def priced(labels: int, price_per_label: float | None) -> float | None:
     if not 0 <= price_per_label < float("inf"):
         raise InputError(f"--price-per-label is {price_per_label}, not a price")
     return labels * price_per_label
-
-
-def _counted(ranking: Any, options: RankingOptions) -> int:
-    from streameval.copies.write import for_a_while
-    from streameval.rankings import open_ranking
-
-    with for_a_while(ranking, options) as source:
-        return open_ranking(source, options).n_items
 
 
 def worth(
@@ -176,9 +124,3 @@ def worth(
         return {**sample, "loguniform": ours.cost(items)["accuracy"]}
     except InputError:
         return {**sample, "loguniform": None}
-
-
-def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Parameters for one method: those that it has, without those that others of them determine."""
-    settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.kinds.curve.comparison import Comparison
     from streameval.kinds.curve.history import DayHistory
+    from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.questions import Question
+    from streameval.questions.cutoffs import Cutoff
+    from streameval.rankings.ranking import Ranking
     from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
     from streameval.study import Study
+    from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
     from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
@@ -36,26 +40,37 @@ class OneRanking(Kind):
     name = "curve"
     about = "a study of a curve"
     answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
-    asked_by: ClassVar = {"plan": ""}
+    asked_by: ClassVar = {"plan": "", "cost": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
-        if verb not in self.asked_by:
+        if verb != "plan":
             return super().accepts(verb)
         from streameval.methods import parameters_of_any
 
         options = (one.name for kind in (JudgeColumn, ReuseOptions) for one in fields(kind))
         return {"method", "by", *options, *parameters_of_any()}
 
-    def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
+    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+        """Make the options of a verb; those of a plan are made with the method that has them."""
+        if verb != "plan":
+            return super().asked(verb, given)
+        self.refuse_others(verb, given)
+        return [dict(given)]
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Choose the ranks to label."""
-        from streameval.kinds.curve.plan import planned
+        from streameval.kinds.curve.plan import draw_ranks
+
+        return draw_ranks(ranking, asked[0], request)
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what each method costs."""
+        from streameval.kinds.curve.plan import costs
 
         self.refuse_others("plan", given)
-        return planned(ranking, study, given, seed, *how)
+        return costs(n_items, given)
 
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results; of slices too, where the plan has any."""
@@ -160,6 +175,12 @@ class OneRanking(Kind):
         from streameval.kinds.question.offered import offered
 
         return offered(folder, found, estimates, most)
+
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above a cutoff that the curve proves."""
+        from streameval.kinds.curve.cut import proven
+
+        return proven(folder, target, ranking, options)
 
     def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
         """Compare two curves."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind
+from streameval.kinds import ExactRun, Kind
 from streameval.kinds.curve import OneRanking
 from streameval.labelling.options import LabelMeaning
 
@@ -36,7 +38,7 @@ class LabelledList(OneRanking):
     name = "labelled_list"
     about = "a labelled list"
     answers = (*Kind.answers, "compare", "extrapolate")
-    asked_by: ClassVar = {}
+    asked_by: ClassVar = {"exact": ""}
     options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
     def files(self, plan: Plan | None) -> list[str]:
@@ -44,6 +46,19 @@ class LabelledList(OneRanking):
         from streameval.study.results import COUNTED, file_names
 
         return file_names(COUNTED)
+
+    def exact(
+        self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> Evaluation:
+        """Count the list."""
+        from streameval.kinds.labelled_list.count import counted
+        from streameval.study import Study
+
+        alone, meaning = self.asked("exact", given)
+        evaluation = counted(ranking, alone, meaning, run)
+        if out is not None:
+            self.save(Study(Path(out)), None, evaluation)
+        return evaluation
 
     def save(self, folder: Study, plan: Plan | None, found: Evaluation) -> None:
         """Write all results into a folder of their own."""

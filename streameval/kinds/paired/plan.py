@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,6 +15,7 @@ from streameval.kernels.sorted_sets import isin
 from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
 from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
+from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.labelling.options import ReuseOptions
 from streameval.order.item_keys import types_of_both
 from streameval.paired import every
@@ -28,68 +28,47 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import doubt_of
 from streameval.rows import Rows
-from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
 from streameval.scans.checkpoints import Scans, forget
-from streameval.study.list_copy import with_copy
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
+from streameval.study.planning import fresh_seed, refuse_unjoinable
 from streameval.types import Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 METHOD = "changed_items"  # as plan.json calls the draw
 
 
-def planned(
-    ranking: Any, study: str | os.PathLike[str], asked: tuple[Comparing, ReuseOptions], seed: int | None,
-    options: RankingOptions, progress: Progress,
-) -> Plan:  # fmt: skip
-    """Find what changed between two rankings, draw from it, and write both to a study.
-
-    What scans have found is kept in the study until there is a plan, so that an interrupted run goes on from it.
+def draw_changed(ranking: Any, comparing: Comparing, labels: ReuseOptions, request: PlanRequest) -> Drawn:
+    """Find what changed between two rankings, and draw from it.
 
     Args:
-        asked: How they are compared, and labels that there are.
+        labels: Labels that there are.
 
     Returns:
-        Plan: Its ranks are stored rows, from 1; those of the other list come after those of the one.
+        Drawn: The ranks of its plan are stored rows, from 1; those of the other list come after those of the one.
 
     Raises:
         InputError: No key, or one that does not tell items apart; two lists that have no item in common.
     """
-    folder = planned_study(study)
-    before, fixed = planned_ids(folder), known_seed(folder, seed)
-    comparing, labels = asked
-    pair = pair_for(folder, ranking, comparing, options, progress)
+    folder, progress = request.study, request.progress
+    pair = pair_for(folder, ranking, comparing, request.options, progress)
     for one in (pair.b, pair.a):
         refuse_unjoinable(one, pair.key)
-    reused = ReusedLabels.of(labels, pair, folder, seed)
+    reused = ReusedLabels.of(labels, pair, folder, request.given_seed)
     scans = Scans(folder.scans, engine_of(comparing.engine))
     try:
-        made = drawn_plan(pair, comparing, fresh_seed() if fixed is None else fixed, reused, scans, progress)
-        if reused.taken_off is not None and fixed is not None and made.plan_id not in before:
+        made = drawn_plan(pair, comparing, request.drawing_seed, reused, scans, progress)
+        if reused.taken_off is not None and request.seed is not None and made.plan_id not in request.before:
             other = fresh_seed()  # other labels: they may be of that seed
             made = drawn_plan(pair, comparing, other, reused, scans, progress)
-        made = with_copy(with_copy_of_a(made, folder), folder)
+        made = with_copy_of_a(made, folder)
     except InputError:  # what is wrong stays wrong: nothing goes on from here
         forget(folder.scans)
         with suppress(OSError):
             folder.folder.rmdir()  # where nothing else is in it
         raise
-    votes = reused.votes(Ranking(_rows(pair), as_stored(pair.b.options)), made)
-    with folder.planning():
-        save_unless_planned(folder, before, made)
-        if votes is not None:
-            folder.labels.add([votes])
-    forget(folder.scans)
-    return made
+    stored = Ranking(_rows(pair), as_stored(pair.b.options))
+    return Drawn(made, stored, reused.votes(stored, made))
 
 
 def drawn_plan(

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.errors import StudyError
+from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import EVALUATE, Decision, Kind
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.progress import Progress
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
+    from streameval.rankings.ranking import Ranking
     from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
+    from streameval.rows.options import RankingOptions
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.types import Plan
@@ -31,7 +36,7 @@ class QuestionStudy(Kind):
 
     name = "question"
     about = "a study of a question"
-    asked_by: ClassVar = {"plan": "questions"}
+    asked_by: ClassVar = {"plan": "questions", "cost": "questions"}
     options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
     rounds = True
@@ -49,18 +54,32 @@ class QuestionStudy(Kind):
     }
 
     def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Plan:  # fmt: skip
         """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
+        if ranking is not None:
+            return super().plan(ranking, study, given, seed, options, progress)
         from streameval.judges.values import judge_in
         from streameval.kinds.question.adding import added
-        from streameval.kinds.question.plan import planned
 
         asking, column = self.asked("plan", given)
-        judge = judge_in(column)
-        if ranking is None:
-            return added(study, (asking, judge), seed)
-        return planned(ranking, study, (asking, judge), seed, *how)
+        return added(study, (asking, judge_in(column)), seed)
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Fix how a question is answered, and draw the first round."""
+        from streameval.judges.values import judge_in
+        from streameval.kinds.question.plan import draw_round
+
+        return draw_round(ranking, asked[0], judge_in(asked[1]), request)
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what a question takes, case by case, and the whole curve beside it."""
+        from streameval.kinds.question.cost import costs_of
+        from streameval.methods import check_items
+
+        asking, _ = self.asked("plan", given)
+        return costs_of(asking, check_items(n_items), ranking)
 
     def read(self, folder: Study) -> Any:
         """Read results; a `StudyError` too where what was known to the question has other labels by now."""
@@ -148,11 +167,14 @@ class QuestionStudy(Kind):
 
         return decision_on(found, question) or super().decided(found, question, bounds)
 
-    def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut:
-        """The items above the deepest rank that was proven."""
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above the deepest rank that was proven."""
         from streameval.kinds.question.cut import front
 
-        return front(folder, self.read(folder), target, ranking)
+        found = front(folder, self.read(folder), target, ranking)
+        if options:
+            raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
+        return found
 
     def headline(self, found: Any) -> str:
         """A question without its plan cannot be told."""

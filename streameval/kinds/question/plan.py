@@ -13,16 +13,15 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.judges.values import Judge
+from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.question.judge import ListOfJudge
 from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress, silent
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
-from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
 from streameval.sequential import (
     LARGEST,
     LEAST,
@@ -34,16 +33,7 @@ from streameval.sequential import (
     designs,
     read_design,
 )
-from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
 from streameval.types import Plan
 from streameval.typing import Int8Array
 
@@ -53,24 +43,15 @@ _ASKED = (
 )
 
 
-def planned(
-    ranking: Any, study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None,
-    options: RankingOptions, progress: Progress,
-) -> Plan:  # fmt: skip
-    """Fix how a question is answered, draw the first round, and write both to a study.
+def draw_round(ranking: Any, asking: Asking, judge: Judge | None, request: PlanRequest) -> Drawn:
+    """Fix how a question is answered, and draw the first round.
 
     Raises:
         InputError: A question that no design answers, or not of this list; one that needs no label.
     """
-    folder, (asking, judge) = planned_study(study), given
-    before, fixed = planned_ids(folder), known_seed(folder, seed)
-    source = materialize(folder, ranking, options, progress)
-    opened = open_ranking(source, options)
-    refuse_unjoinable(opened, options.key)
-    chosen = fresh_seed() if fixed is None else fixed
-    made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
-    save_unless_planned(folder, before, made, _without_list(study, asking))
-    return made
+    opened = request.open(ranking)
+    made = drawn_plan(opened, asking, request.drawing_seed, Beside(judge=judge, progress=request.progress))
+    return Drawn(made, opened, instead=_without_list(request.study.folder, asking))
 
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:

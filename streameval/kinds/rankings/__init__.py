@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError
-from streameval.kinds import Kind
+from streameval.kinds import ExactRun, Kind
 from streameval.queries.options import PerRanking
 from streameval.text.options import flag
 
@@ -28,6 +30,7 @@ class LabelledRankings(Kind):
     name = "rankings"
     about = "a list of labelled rankings"
     answers = (*Kind.answers, "compare")
+    asked_by: ClassVar = {"exact": "per"}
     options: ClassVar = {"exact": (PerRanking,)}
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
@@ -63,7 +66,16 @@ class LabelledRankings(Kind):
 
         return folder.results(read_means)
 
-    def saved(
+    def exact(
+        self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> RankingsEvaluation:
+        """Measure every ranking."""
+        from streameval.kinds.rankings.results import counted, with_names
+
+        (options,) = self.asked("exact", with_names(ranking, given, run))
+        return counted(ranking, options, run, None if out is None else partial(self._saved, Path(out)))
+
+    def _saved(
         self, folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]
     ) -> RankingsEvaluation:
         """Evaluate, and write each ranking as it is measured; evaluation.json last.
