@@ -18,10 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.kernels.sorted_sets import isin
 from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import Tasks
     from streameval.labelling.tally import Tallied
     from streameval.progress import Progress
     from streameval.rankings.ranking import Ranking
@@ -42,10 +40,19 @@ if TYPE_CHECKING:
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.types import Claim, Plan
-    from streameval.typing import BoolArray, Int64Array
 
 
-__all__ = ["Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
+__all__ = [
+    "Decision",
+    "Kind",
+    "answering",
+    "available",
+    "database_of",
+    "kind_for",
+    "kind_of",
+    "named",
+    "studies_within",
+]
 EVALUATE = "run evaluate again"
 
 
@@ -243,41 +250,12 @@ class Kind(Reporting):
         raise StudyError(f"{os.fspath(study)} is {self.about}, which is drawn alone and without examples",
                          f"`streameval report {shlex.quote(os.fspath(study))}`")  # fmt: skip
 
-    def next_round(self, folder: Study, plan: Plan) -> Plan:
-        """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""
-        return plan
+    @property
+    def tasks(self) -> Tasks:
+        """How planned items reach people."""
+        from streameval.kinds.tasks import Tasks
 
-    def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether the labels that there are answer all that was asked; by default more of them always say more."""
-        return False
-
-    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
-        """Which planned items an export shows, in the plan's order; None stands for all.
-
-        Args:
-            remaining: Whether items that have a label are left out; those whose label the plan reused always are.
-        """
-        if not remaining:
-            reused = folder.labels.reused()
-            return ~isin(plan.ranks, reused) if reused else None
-        from streameval.study.judging import last_judging, tally_stored
-
-        known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
-        return ~known
-
-    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
-        """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.
-
-        Args:
-            numbers: Of all tasks, in the plan's order.
-        """
-        return np.sort(numbers)
-
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Ranks whose scores results show (strictly increasing); None where the order has no scores."""
-        from streameval.study.planned_ranking import method_cutoffs
-
-        return method_cutoffs(plan)
+        return Tasks()
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""
@@ -340,6 +318,13 @@ def answering(study: str | os.PathLike[str], verb: str) -> Kind:
     *most, last = kind.answers
     raise StudyError(f"{os.fspath(study)} is {kind.about}, which {verb} does not read",
                      kind.instead.get(verb, f"{', '.join(most)} and {last} do"))  # fmt: skip
+
+
+def studies_within(folder: Study) -> list[tuple[Path, Plan]]:
+    """Questions that were asked of a study, which lie in folders within: each with its plan, the first first."""
+    from streameval.kinds.question.tree import asked_of
+
+    return asked_of(folder)
 
 
 def database_of(study: str | os.PathLike[str]) -> Database:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError, of_each
-from streameval.kinds import Kind, kind_of
+from streameval.kinds import Kind, kind_of, studies_within
 from streameval.notebook import Tabular
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
@@ -110,9 +110,7 @@ def show(
 
 def _asked_within(folder: Study) -> Iterator[str]:
     """Name the questions that were asked of a study, which stand in folders within."""
-    from streameval.kinds.question.tree import asked_of
-
-    for place, plan in asked_of(folder):
+    for place, plan in studies_within(folder):
         asked = kind_of(place).subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 

@@ -45,7 +45,7 @@ class OneRanking(Kind):
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
-        if verb != "plan":
+        if verb != "plan" or verb not in self.asked_by:
             return super().accepts(verb)
         from streameval.methods import parameters_of_any
 

@@ -18,6 +18,7 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import Tasks
     from streameval.progress import Progress
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.types import Plan
-    from streameval.typing import BoolArray, Int64Array
 
 
 class QuestionStudy(Kind):
@@ -93,35 +93,12 @@ class QuestionStudy(Kind):
                                  "written", EVALUATE)  # fmt: skip
         return found
 
-    def next_round(self, folder: Study, plan: Plan) -> Plan:
-        """Draw another round, once every task has been answered or skipped."""
-        from streameval.kinds.question.rounds import next_round
+    @property
+    def tasks(self) -> Tasks:
+        """Give them in rounds."""
+        from streameval.kinds.question.rounds import RoundTasks
 
-        return next_round(folder, plan)
-
-    def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether nothing that was asked is open; computed without writing anything."""
-        from streameval.kinds.question.rounds import is_answered
-
-        return is_answered(folder, plan)
-
-    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
-        """Tasks that nobody has answered or skipped: what is known is never asked again."""
-        from streameval.kinds.question.rounds import open_tasks
-
-        return open_tasks(folder, plan)
-
-    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
-        """As they were drawn: labels count in that order, which is random too, up to the first that is missing."""
-        from streameval.kinds.question.rounds import as_drawn
-
-        return as_drawn(plan, numbers)
-
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Those that are asked about."""
-        from streameval.kinds.question.rounds import ranks_asked_about
-
-        return ranks_asked_about(plan)
+        return RoundTasks()
 
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
