@@ -148,7 +148,7 @@ MUTATIONS = [
              "1 - self.settings.confidence", "tests/verbs/test_monitor.py"),
     Mutation("day-not-intersected", "kinds/curve/history.py", "both = max(sides[0], level[0]), min(sides[1], level[1])",
              "both = sides", "tests/verbs/test_monitor.py"),
-    Mutation("difference-sign", "kinds/paired/cutoff.py", "items.sizes[j, 0, 1] - items.sizes[j, 1, 1]",
+    Mutation("difference-sign", "kinds/paired/evaluate.py", "items.sizes[j, 0, 1] - items.sizes[j, 1, 1]",
              "items.sizes[j, 1, 1] - items.sizes[j, 0, 1]", "tests/kinds/paired/test_paired.py"),
     Mutation("missing-label-is-negative", "queries/bounds.py", "== 1 for missing in (0, 1)",
              "== 1 for missing in (0, 0)", "tests/kinds/drawn_rankings/test_drawn_sample.py"),

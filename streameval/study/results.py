@@ -43,6 +43,7 @@ _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
     "slice_curve": {"slice": pa.string(), "rank": pa.int64()},
     "slice_metrics": {"slice": pa.string()},
 }
+_WITH_CURVE = {"curve": (*FROM_VOTES, *COUNTED), "labelled_list": COUNTED}
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,3 @@ def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     curve = stored_curve(summary, files["envelope"].table, files["curve"].table)
     tables = {name: file.table for name, file in files.items()}
     return Evaluation(str(summary["evaluation_id"]), summary, tables, folder, curve=curve, slices=slices)
-
-
-_WITH_CURVE = {"curve": (*FROM_VOTES, *COUNTED), "labelled_list": COUNTED}

@@ -35,6 +35,9 @@ from streameval.study.weights import draw_weights
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
+_LEVEL = 0.05
+_DECIDED = 0.95
+
 
 def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tuple[Plan, Evaluation]:
     """Store labels, and compute every result; nothing but labels is written.
@@ -125,10 +128,6 @@ def width_by_now(plan: Plan, tallied: Tallied, judging: Judging) -> dict[str, An
     curve = curve_of(read, tallied.labels, judging.label_error)
     width = half_width_of(read, curve, int(tallied.labels.account["missing"]), judging.label_error)
     return {**width, "coverage": curve.claim.coverage}
-
-
-_LEVEL = 0.05
-_DECIDED = 0.95
 
 
 def basis_of(plan: Plan, tallied: Tallied) -> Basis:

@@ -52,6 +52,9 @@ SCHEMA: pa.Schema = pa.schema(
 )
 
 
+FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 0.9 behind it"
+
+
 @dataclass(frozen=True)
 class Day:
     """What one study says of its day.
@@ -194,9 +197,6 @@ class DayStudy:
         if self.summary["label_error"] or self.plan.draw_by or not isinstance(method, Multiplies):
             return None
         return method.evidence_at(self.plan, self.labels, rank, STAKES / rank)
-
-
-FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 0.9 behind it"
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,10 @@ _AT_RATES = ("roc_auc", "roc_area")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
 CurveResult = Evaluation | SliceResult
+_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
+_CELL = 8  # labels
+_AROUND = 4  # cells on either side whose share is mixed into that of a cell, as one label; half a one of the list
+_LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
 
 
 def measures(result: CurveResult) -> tuple[str, ...]:
@@ -174,12 +178,6 @@ def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
         near = f"{hint}; " if meant != question.metric or "?" in hint else ""  # not the list of all that there are
         return InputError(what, f"{near}{question.metric} of many rankings is what `streameval exact --per COL` gives")
     return InputError(what, hint)
-
-
-_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
-_CELL = 8  # labels
-_AROUND = 4  # cells on either side whose share is mixed into that of a cell, as one label; half a one of the list
-_LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
 
 
 def precision_error(evaluation: Evaluation, rank: int) -> float | None:

@@ -103,8 +103,7 @@ class QuestionStudy(Kind):
     def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
         from streameval.kinds.first_rule import rule_of, tally_by
-        from streameval.kinds.question.asked_before import joint_confidence
-        from streameval.kinds.question.before import beside_before
+        from streameval.kinds.question.before import beside_before, joint_confidence
         from streameval.kinds.question.evaluate import measured
         from streameval.kinds.question.says import answers_told
         from streameval.kinds.question.tree import counted_first, known_now, late_rules, whose_known

@@ -14,7 +14,6 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.kinds.question.judge import ListOfJudge
 from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress, silent
 from streameval.questions import CUT, Condition, Question, Width
@@ -27,6 +26,7 @@ from streameval.sequential import (
     LEAST,
     DrawnItems,
     EarlierEvidence,
+    JudgedItems,
     KnownItems,
     QuestionDesign,
     QuestionSetting,
@@ -35,12 +35,16 @@ from streameval.sequential import (
 )
 from streameval.study.planned_ranking import items_at
 from streameval.types import Plan
-from streameval.typing import Int8Array
+from streameval.typing import Int8Array, Int64Array
 
 _ASKED = (
     'ask "precision@1000000 >= 0.9", say, "recall@1e6 >= 0.8", "precision@1e4,1e5 within 0.03", '
     '"positives within 10%" or "cut precision 0.9"'
 )
+
+
+KEPT = 60_000
+"""Items that are put in a random order: no more can be asked of a question with a judge."""
 
 
 def draw_round(ranking: Any, asking: Asking, judge: Judge | None, request: PlanRequest) -> Drawn:
@@ -227,3 +231,41 @@ def _rank(opened: Ranking | None, n_items: int, cutoff: Cutoff) -> int:
 
 def _text(value: str | float | None) -> str | None:
     return None if value is None else str(value)
+
+
+@dataclass
+class ListOfJudge:
+    """Reads what a judge says when a design asks for it, and remembers it.
+
+    Attributes:
+        ends, items: Of what was read.
+    """
+
+    ranking: Ranking
+    judge: Judge
+    known: KnownItems
+    seed: int
+    progress: Progress
+    ends: Int64Array | None = None
+    items: JudgedItems | None = None
+
+    def __call__(self, ends: Int64Array) -> JudgedItems:
+        """Count the classes in ranges that end at these ranks, and put some of their items in order."""
+        from streameval.slices.judge import class_order
+
+        found = class_order(self.ranking, self.judge, ends, self.known.rank, (KEPT, self.seed), self.progress)
+        self.ends = ends
+        self.items = JudgedItems(found.items, self.judge.prior, found.of_ranks, found.first)
+        return self.items
+
+    def kept_by(self, plan: Plan) -> Plan:
+        """Give a plan what was read: from here on `plan_id` covers it."""
+        if self.ends is None or self.items is None or plan.known is None:
+            raise ValueError("no design asked for the judge")
+        classes = self.judge.classes
+        counts = pa.table({"stratum_last": np.repeat(self.ends, classes),
+                           "judge_class": np.tile(np.arange(classes, dtype=np.int8), self.ends.size),
+                           "items": self.items.items.reshape(-1)})  # fmt: skip
+        known = plan.known.append_column("judge_class", pa.array(self.items.known, pa.int8()))
+        made = replace(plan, judge_counts=counts, judge_sample=self.items.reserve, known=known)
+        return made.with_notes(judge={**self.judge.note(), "reserve": True})
