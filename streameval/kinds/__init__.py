@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.kinds.answers import Decision, Reporting
@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.kinds.planning import Drawn, PlanRequest
-    from streameval.kinds.tasks import Tasks
+    from streameval.kinds.tasks import PlannedTasks
     from streameval.labelling.tally import Tallied
     from streameval.progress import Progress
     from streameval.rankings.ranking import Ranking
     from streameval.reporting.figures import ReportedStudy
+    from streameval.reporting.said import Columns, Said
     from streameval.rows.options import RankingOptions
     from streameval.scans.jobs import Engine
+    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
+    from streameval.study.history import History
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.types import Claim, Plan
@@ -86,6 +89,35 @@ def refuse_apart(ranking: Any, labels: Any = None, sliding: Any = None) -> None:
         raise InputError("windows are computed on one machine", "leave --engine out for --window")
 
 
+class ComparisonModule(Protocol):
+    """A file that sets two studies side by side; kinds that name the same one are compared with one another."""
+
+    def compare(self, a: Path, b: Path, confidence: float) -> Any:
+        """Compare two studies."""
+
+    def says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """Say what `compare` found: with --json, and otherwise."""
+
+    def save(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
+        """Write the tables of a difference into a folder, and its picture into a file."""
+
+
+class HistoryModule(Protocol):
+    """A file that watches studies which come one after another.
+
+    Attributes:
+        HISTORY: The history that `monitor` makes of them.
+    """
+
+    HISTORY: type[History]
+
+    def says(self, history: Any, most: int) -> tuple[Columns, list[str]]:
+        """Say what `monitor` found: the last rows, at most so many, and sentences."""
+
+    def page(self, history: Any) -> str:
+        """Draw history.html."""
+
+
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
@@ -100,6 +132,8 @@ class Kind(Reporting):
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
+        compared_in: Module that compares two of its studies (`ComparisonModule`); "" where none does.
+        watched_in: Module that makes a history of its studies (`HistoryModule`); "" where none does.
         rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
     """
 
@@ -111,6 +145,8 @@ class Kind(Reporting):
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
+    compared_in: ClassVar[str] = ""
+    watched_in: ClassVar[str] = ""
     rounds: ClassVar[bool] = False
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
@@ -251,11 +287,21 @@ class Kind(Reporting):
                          f"`streameval report {shlex.quote(os.fspath(study))}`")  # fmt: skip
 
     @property
-    def tasks(self) -> Tasks:
-        """How planned items reach people."""
-        from streameval.kinds.tasks import Tasks
+    def comparison(self) -> ComparisonModule:
+        """What compares two of its studies."""
+        return cast(ComparisonModule, importlib.import_module(self.compared_in))
 
-        return Tasks()
+    @property
+    def history(self) -> HistoryModule:
+        """What makes a history of its studies."""
+        return cast(HistoryModule, importlib.import_module(self.watched_in))
+
+    @property
+    def tasks(self) -> PlannedTasks:
+        """How planned items reach people."""
+        from streameval.kinds.tasks import PlannedTasks
+
+        return PlannedTasks()
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""

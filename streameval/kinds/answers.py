@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Outcome, Question
     from streameval.questions.cutoffs import Cutoff
-    from streameval.reporting.said import Columns, Said, Told
+    from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
-    from streameval.study.history import History
     from streameval.study.next_command import NextCommand
     from streameval.types import Plan
 
@@ -153,27 +151,3 @@ class Reporting:
         from streameval.reporting.standing import with_labels
 
         return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
-
-    def difference(self, a: Path, b: Path, confidence: float) -> Any:
-        """Compare two studies; kinds that do it by the same function are compared with one another."""
-        raise NotImplementedError
-
-    def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `compare` says: with --json, and otherwise."""
-        raise NotImplementedError
-
-    def save_difference(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
-        """Write the tables of a difference into a folder, and its picture into a file."""
-        raise NotImplementedError
-
-    def history(self) -> type[History]:
-        """The history that `monitor` makes of such studies."""
-        raise NotImplementedError
-
-    def history_says(self, found: Any, most: int) -> tuple[Columns, list[str]]:
-        """What `monitor` says: the last rows, at most so many, and sentences."""
-        raise NotImplementedError
-
-    def history_page(self, found: Any) -> str:
-        """Draw history.html."""
-        raise NotImplementedError

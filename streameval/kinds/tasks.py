@@ -17,7 +17,7 @@ from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
 
-class Tasks:
+class PlannedTasks:
     """Tasks of a plan that is drawn whole before any label."""
 
     def next_round(self, folder: Study, plan: Plan) -> Plan:

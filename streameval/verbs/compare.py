@@ -39,9 +39,9 @@ def compare(
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
     kinds = [answering(path, "compare") for path in (a, b)]
-    if type(kinds[0]).difference is not type(kinds[1]).difference:
+    if kinds[0].compared_in != kinds[1].compared_in:
         for kind, path in zip(kinds, (a, b), strict=True):
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
-    difference: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
+    difference: Comparison | RankingsComparison = kinds[0].comparison.compare(Path(a), Path(b), confidence)
     return difference

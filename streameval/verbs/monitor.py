@@ -86,7 +86,7 @@ def monitor(
         history = _with_studies(begun, given, allowed)
         history = replace(history, corrected=_corrected(history, {folder for _, folder in given}))
         if history.added:
-            page = named(history.settings.kind).history_page(history)
+            page = named(history.settings.kind).history.page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})
     return history
 
@@ -107,14 +107,14 @@ def _history_of(name: str) -> type[History]:
     kind = available().get(name)
     if kind is None or "monitor" not in kind.answers:
         raise StudyError(f"there is no kind of study '{name}' that is watched", did_you_mean(name, available()))
-    return kind.history()
+    return kind.history.HISTORY
 
 
 def _begun(first: str, asked: Mapping[str, Any]) -> History:
     """Begin a history of the kind of its first study."""
     kind = answering(first, "monitor")
     Study(Path(first)).plan()  # says where there is no study
-    history = kind.history()
+    history = kind.history.HISTORY
     if asked["measure"] is None:
         raise InputError("nothing to watch was named", history.form)
     confidence = {} if asked["confidence"] is None else {"confidence": asked["confidence"]}

@@ -41,9 +41,9 @@ def compare(
 
     if plot is not None:
         kind_of_picture(plot)  # refused before the work, not after
-    difference, kind = verb(a, b, confidence=confidence), kind_of(a)
-    kind.save_difference(difference, out, plot, existing(overwrite))
-    facts, statements = kind.difference_says(difference)
+    difference, compared = verb(a, b, confidence=confidence), kind_of(a).comparison
+    compared.save(difference, out, plot, existing(overwrite))
+    facts, statements = compared.says(difference)
     output.event("compare", a=str(a), b=str(b), coverage=facts.get("claim", {}).get("coverage", "exact"))
     places = {"out": str(out) if out else None, "plot": str(plot) if plot else None}
     output.say({**facts, **places}, shown(statements))

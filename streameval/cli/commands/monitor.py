@@ -55,7 +55,7 @@ def monitor(
     record = verb(folders, measure, confidence=confidence, allow=allow or (), out=out)
     lines, notes = list[str](), list[str]()
     if record.table.num_rows:
-        shown, notes = named(record.settings.kind).history_says(record, _SHOWN)
+        shown, notes = named(record.settings.kind).history.says(record, _SHOWN)
         lines = [*columns(shown.head, shown.rows), ""]
     if record.waiting:
         notes = [*notes, f"{record.waiting}. It is taken when they are in, and what comes behind it; "

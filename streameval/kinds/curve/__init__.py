@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import Decision, Kind
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.said import Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
-    from streameval.kinds.curve.comparison import Comparison
-    from streameval.kinds.curve.history import DayHistory
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
@@ -42,6 +39,8 @@ class OneRanking(Kind):
     answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
     asked_by: ClassVar = {"plan": "", "cost": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
+    compared_in = "streameval.kinds.curve.comparison_page"
+    watched_in = "streameval.kinds.curve.history_page"
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
@@ -181,42 +180,6 @@ class OneRanking(Kind):
         from streameval.kinds.curve.cut import proven
 
         return proven(folder, target, ranking, options)
-
-    def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
-        """Compare two curves."""
-        from streameval.kinds.curve.comparison import compared
-
-        return compared(a, b, confidence)
-
-    def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
-        """Say which side is higher, and the difference of the main metrics."""
-        from streameval.kinds.curve.comparison_page import difference_says
-
-        return difference_says(found)
-
-    def save_difference(self, found: Comparison, out: Path | None, plot: Path | None, existing: Existing) -> None:
-        """Write curves and differences, and their picture."""
-        from streameval.kinds.curve.comparison_page import save_comparison
-
-        save_comparison(found, out, plot, existing)
-
-    def history(self) -> type[DayHistory]:
-        """Days, in which a change is named when it is established."""
-        from streameval.kinds.curve.history import DayHistory
-
-        return DayHistory
-
-    def history_says(self, found: DayHistory, most: int) -> tuple[Columns, list[str]]:
-        """Say what each day came to, which changes there were, and how the mean stands."""
-        from streameval.kinds.curve.history_page import COLUMNS, cells, news, sentences
-
-        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
-
-    def history_page(self, found: DayHistory) -> str:
-        """Draw the days."""
-        from streameval.kinds.curve.history_page import render
-
-        return render(found)
 
 
 KIND = OneRanking()

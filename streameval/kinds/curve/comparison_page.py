@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.sorted_sets import unique
-from streameval.kinds.curve.comparison import Comparison, Side
+from streameval.kinds.curve.comparison import Comparison, Side, compared
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.page import frame
@@ -22,6 +22,7 @@ from streameval.reporting.tables import metric_name, table
 from streameval.stores import atomic
 from streameval.text import escaped, number_of, printable
 
+compare = compared
 _POINTS = 700
 _NAMED = 3  # metrics that a sentence names
 _ABOUT = (
@@ -109,7 +110,7 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
 
 
-def save_comparison(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept") -> None:
+def save(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
@@ -217,7 +218,7 @@ def figure(found: Comparison) -> Spec:
     return {"vconcat": [top, {"width": 640, "height": 140, "layer": [gap, ZERO]}]}
 
 
-def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+def says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
     """Say which side is higher, and the difference of the main metrics."""
     rows = found.differences.to_pylist()
     result = {

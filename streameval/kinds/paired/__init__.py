@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.kinds import Kind
 from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
 from streameval.questions.comparing import Comparing
-from streameval.reporting.said import Columns
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
-    from streameval.kinds.paired.history import ComparisonHistory
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
     from streameval.progress import Progress
@@ -36,6 +34,7 @@ class PairedRankings(Kind):
     asked_by: ClassVar = {"plan": "against", "cost": "against"}
     options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    watched_in = "streameval.kinds.paired.history_page"
     answers = (*Kind.answers, "monitor")
     instead: ClassVar = {
         "compare": "show says which of its two rankings is better, and at which cutoff",
@@ -163,24 +162,6 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.page import page
 
         return page(name, found, title)
-
-    def history(self) -> type[ComparisonHistory]:
-        """Challengers one after another."""
-        from streameval.kinds.paired.history import ComparisonHistory
-
-        return ComparisonHistory
-
-    def history_says(self, found: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
-        """Say what each study came to."""
-        from streameval.kinds.paired.history_says import COLUMNS, cells, news, sentences
-
-        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
-
-    def history_page(self, found: ComparisonHistory) -> str:
-        """Draw the bounds of every study."""
-        from streameval.kinds.paired.history_page import page
-
-        return page(found)
 
 
 KIND = PairedRankings()

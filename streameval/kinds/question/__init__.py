@@ -18,7 +18,7 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.kinds.planning import Drawn, PlanRequest
-    from streameval.kinds.tasks import Tasks
+    from streameval.kinds.tasks import PlannedTasks
     from streameval.progress import Progress
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
@@ -94,7 +94,7 @@ class QuestionStudy(Kind):
         return found
 
     @property
-    def tasks(self) -> Tasks:
+    def tasks(self) -> PlannedTasks:
         """Give them in rounds."""
         from streameval.kinds.question.rounds import RoundTasks
 

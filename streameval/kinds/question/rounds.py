@@ -13,7 +13,7 @@ from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.kinds.question.plan import next_drawn, posed, with_drawn
 from streameval.kinds.question.tree import counted, known_now
-from streameval.kinds.tasks import Tasks
+from streameval.kinds.tasks import PlannedTasks
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
@@ -33,7 +33,7 @@ def is_answered(folder: Study, plan: Plan) -> bool:
     return design.answer(drawn, counted(folder, plan).labels.label).outcome != "open"
 
 
-class RoundTasks(Tasks):
+class RoundTasks(PlannedTasks):
     """Tasks of a question, in rounds: the next is drawn once every task of those before is answered or skipped."""
 
     def next_round(self, folder: Study, plan: Plan) -> Plan:

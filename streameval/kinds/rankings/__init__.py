@@ -14,11 +14,9 @@ from streameval.queries.options import PerRanking
 from streameval.text.options import flag
 
 if TYPE_CHECKING:
-    from streameval.kinds.rankings.comparison import RankingsComparison
     from streameval.kinds.rankings.results import RankingsEvaluation
     from streameval.queries.evaluate import SinkOpener
     from streameval.reporting.said import Said
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.types import Plan
@@ -32,6 +30,7 @@ class LabelledRankings(Kind):
     answers = (*Kind.answers, "compare")
     asked_by: ClassVar = {"exact": "per"}
     options: ClassVar = {"exact": (PerRanking,)}
+    compared_in = "streameval.kinds.rankings.comparison_page"
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
         "each metric: worst, expected and best over all orders of tied items; null where it is undefined.",
@@ -123,26 +122,6 @@ class LabelledRankings(Kind):
 
         rows = folder.folder / "rankings.parquet"
         return Database(rankings_database(rows, found, self.tables), found.evaluation_id)
-
-    def difference(self, a: Path, b: Path, confidence: float) -> RankingsComparison:
-        """Compare two results on the rankings that both have."""
-        from streameval.kinds.rankings.comparison import compare_rankings
-
-        return compare_rankings(a, b, confidence)
-
-    def difference_says(self, found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
-        """Say the difference of every mean."""
-        from streameval.kinds.rankings.comparison_page import says
-
-        return says(found)
-
-    def save_difference(
-        self, found: RankingsComparison, out: Path | None, plot: Path | None, existing: Existing
-    ) -> None:
-        """Write the differences, and their picture."""
-        from streameval.kinds.rankings.comparison_page import save_rankings
-
-        save_rankings(found, out, plot, existing)
 
 
 def _cell(value: float | None) -> str:
