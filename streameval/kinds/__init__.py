@@ -54,6 +54,7 @@ __all__ = [
     "kind_for",
     "kind_of",
     "named",
+    "options_of_any",
     "studies_within",
 ]
 EVALUATE = "run evaluate again"
@@ -121,7 +122,7 @@ class HistoryModule(Protocol):
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    By default a study is of a plan and its labels: `measured` makes tables of them, one of which is `metrics`.
+    By default a study is of a plan and its labels: `estimate` makes tables of them, one of which is `metrics`.
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its folder here.
@@ -151,10 +152,10 @@ class Kind(Reporting):
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
-        self.refuse_others(verb, given)
+        self._refuse_others(verb, given)
         return split(self.options.get(verb, ()), given, verb)
 
-    def refuse_others(self, verb: str, given: Iterable[str]) -> None:
+    def _refuse_others(self, verb: str, given: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
         strangers = sorted(set(given) - self.accepts(verb))
         if not strangers:
@@ -180,9 +181,9 @@ class Kind(Reporting):
 
     def read(self, folder: Study) -> Any:
         """Read results; a `StudyError` where there are none, or they do not belong together."""
-        return folder.results(self._read, self.holds)
+        return folder.results(self._read, self._holds)
 
-    def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
+    def _holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
         """Whether results are of a plan as it is now."""
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
@@ -252,16 +253,16 @@ class Kind(Reporting):
         vote_rule(asked[1].vote)
         plan = folder.plan()
         taken = take_in(folder, plan, labels, asked[0], asked[1])
-        tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
+        tables, claim, more = self.estimate(folder, plan, taken.tallied, asked)
         summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": taken.state}
         results = self._result(summary, tables)
         self.save(folder, plan, results)
         return results
 
-    def measured(
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
-        """Make its tables of labels; also what they claim, and what the summary says besides.
+        """Compute its tables from labels, what they claim, and what the summary says besides.
 
         Args:
             asked: The options of `evaluate`.
@@ -334,6 +335,11 @@ def kind_for(verb: str, given: Mapping[str, Any]) -> Kind:
     """Give the kind of study that a verb makes with the options given."""
     made = {kind.asked_by[verb]: kind for kind in available().values() if verb in kind.asked_by}
     return next((kind for option, kind in made.items() if option in given), made[""])
+
+
+def options_of_any(verb: str) -> list[str]:
+    """Names of the options that some kind takes for a verb."""
+    return sorted(set[str]().union(*(kind.accepts(verb) for kind in available().values())))
 
 
 def kind_of(folder: Path) -> Kind:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from streameval.kernels.sorted_sets import isin
+from streameval.metrics import cutoffs
 from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
-from streameval.study.planned_ranking import method_cutoffs
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
@@ -50,7 +50,7 @@ class PlannedTasks:
 
     def cutoffs(self, plan: Plan) -> Int64Array | None:
         """Ranks whose scores results show (strictly increasing); None where the order has no scores."""
-        return method_cutoffs(plan)
+        return None if plan.ranking.get("score") is None else cutoffs(plan.n_items)
 
     def fetch(self, folder: Study, plan: Plan, opened: Ranking, how: tuple[Sequence[str], Progress, Scans]) -> Fetched:
         """Read the planned items.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import kind_for
-from streameval.methods import parameters_of_any
+from streameval.kinds import kind_for, options_of_any
 from streameval.options import takes
 from streameval.progress import Progress, silent
 from streameval.queries.options import RankingsDraw
@@ -21,7 +21,7 @@ from streameval.study.reuse import Reuse
 from streameval.types import Plan
 
 
-@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, Comparing, more=parameters_of_any)
+@takes(RankingOptions, JudgeColumn, Reuse, RankingsDraw, Asking, Comparing, more=partial(options_of_any, "plan"))
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],

@@ -16,6 +16,7 @@ from streameval.reporting.said import Said
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import PlannedTasks
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
     from streameval.rankings.ranking import Ranking
@@ -55,7 +56,7 @@ class OneRanking(Kind):
         """Make the options of a verb; those of a plan are made with the method that has them."""
         if verb != "plan":
             return super().asked(verb, given)
-        self.refuse_others(verb, given)
+        self._refuse_others(verb, given)
         return [dict(given)]
 
     def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
@@ -68,7 +69,7 @@ class OneRanking(Kind):
         """Say what each method costs."""
         from streameval.kinds.curve.plan import costs
 
-        self.refuse_others("plan", given)
+        self._refuse_others("plan", given)
         return costs(n_items, given)
 
     def files(self, plan: Plan | None) -> list[str]:
@@ -89,6 +90,13 @@ class OneRanking(Kind):
         plan, evaluation = evaluated(folder, labels, self.asked("evaluate", given))
         self.save(folder, plan, evaluation)
         return evaluation
+
+    @property
+    def tasks(self) -> PlannedTasks:
+        """Give them with the scores that the curve shows."""
+        from streameval.kinds.curve.plan import RankTasks
+
+        return RankTasks()
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come, and which half-width that gives."""

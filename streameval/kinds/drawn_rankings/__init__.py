@@ -57,7 +57,7 @@ class SampledRankings(Kind):
 
         return RankingsSample(str(summary["evaluation_id"]), summary, tables)
 
-    def measured(
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
         """Bound the means."""

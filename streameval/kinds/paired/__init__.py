@@ -84,7 +84,7 @@ class PairedRankings(Kind):
         comparing, _ = self.asked("plan", given)
         return costs_of(comparing, check_items(n_items))
 
-    def measured(
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:
         """Bound the difference at every cutoff."""

@@ -100,7 +100,7 @@ class QuestionStudy(Kind):
 
         return RoundTasks()
 
-    def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
+    def estimate(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
         from streameval.kinds.first_rule import rule_of, tally_by
         from streameval.kinds.question.before import beside_before, joint_confidence
