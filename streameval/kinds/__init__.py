@@ -13,7 +13,7 @@ import pkgutil
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -27,6 +27,7 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streameval.kinds.exact import ExactRun
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.kinds.tasks import PlannedTasks
     from streameval.labelling.tally import Tallied
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.said import Columns, Said
     from streameval.rows.options import RankingOptions
-    from streameval.scans.jobs import Engine
     from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
@@ -58,36 +58,6 @@ __all__ = [
     "studies_within",
 ]
 EVALUATE = "run evaluate again"
-
-
-@dataclass(frozen=True)
-class ExactRun:
-    """How a list is counted whose every item has a label.
-
-    Attributes:
-        label: Column of the labels.
-        collect: Receives the rows of many rankings where they are written to no file; None where nobody wants them.
-    """
-
-    label: str
-    options: RankingOptions
-    engine: Engine | str
-    progress: Progress
-    collect: list[pa.Table] | None = None
-
-
-def refuse_apart(ranking: Any, labels: Any = None, sliding: Any = None) -> None:
-    """Refuse to count on workers what only one machine has together."""
-    from streameval.copies import kind_of as kind_of_list
-
-    if kind_of_list(ranking) is not None:
-        raise InputError("workers read Parquet files, and this list is none yet",
-                         "write it as Parquet where they see it, or leave --engine out")  # fmt: skip
-    if labels is not None:
-        raise InputError("labels in a table of their own are joined on one machine",
-                         "leave --engine out, or write them into the list as a column")  # fmt: skip
-    if sliding is not None:
-        raise InputError("windows are computed on one machine", "leave --engine out for --window")
 
 
 class ComparisonModule(Protocol):
@@ -122,7 +92,10 @@ class HistoryModule(Protocol):
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    By default a study is of a plan and its labels: `estimate` makes tables of them, one of which is `metrics`.
+    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `told`, what it
+    says of them. Where the table of metrics is not all that it knows, it gives `answer` and `measures`; where labels
+    come in rounds, `tasks`; where two studies are compared or many watched, the files that do it. What makes no plan
+    gives `exact`. All else follows from these: planning, storing labels, files, page, database, progress.
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its folder here.

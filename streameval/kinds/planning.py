@@ -48,7 +48,8 @@ class PlanRequest:
     Attributes:
         before: Ids of the plan that it holds.
         given_seed: The seed that was given; None where none was.
-        seed: The same, or else that of the plan that is there.
+        seed: The same, or else that of the plan that is there; None where there is neither.
+        drawing_seed: The seed to draw by: a fresh one where none is fixed.
         options: Of the ranking.
     """
 
@@ -56,6 +57,7 @@ class PlanRequest:
     before: tuple[str, ...]
     given_seed: int | None
     seed: int | None
+    drawing_seed: int
     options: RankingOptions
     progress: Progress
 
@@ -65,12 +67,9 @@ class PlanRequest:
     ) -> PlanRequest:
         """Look at what the folder holds; an `InputError` where its name is empty."""
         folder = planned_study(study)
-        return PlanRequest(folder, planned_ids(folder), seed, known_seed(folder, seed), options, progress)
-
-    @property
-    def drawing_seed(self) -> int:
-        """The seed to draw by: a fresh one where none is fixed, so ask once."""
-        return fresh_seed() if self.seed is None else self.seed
+        before, fixed = planned_ids(folder), known_seed(folder, seed)
+        drawing_seed = fresh_seed() if fixed is None else fixed
+        return PlanRequest(folder, before, seed, fixed, drawing_seed, options, progress)
 
     def materialized(self, ranking: Any) -> Any:
         """Give what to open for a ranking: itself, or its copy in the study."""

@@ -106,6 +106,7 @@ class Evaluation(Result):
         label_table: `rank`, `label`, `votes`, `positive_votes`, `weight`, `draw_weight` (see
             `streameval.study.weights`).
         summary: What `evaluation.json` and `--json` say.
+        tables: By the names of their files; where every item had a label there is none of labels.
         issues: See `streameval.labelling.issues`.
         slices: The largest first; none where the plan has none.
         new (mapping of str to bool): By id of a source that this run was given: whether it was new to the study. The

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
-from streameval.kinds import ExactRun, kind_for
+from streameval.kinds import kind_for
+from streameval.kinds.exact import ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
 from streameval.options import own, takes
 from streameval.progress import Progress, silent

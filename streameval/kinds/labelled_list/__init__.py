@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import ExactRun, Kind
+from streameval.kinds import Kind
 from streameval.kinds.curve import OneRanking
 from streameval.labelling.options import LabelMeaning
 
 if TYPE_CHECKING:
+    from streameval.kinds.exact import ExactRun
     from streameval.reporting.said import Said
     from streameval.study import Study
     from streameval.study.results import Evaluation

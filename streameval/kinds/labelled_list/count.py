@@ -19,7 +19,7 @@ from streameval.counting.scans import LabelledScans
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
-from streameval.kinds import ExactRun, refuse_apart
+from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.labelled_list.results import ListLabels, curve_of, evaluation_of
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding

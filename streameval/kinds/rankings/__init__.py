@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError
-from streameval.kinds import ExactRun, Kind
+from streameval.kinds import Kind
 from streameval.queries.options import PerRanking
 from streameval.text.options import flag
 
 if TYPE_CHECKING:
+    from streameval.kinds.exact import ExactRun
     from streameval.kinds.rankings.results import RankingsEvaluation
     from streameval.queries.evaluate import SinkOpener
     from streameval.reporting.said import Said

@@ -18,7 +18,7 @@ from streameval.copies.trec import judgements_of
 from streameval.copies.write import for_a_while
 from streameval.engines import engine_of
 from streameval.errors import InputError, NoRowsError
-from streameval.kinds import ExactRun, refuse_apart
+from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.means import RankingMeans
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
