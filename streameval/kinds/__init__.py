@@ -46,17 +46,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "Decision",
-    "Kind",
-    "answering",
-    "available",
-    "database_of",
-    "kind_for",
-    "kind_of",
-    "named",
-    "options_of_any",
+    "Decision", "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named", "options_of_any",
     "studies_within",
-]
+]  # fmt: skip
 EVALUATE = "run evaluate again"
 
 

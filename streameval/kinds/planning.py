@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from streameval.labelling.votes import Votes
@@ -12,6 +13,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
+from streameval.scans.checkpoints import forget
 from streameval.study import REPEAT, Study
 from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planning import (
@@ -32,12 +34,14 @@ class Drawn:
     Attributes:
         ranking: As it was opened, of whose rows the plan is.
         votes: Labels that its items have already.
+        found: Scans that led to it, which are kept until it is written: an interrupted draw goes on from them.
         instead: What to do where the study holds another plan that is begun.
     """
 
     plan: Plan
     ranking: Ranking
     votes: Votes | None = None
+    found: Path | None = None
     instead: str = REPEAT
 
 
@@ -88,4 +92,6 @@ class PlanRequest:
             save_unless_planned(self.study, self.before, plan, drawn.instead)
             if drawn.votes is not None:
                 self.study.labels.add([drawn.votes])
+        if drawn.found is not None:
+            forget(drawn.found)
         return plan

@@ -185,7 +185,7 @@ class OneRanking(Kind):
 
     def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
         """Give the items above a cutoff that the curve proves."""
-        from streameval.kinds.curve.cut import proven
+        from streameval.kinds.curve.evaluate import proven
 
         return proven(folder, target, ranking, options)
 

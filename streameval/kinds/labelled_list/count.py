@@ -1,29 +1,37 @@
-"""A list whose every item has a label, counted in one stream and in fixed memory."""
+"""A list whose every item has a label, counted in one stream and in fixed memory, and what that says of it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from streameval import __version__
 from streameval.copies.write import for_a_while
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
+from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, lift
+from streameval.curve.estimated import YieldEstimate
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.exact import ExactRun, refuse_apart
-from streameval.kinds.labelled_list.results import ListLabels, curve_of, evaluation_of
 from streameval.labelling.options import LabelColumns, LabelMeaning
-from streameval.methods.checks.sliding import Sliding
+from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
+from streameval.metrics.exact import Counted, metrics
 from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -33,7 +41,9 @@ from streameval.scans.units import readers
 from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
+from streameval.study.formats import marked
 from streameval.study.results import Evaluation
+from streameval.types import Claim
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000
@@ -162,3 +172,86 @@ def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) ->
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
     return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)
+
+
+@dataclass(frozen=True)
+class ListLabels:
+    """What the labels of a list are.
+
+    Attributes:
+        column: Their name.
+        meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
+        unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows of a table of labels that are of no item.
+    """
+
+    column: str
+    meaning: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: int = 0
+    of_no_item: int = 0
+
+
+def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
+    """The yield at ranks, with tied items in the worst and the best order."""
+    start, before, size, positives = (summed.totals.cut[:, i] for i in range(4))
+    inside = ranks - start
+    late = before + np.maximum(0, inside - (size - positives))
+    early = before + np.minimum(positives, inside)
+    points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
+    mean = YieldEstimate(np.append(0, ranks), np.append(0.0, before + positives * inside / size))
+    return Curve(
+        n_items=summed.totals.n_items,
+        envelope=lift(summed.totals.n_items, points),
+        grid=ranks,
+        claim=Claim("exact", None, "every item has a label"),
+        estimated=mean,
+        score=summed.scores,
+        misses=misses,
+    )
+
+
+def evaluation_of(
+    description: dict[str, Any], labels: ListLabels, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
+) -> Evaluation:
+    """Every result of a list; `description` says which it is."""
+    places = Places(summed.totals, summed.read_groups, summed.kept)
+    rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
+    totals = summed.totals
+    identity = _identity(description, labels.column, rows, curve)
+    summary: dict[str, Any] = {
+        **marked("labelled_list"),
+        "evaluation_id": identity,
+        "study": None,
+        "version": __version__,
+        "n_items": curve.n_items,
+        "positives": totals.positives,
+        "misses": curve.misses,
+        "method": "exact",
+        "parameters": {"label": labels.column, **labels.meaning},
+        "ranking": description,
+        "how": summed.how,
+        "ties": "open" if totals.mixed else "none that matter",
+        "claim": curve.claim.as_dict(),
+        "findings": [],
+        "diagnostics": {
+            "windows": [result.as_dict() for result in windows],
+            "smallest_window": smallest_window(windows),
+        },
+        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
+        "account": {
+            "planned": curve.n_items,
+            "labelled": curve.n_items,
+            "unnamed": labels.unnamed,
+            "of_no_item": labels.of_no_item,
+        },
+        "sources": [],
+    }
+    tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
+    return Evaluation(identity, summary, tables, curve=curve)
+
+
+def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+    for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]

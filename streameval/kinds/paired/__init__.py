@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
-    from streameval.progress import Progress
     from streameval.questions import Question
     from streameval.rankings.ranking import Ranking
     from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
-    from streameval.rows.options import RankingOptions
     from streameval.study import Study
     from streameval.study.progress import LabellingProgress
     from streameval.types import Claim, Plan
@@ -52,29 +50,13 @@ class PairedRankings(Kind):
         "issues": "Every row of a label table, and every item, that is not as it should be.",
     }
 
-    def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
-        options: RankingOptions, progress: Progress,
-    ) -> Plan:  # fmt: skip
-        """Find what the tops of two rankings do not share, and draw from it.
-
-        What scans have found is kept in the study until there is a plan, so that an interrupted run goes on from it.
-        """
-        from streameval.copies.write import told_of_source
-        from streameval.scans.checkpoints import forget
-        from streameval.study import Study
-        from streameval.study.plan_files import AGAINST_COPY
-
-        with told_of_source(Path(os.path.abspath(study)) / AGAINST_COPY, given["against"]):
-            made = super().plan(ranking, study, given, seed, options, progress)
-        forget(Study(Path(study)).scans)
-        return made
-
     def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Find what changed between two rankings, and draw from it."""
+        from streameval.copies.write import told_of_source
         from streameval.kinds.paired.plan import draw_changed
 
-        return draw_changed(ranking, asked[0], asked[1], request)
+        with told_of_source(Path(os.path.abspath(request.study.against_copy)), asked[0].against):
+            return draw_changed(ranking, asked[0], asked[1], request)
 
     def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Say what a comparison takes by cutoff, from the share of both tops that is the same."""

@@ -79,7 +79,7 @@ def draw_changed(ranking: Any, comparing: Comparing, labels: ReuseOptions, reque
             folder.folder.rmdir()  # where nothing else is in it
         raise
     stored = Ranking(_rows(pair), as_stored(pair.b.options))
-    return Drawn(made, stored, reused.votes(stored, made))
+    return Drawn(made, stored, reused.votes(stored, made), folder.scans)
 
 
 def drawn_plan(

@@ -16,7 +16,7 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds.curve.missed import Rest, rest_of, sharing, with_rest
+from streameval.kinds.curve.evaluate import Rest, rest_of, sharing, with_rest
 from streameval.methods import create
 from streameval.rows.options import RankingOptions
 from streameval.types import Labels
