@@ -24,13 +24,12 @@ from benchmarks.readme import markdown, write_section
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.kernels.martingale import bounds
-from streameval.kinds.curve.difference import sharing_positives
+from streameval.kinds.curve.comparison import Side, sharing_positives, subtract
 from streameval.methods import create
 from streameval.methods.loguniform.design import Blocks, blocks, whole
 from streameval.methods.loguniform.forecasts import Expected, smallest_c
 from streameval.methods.replicates import replicate
 from streameval.metrics import ROUNDING
-from streameval.study.comparison import Side, subtract
 from streameval.types import Claim
 
 CONFIDENCES = (0.5, 0.9, 0.95, 0.999)

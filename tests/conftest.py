@@ -102,10 +102,11 @@ def postgresql_server():
 def add_file(tmp_path, monkeypatch):
     """Put a file into a folder of the package for one test, as if it had always been there."""
 
-    def add(package, name, code):
+    def add(package, file, code):
         folder = tmp_path / package
-        folder.mkdir()
-        (folder / f"{name}.py").write_text(code)
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(code)
+        name = file.split("/")[0].removesuffix(".py")
         module = importlib.import_module(package)
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
         monkeypatch.setattr(streameval, "cli", importlib.import_module("streameval.cli"))

@@ -1,6 +1,6 @@
 """Kinds of study: what is asked of labels, and so what results hold, say, and look like.
 
-A kind is one file or folder here with a class that inherits from `Kind`, and a module-level `KIND`, an instance of it.
+A kind is a folder here with a class that inherits from `Kind`, and a module-level `KIND`, an instance of it.
 It is found by name; nothing else has to be edited: verbs ask `kind_of(study)`. plan.json and evaluation.json carry the
 name. What is needed to compute is imported where it is used, so that kinds are quick to find.
 """
@@ -10,17 +10,15 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.kernels.sorted_sets import isin
 from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
@@ -29,17 +27,29 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streameval.kinds.exact import ExactRun
+    from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import PlannedTasks
     from streameval.labelling.tally import Tallied
+    from streameval.progress import Progress
+    from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
+    from streameval.reporting.figures import ReportedStudy
+    from streameval.reporting.said import Columns, Said
+    from streameval.rows.options import RankingOptions
+    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
+    from streameval.study.history import History
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Result
     from streameval.types import Claim, Plan
-    from streameval.typing import BoolArray, Int64Array
 
 
-__all__ = ["Decision", "Kind", "Planned", "answering", "available", "database_of", "kind_for", "kind_of", "named"]
+__all__ = [
+    "Decision", "Kind", "Planned", "answering", "available", "database_of", "kind_for", "kind_of", "named",
+    "options_of_any", "studies_within",
+]  # fmt: skip
 EVALUATE = "run evaluate again"
 
 
@@ -72,13 +82,45 @@ class Planned:
         return {**names, **more, **made.header()}
 
 
+class ComparisonModule(Protocol):
+    """A file that sets two studies side by side; kinds that name the same one are compared with one another."""
+
+    def compare(self, a: Path, b: Path, confidence: float) -> Any:
+        """Compare two studies."""
+
+    def says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
+        """Say what `compare` found: with --json, and otherwise."""
+
+    def save(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
+        """Write the tables of a difference into a folder, and its picture into a file."""
+
+
+class HistoryModule(Protocol):
+    """A file that watches studies which come one after another.
+
+    Attributes:
+        HISTORY: The history that `monitor` makes of them.
+    """
+
+    HISTORY: type[History]
+
+    def says(self, history: Any, most: int) -> tuple[Columns, list[str]]:
+        """Say what `monitor` found: the last rows, at most so many, and sentences."""
+
+    def page(self, history: Any) -> str:
+        """Draw history.html."""
+
+
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    By default a study is of a plan and its labels: `measured` makes tables of them, one of which is `metrics`.
+    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `told`, what it
+    says of them. Where the table of metrics is not all that it knows, it gives `answer` and `measures`; where labels
+    come in rounds, `tasks`; where two studies are compared or many watched, the files that do it. What makes no plan
+    gives `exact`. All else follows from these: planning, storing labels, files, page, database, progress.
 
     Attributes:
-        name: As in plan.json and evaluation.json; that of its file or folder here.
+        name: As in plan.json and evaluation.json; that of its folder here.
         about: A study of this kind, for messages: "a study of a curve".
         tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
@@ -87,6 +129,8 @@ class Kind(Reporting):
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
         no_rehearsal: Why `plan` cannot say what it would do, or what says it.
+        compared_in: Module that compares two of its studies (`ComparisonModule`); "" where none does.
+        watched_in: Module that makes a history of its studies (`HistoryModule`); "" where none does.
         rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
     """
 
@@ -99,14 +143,16 @@ class Kind(Reporting):
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
     no_rehearsal: ClassVar[str] = ""
+    compared_in: ClassVar[str] = ""
+    watched_in: ClassVar[str] = ""
     rounds: ClassVar[bool] = False
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
-        self.refuse_others(verb, given)
+        self._refuse_others(verb, given)
         return split(self.options.get(verb, ()), given, verb)
 
-    def refuse_others(self, verb: str, given: Iterable[str]) -> None:
+    def _refuse_others(self, verb: str, given: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
         strangers = sorted(set(given) - self.accepts(verb))
         if not strangers:
@@ -132,9 +178,9 @@ class Kind(Reporting):
 
     def read(self, folder: Study) -> Any:
         """Read results; a `StudyError` where there are none, or they do not belong together."""
-        return folder.results(self._read, self.holds)
+        return folder.results(self._read, self._holds)
 
-    def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
+    def _holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
         """Whether results are of a plan as it is now."""
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
@@ -150,13 +196,43 @@ class Kind(Reporting):
         return Result(str(summary["evaluation_id"]), summary, tables)
 
     def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
-        """Choose what to label in a ranking, and write it to a study.
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Plan:  # fmt: skip
+        """Draw what to label in a ranking, and write it to a study.
 
         Args:
             given: Options, as they were given.
-            how: Options of the ranking, and who is told how many rows were read.
+            options: Of the ranking.
+        """
+        from streameval.kinds.planning import PlanRequest
+
+        asked = self.asked("plan", given)
+        request = PlanRequest.parse(study, seed, options, progress)
+        return request.save(self.draw(ranking, asked, request))
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Draw what to label in a ranking; nothing is written but a copy of a list that is read only once.
+
+        Args:
+            asked: The options of `plan`.
+        """
+        raise NotImplementedError
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what studies with these options cost, a row for each way or case: `method`, `labels`, `accuracy` ….
+
+        Args:
+            ranking: None where only the number of items is known.
+            given: Options, as they were given.
+        """
+        raise NotImplementedError
+
+    def exact(self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun) -> Any:
+        """Count what every item's label says, and write it to a folder where one is named.
+
+        Args:
+            given: Options, as they were given.
         """
         raise NotImplementedError
 
@@ -182,16 +258,16 @@ class Kind(Reporting):
         asked = self.asked("evaluate", given)
         plan = folder.plan()
         taken = take_in(folder, plan, labels, asked[0], asked[1])
-        tables, claim, more = self.measured(folder, plan, taken.tallied, asked)
+        tables, claim, more = self.estimate(folder, plan, taken.tallied, asked)
         summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": taken.state}
         results = self._result(summary, tables)
         self.save(folder, plan, results)
         return results
 
-    def measured(
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
-        """Make its tables of labels; also what they claim, and what the summary says besides.
+        """Compute its tables from labels, what they claim, and what the summary says besides.
 
         Args:
             asked: The options of `evaluate`.
@@ -207,40 +283,31 @@ class Kind(Reporting):
         database = self.database(folder, plan, found).write
         atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
 
-    def next_round(self, folder: Study, plan: Plan) -> Plan:
-        """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""
-        return plan
-
-    def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether the labels that there are answer all that was asked; by default more of them always say more."""
-        return False
-
-    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
-        """Which planned items an export shows, in the plan's order; None stands for all.
+    def reported(self, study: str | os.PathLike[str], plan: Plan | None, found: Any, items: Any) -> ReportedStudy:
+        """Give results as a page draws several over one another, with items; a `StudyError` where a kind has no curve.
 
         Args:
-            remaining: Whether items that have a label are left out; those whose label the plan reused always are.
+            items: The selected items, where their text is to be shown.
         """
-        if not remaining:
-            reused = folder.labels.reused()
-            return ~isin(plan.ranks, reused) if reused else None
-        from streameval.study.judging import recount
+        raise StudyError(f"{os.fspath(study)} is {self.about}, which is drawn alone and without examples",
+                         f"`streameval report {shlex.quote(os.fspath(study))}`")  # fmt: skip
 
-        return ~recount(folder, plan).labels.known
+    @property
+    def comparison(self) -> ComparisonModule:
+        """What compares two of its studies."""
+        return cast(ComparisonModule, importlib.import_module(self.compared_in))
 
-    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
-        """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.
+    @property
+    def history(self) -> HistoryModule:
+        """What makes a history of its studies."""
+        return cast(HistoryModule, importlib.import_module(self.watched_in))
 
-        Args:
-            numbers: Of all tasks, in the plan's order.
-        """
-        return np.sort(numbers)
+    @property
+    def tasks(self) -> PlannedTasks:
+        """How planned items reach people."""
+        from streameval.kinds.tasks import PlannedTasks
 
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Ranks whose scores results show (strictly increasing); None where the order has no scores."""
-        from streameval.study.planned_ranking import method_cutoffs
-
-        return method_cutoffs(plan)
+        return PlannedTasks()
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come."""
@@ -260,7 +327,7 @@ def _names() -> list[str]:
 
 @cache
 def _files_of(folders: tuple[str, ...]) -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(folders) if info.name != "answers"]
+    return [info.name for info in pkgutil.iter_modules(folders) if info.ispkg]
 
 
 def named(name: str) -> Kind:
@@ -273,6 +340,11 @@ def kind_for(verb: str, given: Mapping[str, Any]) -> Kind:
     """Give the kind of study that a verb makes with the options given."""
     made = {kind.asked_by[verb]: kind for kind in available().values() if verb in kind.asked_by}
     return next((kind for option, kind in made.items() if option in given), made[""])
+
+
+def options_of_any(verb: str) -> list[str]:
+    """Names of the options that some kind takes for a verb."""
+    return sorted(set[str]().union(*(kind.accepts(verb) for kind in available().values())))
 
 
 def kind_of(folder: Path) -> Kind:
@@ -303,6 +375,13 @@ def answering(study: str | os.PathLike[str], verb: str) -> Kind:
     *most, last = kind.answers
     raise StudyError(f"{os.fspath(study)} is {kind.about}, which {verb} does not read",
                      kind.instead.get(verb, f"{', '.join(most)} and {last} do"))  # fmt: skip
+
+
+def studies_within(folder: Study) -> list[tuple[Path, Plan]]:
+    """Questions that were asked of a study, which lie in folders within: each with its plan, the first first."""
+    from streameval.kinds.question.tree import asked_of
+
+    return asked_of(folder)
 
 
 def database_of(study: str | os.PathLike[str]) -> Database:

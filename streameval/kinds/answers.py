@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,15 +10,13 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Outcome, Question
     from streameval.questions.cutoffs import Cutoff
-    from streameval.reporting.said import Columns, Said, Told
+    from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
-    from streameval.study.history import History
     from streameval.study.next_command import NextCommand
-    from streameval.types import Claim, Plan
+    from streameval.types import Plan
 
 
 class Decision(NamedTuple):
@@ -83,7 +81,7 @@ class Reporting:
         Raises:
             InputError: The results have no such measure: names the nearest that they have.
         """
-        from streameval.study.answers.rankings import answer
+        from streameval.kinds.means import answer
 
         return answer(found, question)
 
@@ -91,9 +89,13 @@ class Reporting:
         """What `check` holds results against where no condition is given."""
         return ()
 
-    def decided(self, found: Any, question: Question) -> Decision | None:
-        """What became of a condition that the study was planned for; None leaves it to the bounds."""
-        return None
+    def decided(self, found: Any, question: Question, bounds: Bounds) -> Decision:
+        """Say what became of a condition, by default by the bounds on its measure, and which labels may decide it."""
+        return Decision(question.condition.outcome(bounds.lower, bounds.upper), None, "")
+
+    def standard_errors(self, found: Any, questions: Sequence[Question]) -> dict[str, float | None]:
+        """Give standard errors by measure, of those that have one: approximate, and for one rank alone."""
+        return {}
 
     def alone(
         self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None
@@ -108,13 +110,17 @@ class Reporting:
 
         return NOTHING, 0
 
-    def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut | None:
-        """Give the items above a cutoff; None where they are those that a curve proves."""
-        return None
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above a cutoff.
+
+        Args:
+            options: Those of `cut` that were given.
+        """
+        raise NotImplementedError
 
     def measures(self, found: Any) -> tuple[str, ...]:
         """What can be asked for, as it is written; K stands for any number of items."""
-        from streameval.study.answers.rankings import measures
+        from streameval.kinds.means import measures
 
         return measures(found)
 
@@ -123,12 +129,6 @@ class Reporting:
         names = self.measures(found)
         last = names[-1].partition("@")[2] if names else ""
         return [name for name in names if name.partition("@")[2] in ("", last)]
-
-    def claim(self, found: Any) -> Claim:
-        """What the bounds promise."""
-        from streameval.types import Claim
-
-        return Claim(**found.summary["claim"])
 
     def promised(self, found: Any) -> str:
         """What the bounds promise, and under which assumption."""
@@ -151,27 +151,3 @@ class Reporting:
         from streameval.reporting.standing import with_labels
 
         return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
-
-    def difference(self, a: Path, b: Path, confidence: float) -> Any:
-        """Compare two studies; kinds that do it by the same function are compared with one another."""
-        raise NotImplementedError
-
-    def difference_says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `compare` says: with --json, and otherwise."""
-        raise NotImplementedError
-
-    def save_difference(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
-        """Write the tables of a difference into a folder, and its picture into a file."""
-        raise NotImplementedError
-
-    def history(self) -> type[History]:
-        """The history that `monitor` makes of such studies."""
-        raise NotImplementedError
-
-    def history_says(self, found: Any, most: int) -> tuple[Columns, list[str]]:
-        """What `monitor` says: the last rows, at most so many, and sentences."""
-        raise NotImplementedError
-
-    def history_page(self, found: Any) -> str:
-        """Draw history.html."""
-        raise NotImplementedError

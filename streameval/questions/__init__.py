@@ -104,6 +104,13 @@ class Question:
     cutoffs: tuple[Cutoff, ...] = ()
     demand: Condition | Width | None = None
 
+    @property
+    def condition(self) -> Condition:
+        """The condition; an `InputError` where there is none."""
+        if not isinstance(self.demand, Condition):
+            raise InputError(f"{self} cannot be checked", CONDITION)
+        return self.demand
+
     @staticmethod
     def of(asked: str | Question) -> Question:
         """Read a question.

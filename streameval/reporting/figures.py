@@ -12,7 +12,7 @@ from streameval.curve import Curve
 from streameval.reporting import chart_rows
 from streameval.reporting.chart_rows import ChartRows
 from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import short
 from streameval.types import Plan
 

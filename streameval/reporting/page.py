@@ -20,7 +20,7 @@ from streameval.reporting.sentences import (
     page_verdict,
 )
 from streameval.study.next_command import NOTHING
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import escaped, number_of
 from streameval.types import Plan
 

@@ -9,7 +9,7 @@ from typing import Any
 from streameval.curve import Basis, Curve
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.study.next_command import NOTHING, NextCommand, remaining
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import number_of
 from streameval.types import TRUTH, Claim, Plan
 

@@ -16,7 +16,7 @@ from streameval.reporting.given_again import agreement_lines
 from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import escaped, short
 
 _OVERALL = (

@@ -18,7 +18,7 @@ Two sides.  Which side of a test is the false one now depends on the study. As A
 their sum less 1/2, which is 3/2 in the mean: 1.5 c is asked for on both sides.
 
 This holds only if A is used whatever it comes to: whoever used it where it helps would have the mean of max(1, A). So
-it is used, or not, for all ranks and thresholds of a study alike (`kinds.question.earlier` says of which), and zone and
+it is used, or not, for all ranks and thresholds of a study alike (`kinds.question.adding` says of which), and zone and
 confidence of a question must not be chosen by looking.
 """
 

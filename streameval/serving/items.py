@@ -17,7 +17,7 @@ from streameval.options import listed
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
 from streameval.rankings.ranking import Fetched, Ranking
-from streameval.scans.checkpoints import Scans, forget
+from streameval.scans.checkpoints import forget
 from streameval.scans.jobs import Engine
 from streameval.study import Study, judge_sample
 from streameval.study.planned_ranking import planned_ranking
@@ -74,14 +74,14 @@ def planned_items(folder: Study, access: Access) -> PlannedItems:
     plan = folder.plan()
     if kind_of(folder.folder).rounds:
         with folder.changing():
-            plan = kind_of(folder.folder).next_round(folder, folder.plan())
+            plan = kind_of(folder.folder).tasks.next_round(folder, folder.plan())
     opened, scans = planned_ranking(folder, plan, access.ranking, access.engine)
     names = wanted_columns(plan, opened, access.columns)
     before = fetched_before(folder, plan, names)
     if before is not None:
         return PlannedItems(plan, opened, before, True, names)
     with read_from_copies(plan):
-        read = _read(folder, plan, opened, (names, access.progress, scans))
+        read = kind_of(folder.folder).tasks.fetch(folder, plan, opened, (names, access.progress, scans))
     _refuse_other_judge(plan, read.table)
     fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     made = PlannedItems(plan, opened, fetched, False, names)
@@ -103,17 +103,6 @@ def judged_items(folder: Study, plan: Plan, access: Access) -> tuple[Fetched, pa
         fetched = opened.fetch(judge_sample.view(plan).ranks, names, access.progress, None, scans)
     shown, left_out = shown_columns(plan, opened, fetched.table, access.columns)
     return fetched, judge_sample.tasks(folder, plan, fetched.table, shown), left_out
-
-
-def _read(folder: Study, plan: Plan, opened: Ranking, how: tuple[Sequence[str], Progress, Scans]) -> Fetched:
-    """Read the planned items."""
-    kind = kind_of(folder.folder)
-    if kind.rounds:
-        from streameval.study.ahead import fetch_in_rounds
-
-        return fetch_in_rounds(folder, plan, opened, kind.cutoffs(plan), how)
-    names, progress, scans = how
-    return opened.fetch(plan.ranks, names, progress, kind.cutoffs(plan), scans)
 
 
 def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:

@@ -125,7 +125,7 @@ class LabellingSession:
         columns = unambiguous(table.select(["se_task", *(name for name in names if name not in self._left_out)]))
         seen = [name for name in columns.column_names if name != "se_task"]
         shown = _TasksShown(columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.among(seen))
-        order = self._kind.in_order(plan, table.column("se_task").to_numpy()).tolist()
+        order = self._kind.tasks.in_order(plan, table.column("se_task").to_numpy()).tolist()
         twice = given_twice(order, self._share, plan.seed) if self._share else set()
         with self._changing:
             self._plan, self._shown, self._ranks = plan, shown, ranks
@@ -237,7 +237,7 @@ class LabellingSession:
         with self._telling():
             counted = self.answers
             if self._kind.rounds and counted != self._looked and not self._standing.over:
-                if self._kind.answered(self._folder, self._plan):
+                if self._kind.tasks.answered(self._folder, self._plan):
                     self._become(over=ANSWERED, lines=("The question is answered; the results are being written.",))
                 self._looked = counted
             if self._standing.over or not self._desk.open:

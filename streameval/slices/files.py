@@ -12,10 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.curve import Curve
+from streameval.curve import Basis, Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
 from streameval.parquet.own_tables import Own
+from streameval.types import Claim
 
 SLICES = ("slice_envelope", "slice_curve", "slice_metrics")
 
@@ -37,6 +38,16 @@ class SliceResult:
     curve: Curve
     curve_table: pa.Table
     metrics: pa.Table
+
+    @property
+    def claim(self) -> Claim:
+        """What the bounds promise."""
+        return self.curve.claim
+
+    @property
+    def estimates(self) -> Basis:
+        """What estimates are made of."""
+        return self.curve.basis
 
     def facts(self) -> dict[str, Any]:
         """The slice's entry in evaluation.json."""

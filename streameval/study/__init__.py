@@ -17,7 +17,7 @@
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
     known.parquet, ahead.parquet of a question: items that were known before, and drawn but not asked for yet
-    ahead_items.parquet          those items, found by the scans of a round before (see `streameval.study.ahead`)
+    ahead_items.parquet          those items, found by the scans of a round before (`streameval.kinds.question.rounds`)
     question-N/                  a question that was asked of this study, a study of its own
     judge_….parquet              of a plan with a judge (`streameval.judges.classes`, `streameval.study.judge_sample`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
@@ -47,8 +47,7 @@ from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
 from streameval.study.plan_files import AGAINST_COPY, difference, plan_files, read_plan, restores
-from streameval.study.result_files import Evaluation, read_evaluation
-from streameval.study.results import EVALUATE
+from streameval.study.results import EVALUATE, Evaluation, read_evaluation
 from streameval.types import SIDE_TABLES, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels

@@ -9,6 +9,7 @@ them and what it proves is of their kind: each has a class of its own.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from streameval.stores import atomic
 from streameval.types import Plan
 from streameval.typing import Int8Array
 
+DATE = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")  # as it stands in the path of a study, or before it
 _HINT = "name another file, or restore this one"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +13,37 @@ import numpy as np
 import pyarrow as pa
 
 from streameval import __version__
-from streameval.errors import StudyError
-from streameval.notebook import Tabular
+from streameval.curve import Basis, Curve
+from streameval.curve.stored import stored_curve
+from streameval.errors import InputError, StudyError
+from streameval.notebook import Tabular, facts
 from streameval.parquet.own_tables import Own, read_table
+from streameval.slices.files import SLICES, SliceResult, slice_of, slices_from_tables
 from streameval.stores import atomic
 from streameval.study.formats import read_kind
 from streameval.types import Claim, Labels, Plan
 
 SUMMARY = "evaluation.json"
 EVALUATE = "run evaluate again"
+_WEIGHTS = dict.fromkeys(("weight", "draw_weight"), pa.array([], pa.float64()))
+NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), **_WEIGHTS})
+_VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
+FROM_VOTES = ("labels", "issues")
+COUNTED = ("envelope", "curve", "metrics")  # tables that need no votes
+BOUNDS = ("labels", "envelope")  # tables that all others follow from
+
+
+# columns that are computed with; labels may be null
+_BOUNDS = {"rank": pa.int64(), "yield_lower": pa.float64(), "yield_upper": pa.float64()}
+_COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
+    "labels": {"rank": pa.int64(), "label": pa.int8(), "votes": pa.int64(), "positive_votes": pa.int64()},
+    "envelope": _BOUNDS,
+    "curve": {"rank": pa.int64()},
+    "slice_envelope": {"slice": pa.string(), **_BOUNDS},
+    "slice_curve": {"slice": pa.string(), "rank": pa.int64()},
+    "slice_metrics": {"slice": pa.string()},
+}
+_WITH_CURVE = {"curve": (*FROM_VOTES, *COUNTED), "labelled_list": COUNTED}
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,100 @@ class Result(Tabular):
     def table(self) -> pa.Table:
         """The metrics."""
         return self.metrics
+
+    @property
+    def estimates(self) -> Basis:
+        """What estimates are made of."""
+        return "labels"
+
+    @property
+    def unproven(self) -> str:
+        """Why its bounds prove nothing, though they promise something; else empty."""
+        return ""
+
+    def slice(self, name: str) -> SliceResult:
+        """Give the results of a slice; an `InputError` where there is none."""
+        raise InputError("many rankings have no slices", "slices are planned with --by COL")
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
+    """What `evaluate` finds, as its files hold it.
+
+    Attributes:
+        evaluation_id: Hash of plan, labels, misses, label error rate and version.
+        label_table: `rank`, `label`, `votes`, `positive_votes`, `weight`, `draw_weight` (see
+            `streameval.study.weights`).
+        summary: What `evaluation.json` and `--json` say.
+        tables: By the names of their files; where every item had a label there is none of labels.
+        issues: See `streameval.labelling.issues`.
+        slices: The largest first; none where the plan has none.
+        new (mapping of str to bool): By id of a source that this run was given: whether it was new to the study. The
+            files do not say it, so that they are the same when a run is repeated.
+    """
+
+    curve: Curve = field(kw_only=True)
+    slices: tuple[SliceResult, ...] = field(default=(), kw_only=True)
+    new: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
+
+    def __repr__(self) -> str:
+        account = self.summary.get("account", {})
+        labels = f"{account.get('labelled', 0):,} of {account.get('planned', 0):,} labels"
+        what = f"{self.evaluation_id} of {self.curve.n_items:,} items by {self.summary.get('method')}"
+        return f"<Evaluation {what}: {labels}, bounds {self.claim.coverage}, of {self.claim.about}>"
+
+    @property
+    def claim(self) -> Claim:
+        """What the bounds promise."""
+        return self.curve.claim
+
+    @property
+    def label_table(self) -> pa.Table:
+        """Labels of the planned ranks; of no rank where every item has a label."""
+        return self.tables.get("labels", NO_LABELS)
+
+    @property
+    def issues(self) -> pa.Table:
+        """Rows that are not as they should be."""
+        return self.tables.get("issues", pa.table({}))
+
+    @property
+    def curve_table(self) -> pa.Table:
+        """The curve, as `curve.parquet` holds it."""
+        return self.tables["curve"]
+
+    @property
+    def table(self) -> pa.Table:
+        """The curve, as `curve.parquet` holds it."""
+        return self.curve_table
+
+    @property
+    def estimates(self) -> Basis:
+        """What estimates are made of."""
+        return self.curve.basis
+
+    @property
+    def unproven(self) -> str:
+        """Why its bounds prove nothing; empty where they do."""
+        if self.curve.proves:
+            return ""
+        return next(iter(self.curve.findings), "The bounds contradict each other.")
+
+    def slice(self, name: str) -> SliceResult:
+        """Give the results of a slice; an `InputError` where there is none."""
+        return slice_of(self.slices, name)
+
+    @property
+    def labels(self) -> Labels:
+        """What is known of each planned rank; of no rank where every item has a label."""
+        return _labels_of(self.label_table, self.summary, self.claim)
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was evaluated, the claim, a picture and a few cutoffs."""
+        account = self.summary.get("account", {})
+        entries = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
+        entries |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
+        return facts("Evaluation", entries) + self.curve._repr_html_()
 
 
 def file_names(tables: Iterable[str]) -> list[str]:
@@ -128,3 +244,43 @@ def evaluation_id(plan: Plan, labels: Labels, misses: int | str = 0, label_error
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _labels_of(table: pa.Table, summary: Mapping[str, Any], claim: Claim) -> Labels:
+    label = table.column("label").fill_null(-1).to_numpy().astype(np.int8)
+    votes, positive = (table.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
+    ranks = table.column("rank").to_numpy()
+    return Labels(ranks, label, votes, positive, summary.get("account", {}), about=claim.about, why=claim.why)
+
+
+def read_bounds(folder: Path, summary: Mapping[str, Any], tables: Collection[str] = BOUNDS) -> tuple[Labels, Curve]:
+    """Read the labels of an evaluation.json and their curve, but no table that follows from these.
+
+    Args:
+        tables: `BOUNDS`, and "curve" for scores and a grid; without it the curve has none.
+
+    Raises:
+        FileNotFoundError, StudyError, OutsideError, UNUSABLE: See `read_evaluation`.
+    """
+    files = read_tables(folder, summary, tables, EVALUATE, _COLUMNS)
+    curve = stored_curve(summary, files["envelope"].table, files["curve"].table if "curve" in files else None)
+    return _labels_of(files["labels"].table, summary, curve.claim), curve
+
+
+def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
+    """Read what belongs to an evaluation.json.
+
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `read_tables`; also results of a kind
+            that has no curve.
+        streameval.stores.own_files.UNUSABLE: A summary that is not one of ours.
+    """
+    if summary["kind"] not in _WITH_CURVE:
+        raise StudyError(f"{folder}: holds results of {str(summary['kind']).replace('_', ' ')}, which have no curve",
+                         "give a study of one ranking")  # fmt: skip
+    names = [*_WITH_CURVE[summary["kind"]], *(SLICES if summary.get("slices") else ())]
+    files = read_tables(folder, summary, names, EVALUATE, _COLUMNS)
+    slices = slices_from_tables([files[name] for name in SLICES if name in files], summary.get("slices", ()))
+    curve = stored_curve(summary, files["envelope"].table, files["curve"].table)
+    tables = {name: file.table for name, file in files.items()}
+    return Evaluation(str(summary["evaluation_id"]), summary, tables, folder, curve=curve, slices=slices)

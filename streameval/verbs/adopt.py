@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
+from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Draw, LabelColumns
@@ -31,8 +32,6 @@ from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
-from streameval.study.list_copy import materialize, with_copy
-from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.text import short
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
@@ -87,25 +86,18 @@ def adopt(
     how, columns = split((Draw, LabelColumns), given, "adopt")
     method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
-    folder = planned_study(study)
-    opened = open_ranking(materialize(folder, ranking, asked), asked)
+    request = PlanRequest.parse(study, seed, asked)
+    opened = open_ranking(request.materialized(ranking), asked)
     listed = ListKeys(opened.n_items, opened.rows.all_names(), lambda names: keys_in_order(opened, names, asked.memory))
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
         strata = _strata(method, how, rows, opened, asked.memory)
-        plan_seed = known_seed(folder, seed)
-        plan_seed = fresh_seed() if plan_seed is None else plan_seed
-        made = method.adopt(opened.n_items, plan_seed, rows.rank, strata, rows.probability)
+        made = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
         facts = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
         made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
-        made = with_copy(made, folder)
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
-    votes = votes.at(labels) if place is not labels else votes
-    with folder.planning():
-        folder.save_plan(made)
-        folder.labels.add([votes])
-    return made
+    return request.save(Drawn(made, opened, votes.at(labels) if place is not labels else votes))
 
 
 def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from streameval.curve.bounds import Bounds
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.kinds.question.results import following_round
@@ -25,11 +24,9 @@ from streameval.reporting import gate_files
 from streameval.reporting.said import Columns
 from streameval.study import Study
 from streameval.study.provenance import more_labels, way_out
-from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 
 _COUNTS = ("yield", "positives", "rank", "dcg", "gain")
-_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 
 
 @dataclass(frozen=True)
@@ -207,7 +204,7 @@ def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Chec
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, kind.claim(result), kind.promised(result), why, following, alone)
+    return Checks(said, result.claim, kind.promised(result), why, following, alone)
 
 
 def _misses_labels(result: Any) -> bool:
@@ -223,9 +220,9 @@ def _waiting(checked: Checked) -> Checked:
 
 def _why_not(kind: Kind, result: Any, about: str | None) -> str:
     """Why nothing can be told of conditions; empty where it can."""
-    claim = kind.claim(result)
-    if isinstance(result, Evaluation) and not result.curve.proves:
-        return next(iter(result.curve.findings), "The bounds contradict each other.")
+    claim: Claim = result.claim
+    if result.unproven:
+        return str(result.unproven)
     if claim.coverage == "none":
         return kind.promised(result)
     return claim.caution if about is not None else ""
@@ -237,8 +234,7 @@ def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> st
         return ""
     summary, folder = result.summary, str(study.folder)
     if why:
-        proves = not isinstance(result, Evaluation) or result.curve.proves
-        return "" if proves else str(way_out(study.plan(), summary, folder))
+        return "" if not result.unproven else str(way_out(study.plan(), summary, folder))
     if "questions" in summary:
         following = following_round(folder, study.plan(), result)
         return "" if following.command.startswith("streameval check") else str(following)
@@ -269,20 +265,15 @@ def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], wh
 
 
 def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
-    condition = question.demand
-    if not isinstance(condition, Condition) or question.metric == "score":
+    condition = question.condition
+    if question.metric == "score":
         raise InputError(f"{question} cannot be checked", CONDITION)
     bounds = kind.answer(result, question)
     _refuse_impossible(question, condition)
-    decision = kind.decided(result, question)
-    if decision is not None:
-        outcome = "inconclusive" if why else decision.outcome
-        return Checked(str(question), bounds.lower, bounds.upper, outcome, decision.labels, decision.decides)
-    outcome = "inconclusive" if why else condition.outcome(bounds.lower, bounds.upper)
-    needed, decides = None, ""
-    if outcome == "inconclusive" and not why and isinstance(result, Evaluation) and result.label_table is not NO_LABELS:
-        needed, decides = _labels_needed(bounds, float(condition.value), result)
-    return Checked(str(question), bounds.lower, bounds.upper, outcome, needed, decides)
+    if why:
+        return Checked(str(question), bounds.lower, bounds.upper, "inconclusive", None)
+    decision = kind.decided(result, question, bounds)
+    return Checked(str(question), bounds.lower, bounds.upper, *decision)
 
 
 def _refuse_impossible(question: Question, condition: Condition) -> None:
@@ -292,24 +283,3 @@ def _refuse_impossible(question: Question, condition: Condition) -> None:
     if metric not in _COUNTS and not least <= condition.value <= 1:
         message = f"{question}: {question.metric} lies in {least}..1, and {plain(condition.value)} does not"
         raise InputError(message, "60% and 0.6 are one")
-
-
-def _labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[int | None, str]:
-    """Labels that are forecast to decide, in five of six draws, and what is said of them.
-
-    The half-width is then the distance from the estimate to the number wanted, less the standard error of an estimate.
-    """
-    (lower, estimate, upper), account, n_items = bounds, result.summary["account"], result.curve.n_items
-    labelled, width, distance = int(account["labelled"]), upper - lower, abs(estimate - wanted)
-    if account.get("missing", 0):
-        return None, f"{account['missing']:,} planned ones are missing"
-    if math.isnan(distance) or not labelled or not math.isfinite(width):
-        return None, "no forecast: nothing is estimated"
-    if distance < 0.02 * width:
-        return None, "no forecast: the estimate is too close"
-    needed = labelled * (width / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
-    digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
-    rounded = int(math.ceil(needed / digits) * digits)
-    if rounded <= labelled:
-        return None, "no forecast: so many are there"
-    return (rounded, f"about {rounded:,} in all") if rounded < n_items else (None, f"all {n_items:,} items")

@@ -14,8 +14,8 @@ from streameval.stores.atomic import Existing
 from streameval.study import Study
 
 if TYPE_CHECKING:
+    from streameval.kinds.curve.comparison import Comparison
     from streameval.kinds.rankings.comparison import RankingsComparison
-    from streameval.study.comparison import Comparison
 
 
 def compare(
@@ -62,19 +62,19 @@ def compare(
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
     kinds = [answering(path, "compare") for path in (a, b)]
-    if type(kinds[0]).difference is not type(kinds[1]).difference:
+    if kinds[0].compared_in != kinds[1].compared_in:
         for kind, path in zip(kinds, (a, b), strict=True):
             kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
-    difference: Comparison | RankingsComparison = kinds[0].difference(Path(a), Path(b), confidence)
-    folder, picture = None if out is None else Path(out), None if plot is None else Path(plot)
-    kinds[0].save_difference(difference, folder, picture, existing)
+    compared = kinds[0].comparison
+    difference: Comparison | RankingsComparison = compared.compare(Path(a), Path(b), confidence)
+    compared.save(difference, None if out is None else Path(out), None if plot is None else Path(plot), existing)
     return difference
 
 
 def printed(difference: Any, a: Path, b: Path, out: Path | None, plot: Path | None, **_: Any) -> Printed:
     """Print every difference."""
-    facts, lines = answering(a, "compare").difference_says(difference)
+    facts, lines = answering(a, "compare").comparison.says(difference)
     logged = {"a": str(a), "b": str(b), "coverage": facts.get("claim", {}).get("coverage", "exact")}
     places = {"out": str(out) if out else None, "plot": str(plot) if plot else None}
     return Printed({**facts, **places}, lines, events=[Event("compare", logged)])

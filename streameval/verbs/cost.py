@@ -7,22 +7,19 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from streameval.copies.write import for_a_while
 from streameval.errors import InputError, check_price
-from streameval.kinds import named
+from streameval.kinds import kind_for
 from streameval.methods import (
-    Method,
-    available,
-    check_items,
     create,
-    own_parameters,
     parameters_of_any,
-    refuse_alpha_with_budget,
 )
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.printed import Printed
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
+from streameval.rankings import open_ranking
 from streameval.reporting.said import Columns, Said
 from streameval.rows.options import RankingOptions, described
 
@@ -111,55 +108,16 @@ def cost(
     priced(0, price_per_label)
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
-    if "questions" in given:
-        return _of_questions(counted, asked, given, price_per_label)
-    if "against" in given:
-        return _of_comparison(counted, asked, given, price_per_label)
-    named("curve").refuse_others("plan", given)
-    refuse_alpha_with_budget(given)
-    methods = available()
-    chosen = {name: create(name, _own(given, method)) for name, method in methods.items()}
-    n_items = int(counted) if isinstance(counted, Integral | float) else _counted(counted, asked)
-    rows, refusals = [], []
-    for name, method in chosen.items():
-        try:
-            row = method.cost(n_items)
-        except InputError as error:
-            refusals.append(error)
-            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": error.line}
-        if price_per_label is not None and row["labels"] is not None:
-            row["price"] = priced(row["labels"], price_per_label)
-        rows.append(row)
-    if len(refusals) == len(rows):
-        raise refusals[0]
-    adopted = None if sample_size is None else _worth(n_items, sample_size, given)
-    return Costs(tuple(rows), n_items, adopted)
-
-
-def _of_questions(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
-    """What questions cost, before there is a list or of one that is there."""
-    from streameval.kinds.question.cost import costs_of
-
-    asking, _ = named("question").asked("plan", given)
-    if isinstance(items, Integral | float):
-        rows = costs_of(asking, check_items(int(items)))
+    kind = kind_for("cost", given)
+    if isinstance(counted, Integral | float):
+        n_items = int(counted)
+        rows = kind.costs(n_items, None, given)
     else:
-        from streameval.copies.write import for_a_while
-        from streameval.rankings import open_ranking
-
-        with for_a_while(items, options) as source:
-            opened = open_ranking(source, options)
-            items, rows = opened.n_items, costs_of(asking, opened.n_items, opened)
-    return Costs(_priced(rows, price), int(items))
-
-
-def _of_comparison(items: Any, options: RankingOptions, given: dict[str, Any], price: float | None) -> Costs:
-    """What it costs to compare two rankings of so many items."""
-    from streameval.kinds.paired.cost import costs_of
-
-    comparing, _ = named("paired").asked("plan", given)
-    n_items = check_items(int(items)) if isinstance(items, Integral | float) else _counted(items, options)
-    return Costs(_priced(costs_of(comparing, n_items), price), n_items)
+        with for_a_while(counted, asked) as source:
+            opened = open_ranking(source, asked)
+            n_items, rows = opened.n_items, kind.costs(opened.n_items, opened, given)
+    adopted = None if sample_size is None else _worth(n_items, sample_size, given)
+    return Costs(_priced(rows, price_per_label), n_items, adopted)
 
 
 def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
@@ -173,14 +131,6 @@ def priced(labels: int, price_per_label: float | None) -> float | None:
     """What labels cost; None where no price was given, and an `InputError` for one that is none."""
     price = check_price(price_per_label)
     return None if price is None else labels * price
-
-
-def _counted(ranking: Any, options: RankingOptions) -> int:
-    from streameval.copies.write import for_a_while
-    from streameval.rankings import open_ranking
-
-    with for_a_while(ranking, options) as source:
-        return open_ranking(source, options).n_items
 
 
 def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,12 +160,6 @@ def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]
         return {**sample, "loguniform": ours.cost(items)["accuracy"]}
     except InputError:
         return {**sample, "loguniform": None}
-
-
-def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Parameters for one method: those that it has, without those that others of them determine."""
-    settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}
 
 
 def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Planned, kind_for, kind_of
+from streameval.kinds import Planned, kind_for, kind_of, options_of_any
 from streameval.labelling.options import ReuseOptions
-from streameval.methods import parameters_of_any
 from streameval.options import takes
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
@@ -38,7 +38,7 @@ _LED = {
 }  # fmt: skip
 
 
-@takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=parameters_of_any)
+@takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=partial(options_of_any, "plan"))
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError
 from streameval.kinds import kind_of
 from streameval.printed import Printed
 from streameval.reporting.charts import picture
@@ -19,7 +19,6 @@ from streameval.reporting.page import page
 from streameval.stores import atomic, locks
 from streameval.stores.atomic import Existing
 from streameval.study import Study
-from streameval.study.result_files import Evaluation
 
 Examples = Literal["hidden", "shown"]
 
@@ -133,16 +132,11 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[R
         folder = Study(Path(path))
         kind = kind_of(folder.folder)
         evaluation = kind.read(folder)
-        if not isinstance(evaluation, Evaluation):
-            raise StudyError(f"{path} is {kind.about}, which is drawn alone and without examples",
-                             f"`streameval report {shlex.quote(str(path))}`")  # fmt: skip
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        shown.append(ReportedStudy(Path(path).resolve().name, plan, evaluation, selection))
+        shown.append(kind.reported(path, plan, evaluation, selection))
     twice = Counter(study.name for study in shown)
     return [
-        ReportedStudy(
-            f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items
-        )
+        replace(study, name=f"{study.name} ({i})") if twice[study.name] > 1 else study
         for i, study in enumerate(shown, 1)
     ]

@@ -57,7 +57,7 @@ def scan(
         raise StudyError(f"{study}: the stored order is the ranking, so there is nothing to scan", "run select")
     if folder.selection(plan) is not None:
         return ScanState("selection", 0, 0)
-    cutoffs = kind_of(folder.folder).cutoffs(plan)
+    cutoffs = kind_of(folder.folder).tasks.cutoffs(plan)
     wanted = plan.ranks if cutoffs is None else unique(plan.ranks, cutoffs)
     with read_from_copies(plan):
         return opened.order.scan(wanted, scans, share, progress)

@@ -147,7 +147,7 @@ def select(
     if items.already and columns is not None and export is None:  # columns that are not asked for are left out
         items.save(folder)
     kind = kind_of(folder.folder)
-    handed = kind.handed_out(folder, plan, form is not None and asked.remaining)
+    handed = kind.tasks.handed_out(folder, plan, form is not None and asked.remaining)
     table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     selection = Selection(table if kind.rounds else fetched.table, fetched, items.already, source=source,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError, of_each
-from streameval.kinds import Kind, kind_of
+from streameval.kinds import Kind, kind_of, studies_within
 from streameval.notebook import Tabular
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
@@ -24,10 +24,7 @@ from streameval.questions.printed import between, value_text
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.standing import Standing, complete, not_evaluated
-from streameval.slices.files import SliceResult, slice_of
 from streameval.study import Study
-from streameval.study.result_files import Evaluation
-from streameval.study.standard_errors import precision_error
 from streameval.types import Claim
 
 
@@ -113,13 +110,12 @@ def show(
         return replace(standing, values=(*standing.values, *_asked_within(folder)))
     kind = kind_of(folder.folder)
     whole = kind.read(folder)
-    result = whole if slice is None else _slice(whole, slice)
+    result = whole if slice is None else whole.slice(slice)
     found = of_each(asked, lambda one: kind.answer(result, one))
     bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
-    errors = _standard_errors(whole, slice, asked) if standard_error else {}
-    basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
-    promise = f"{kind.promised(result)} {estimate_sentence(basis)}".rstrip()
-    return Shown(bounds, kind.claim(result), promise, basis, errors)
+    errors = _standard_errors(kind, None if slice is not None else whole, asked) if standard_error else {}
+    promise = f"{kind.promised(result)} {estimate_sentence(result.estimates)}".rstrip()
+    return Shown(bounds, result.claim, promise, result.estimates, errors)
 
 
 def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
@@ -143,17 +139,9 @@ def _standard_error(measure: str, error: float | None) -> str:
     return f"Standard error of {measure}: {error:.4g} ({alone})."
 
 
-def _slice(result: Any, name: str) -> SliceResult:
-    if not isinstance(result, Evaluation):
-        raise InputError("many rankings have no slices", "slices are planned with --by COL")
-    return slice_of(result.slices, name)
-
-
 def _asked_within(folder: Study) -> Iterator[str]:
     """Name the questions that were asked of a study, which stand in folders within."""
-    from streameval.kinds.question.tree import asked_of
-
-    for place, plan in asked_of(folder):
+    for place, plan in studies_within(folder):
         asked = kind_of(place).subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 
@@ -166,7 +154,7 @@ def _standing(study: str, folder: Study) -> Standing:
         if plan is not None:
             return _with_values(kind.standing(study, name, plan, results), kind, results)
         head = f"{name}: {kind.headline(results)}"
-        done = complete(study, head, kind.promised(results), results.summary["n_items"], kind.claim(results))
+        done = complete(study, head, kind.promised(results), results.summary["n_items"], results.claim)
         return _with_values(done, kind, results)
     except StudyError as error:
         if plan is None:
@@ -182,7 +170,7 @@ def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
     bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
     if not bounds:
         return standing
-    shown = Shown(bounds, kind.claim(results), "", "labels")
+    shown = Shown(bounds, results.claim, "", "labels")
     others = ", ".join(name for name in kind.measures(results) if name not in bounds)
     values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
     known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0.01}
@@ -194,12 +182,8 @@ def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
     return replace(standing, values=values, next=shlex.join(gate), leads_to=does)
 
 
-def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:
-    errors: dict[str, float | None] = {}
-    for one in asked:
-        if one.metric == "precision" and one.cutoff is not None and isinstance(result, Evaluation) and slice is None:
-            rank = one.cutoff.rank_in(result.curve.n_items)
-            errors |= {} if rank is None else {str(one): precision_error(result, rank)}
+def _standard_errors(kind: Kind, result: Any, asked: list[Question]) -> dict[str, float | None]:
+    errors = {} if result is None else kind.standard_errors(result, asked)
     if not errors:
         raise InputError(
             "standard errors are those of precision after a number of items, and of no slice",

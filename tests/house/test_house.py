@@ -150,14 +150,79 @@ def test_no_verb_imports_another():
     assert lent == set()
 
 
-LADDERS = re.compile(
-    r'is_many|is_sample|is_of_many|"per" (?:not )?in \w+\.notes|get\("per"\)|method == "exact"|plan(?:\(\))?\.questions'
-)
+KINDS = {path.parent.name for path in ROOT.glob("kinds/*/__init__.py")}
+RESULTS = {"Result", "Evaluation", "RankingMeans", "RankingsEvaluation", "RankingsSample", "SliceResult"}
+
+# Commands that say more of a plan than its kind does yet; may only shrink.
+OF_ONE_KIND = {("cli.commands.cost", "question"), ("cli.commands.plan", "curve"), ("cli.plan_against", "paired"),
+               ("cli.plan_for", "question"), ("verbs.check", "question")}  # fmt: skip
 
 
-def test_only_kinds_tell_kinds_of_study_apart():
-    others = (path for path in FILES if not path.is_relative_to(ROOT / "kinds"))
-    assert [path for path in others if LADDERS.search(path.read_text())] == []
+def without_types(tree):
+    """Nodes of a module but for what only a type checker reads: a signature may name what a kind returns."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from without_types(node)
+
+
+def kinds_named(node):
+    """Kinds that an import statement names."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
+    named = [f"{getattr(node, 'module', None) or ''}.{alias.name}".strip(".").split(".") for alias in node.names]
+    return {parts[2] for parts in named if parts[:2] == ["streameval", "kinds"] and len(parts) > 2} & KINDS
+
+
+def classes_tested(node):
+    """Names of classes that a call of isinstance or issubclass, a type that is compared, or a pattern asks for."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+        asked = node.args[1:]
+    elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
+        asked = [node]
+    else:
+        asked = [node.cls] if isinstance(node, ast.MatchClass) else []
+    return {getattr(inner, "id", getattr(inner, "attr", "")) for one in asked for inner in ast.walk(one)}
+
+
+def test_only_kinds_know_which_kinds_there_are():
+    """No other room imports a kind by name, or tests the class of a result: it asks the kind, or the result."""
+    spelt = re.compile("|".join(["streameval.kinds", *RESULTS]))  # only there can either be
+    trees = {name.removeprefix("streameval."): [*without_types(ast.parse(path.read_text()))]
+             for name, path in MODULES.items()
+             if room_of(name) != "kinds" and spelt.search(path.read_text())}  # fmt: skip
+    imported = {(name, kind) for name, nodes in trees.items() for node in nodes for kind in kinds_named(node)}
+    assert imported - OF_ONE_KIND == set()
+    tested = {(name, one) for name, nodes in trees.items() for node in nodes for one in classes_tested(node) & RESULTS}
+    assert tested == set()
+
+
+@pytest.mark.parametrize(("code", "kinds", "classes"), [
+    ("from streameval.kinds.curve import KIND", {"curve"}, set()),
+    ("from streameval.kinds import question", {"question"}, set()),
+    ("def run():\n    import streameval.kinds.paired.plan", {"paired"}, set()),
+    ("from streameval.kinds.planning import Drawn", set(), set()),
+    ("if TYPE_CHECKING:\n    from streameval.kinds.curve.comparison import Comparison", set(), set()),
+    ("isinstance(found, Evaluation | int)", set(), {"Evaluation"}),
+    ("issubclass(kind, (int, results.Result))", set(), {"Result"}),
+    ("type(found) is RankingsSample", set(), {"RankingsSample"}),
+    ("match found:\n    case SliceResult():\n        pass", set(), {"SliceResult"}),
+    ("isinstance(found, int)", set(), set()),
+])  # fmt: skip
+def test_whoever_asks_for_a_kind_or_a_class_is_seen(code, kinds, classes):
+    nodes = [*without_types(ast.parse(code))]
+    assert set().union(*map(kinds_named, nodes)) == kinds
+    assert set().union(*map(classes_tested, nodes)) & RESULTS == classes
+
+
+def test_the_classes_of_results_are_those_that_are_looked_for():
+    heads = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
+    written = [row for path in FILES for row in heads.findall(path.read_text())]
+    classes = {name: {*re.split(r"\W+", bases)} for name, bases in written}
+    of_results = {"Result"}
+    while more := {name for name, bases in classes.items() if bases & of_results} - of_results:
+        of_results |= more
+    assert of_results | {"SliceResult"} == RESULTS
 
 
 def test_every_file_of_verbs_has_a_function_that_users_call():

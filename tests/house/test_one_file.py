@@ -101,7 +101,7 @@ def command(capsys):
 @pytest.fixture
 def method(add_file):
     """The method `prefix`."""
-    add_file("streameval.methods", "prefix", METHOD)
+    add_file("streameval.methods", "prefix.py", METHOD)
 
 
 def test_a_method_of_one_file_is_in_the_help(method, command):
@@ -158,7 +158,7 @@ def write_lines(path, study, truth, before=""):
 
 
 def test_a_label_source_with_an_address_of_its_own_is_one_file(add_file, command, study, tmp_path):
-    add_file("streameval.labelling.readers", "toy", LINES)
+    add_file("streameval.labelling.readers", "toy.py", LINES)
     folder, truth = study
     write_lines(tmp_path / "labels.txt", folder, truth)
     address = f"toy:{tmp_path / 'labels.txt'}"
@@ -180,7 +180,7 @@ def test_a_label_source_with_files_of_its_own_is_one_file(add_file, command, stu
     path = tmp_path / "labels.toy"
     write_lines(path, *study, before="PK-toy\n")
     assert "this is a ZIP archive" in command("evaluate", study[0], "--labels", path, status=2)
-    add_file("streameval.labelling.readers", "marked", MARKED)
+    add_file("streameval.labelling.readers", "marked.py", MARKED)
     assert command("evaluate", study[0], "--labels", path, "--json")["account"]["labelled"] == 60
 
 

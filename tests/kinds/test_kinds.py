@@ -1,14 +1,15 @@
 """Kinds of study: a new one is one file, and files say of which kind and format they are."""
 
 import importlib
+import itertools
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from label_tables import taken_in
@@ -19,24 +20,8 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds import available, kind_of
 from streameval.stores import atomic
 from streameval.stores.own_files import read_json
-from streameval.study import Study
 
-TOY = """
-import pyarrow as pa
-from streameval.kinds import Kind
-from streameval.types import Claim
-
-class Toy(Kind):
-    name, about, tables = "toy", "a toy study", {"metrics": "How many are positive."}
-    def measured(self, folder, plan, tallied, asked):
-        row = dict.fromkeys(("lower", "estimate", "upper"), float((tallied.labels.label == 1).sum()))
-        metrics = pa.Table.from_pylist([{"metric": "positives", "argument": "", **row}])
-        return {"metrics": metrics}, Claim("none", None, "nothing"), {}
-
-KIND = Toy()
-"""
-
-
+RAFFLE = (Path(__file__).parent / "raffle_kind.py").read_text()
 READ = "show, check, report, sql and publish"
 
 
@@ -58,13 +43,12 @@ def write_list():
 
 
 @pytest.fixture
-def toys(home, add_file):
-    """Two studies of a kind that one file added."""
-    add_file("streameval.kinds", "toy", TOY)
-    for name in ("toy", "other"):
-        plan = streameval.plan("list.parquet", f"{name}-plan", budget=40, seed=5)
-        Study(name).save_plan(replace(plan, kind="toy"))
-        streameval.select(name, export=f"{name}.csv")
+def raffle(home, add_file):
+    """Put the kind into the package, with two studies of it that nobody has labelled."""
+    assert len(RAFFLE.splitlines()) <= 250
+    add_file("streameval.kinds", "raffle/__init__.py", RAFFLE)
+    for name in ("one", "other"):
+        streameval.plan("list.parquet", name, tickets=40, seed=5)
     return home
 
 
@@ -73,48 +57,110 @@ def labels_of(study):
     return chosen.select(["rank"]).append_column("label", chosen.column("right"))
 
 
-def test_a_kind_of_one_file_works_with_every_verb(toys, capsys):
-    truth = labels_of("toy")
-    positives = sum(truth.column("label").to_pylist())
-    pq.write_table(truth, "truth.parquet")
-    assert run(["evaluate", "toy", "--labels", "truth.parquet"]) == 0
-    assert run(["publish", "toy", "there"]) == 0
+def filled_in(tasks, right):
+    """Label the tasks of an exported file, which shows an item's id, by what is true of the item."""
+    rows = pyarrow.csv.read_csv(tasks)
+    truth = pa.array([right[one] for one in rows.column("id").to_pylist()])
+    pyarrow.csv.write_csv(rows.drop_columns(["label"]).append_column("label", truth), "done.csv")
+    return "done.csv"
+
+
+def test_a_kind_of_one_file_is_planned_labelled_and_evaluated(raffle, capsys):
+    right = pq.read_table("list.parquet").column("right").to_pylist()
+    plan = streameval.plan("list.parquet", "one", tickets=40, seed=5)
+    assert (plan.kind, plan.table.num_rows, plan.seed, kind_of("one").about) == ("raffle", 40, 5, "a raffle")
+    assert run(["show", "one"]) == 0
+    assert "one: share of positives among 200 items, 40 labels planned, none of which is in." in capsys.readouterr().out
+    assert run(["select", "one", "--export", "tasks.csv", "--columns", "id"]) == 0
+    drawn = [right[rank - 1] for rank in plan.ranks]
+    share = sum(drawn) / 40
+    assert run(["evaluate", "one", "--labels", filled_in("tasks.csv", right)]) == 0
     said = capsys.readouterr().out
-    assert f"{truth.num_rows} of {truth.num_rows} labels." in said
-    assert f"{positives}.0000" in said
-    assert {one["name"] for one in json.loads((toys / "there" / "manifest.json").read_text())["files"]} == {
-        "plan.parquet", "plan.json", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json"}  # fmt: skip
-    assert streameval.evaluate("toy").summary["kind"] == "toy"
-    assert streameval.labels("toy").account["labelled"] == truth.num_rows
-    assert streameval.sql("toy", "SELECT estimate FROM metrics").to_pylist() == [{"estimate": positives}]
+    assert f"With probability 0.95, {share - 0.2147:.4f} to {min(1, share + 0.2147):.4f} of all items are" in said
+    assert "40 of 40 tickets have a label." in said
+    assert share - 0.22 < sum(right) / 200 < share + 0.22
+
+
+def test_a_kind_of_one_file_works_with_every_verb(raffle, capsys):
+    truth = labels_of("one")
+    share = sum(truth.column("label").to_pylist()) / 40
+    found = streameval.evaluate("one", labels=truth)
+    assert (found.summary["kind"], found.claim.coverage) == ("raffle", "simultaneous")
+    assert "positive_share" in found._repr_html_()
+    assert repr(streameval.show("one", "positive_share")).split()[0] == "positive_share"
+    assert streameval.show("one", "positive_share").bounds["positive_share"].estimate == share
+    gate = streameval.check("one", ["positive_share >= 0.1", "positive_share >= 0.99", "positive_share >= 0.7"])
+    assert [one.outcome for one in gate] == ["pass", "fail", "inconclusive"]
+    assert streameval.labels("one").account["labelled"] == 40
+    assert streameval.sql("one", "SELECT estimate FROM metrics").to_pylist() == [{"estimate": share}]
     with duckdb.connect() as mine:
-        streameval.register(mine, "toy", "mine")
-        assert mine.sql("SELECT upper FROM mine.metrics").fetchall() == [(positives,)]
-    (toys / "toy" / "report.html").unlink()
-    assert f"{positives:.6f}" in streameval.report("toy").read_text()
-    for command in (["labels", "toy"], ["report", "toy"], ["sql", "toy", "FROM metrics"], ["evaluate", "toy"],
-                    ["evaluate", "toy", "--dry-run"], ["labels", "toy", "--json"]):  # fmt: skip
+        streameval.register(mine, "one", "mine")
+        assert mine.sql("SELECT count(*) FROM mine.labels").fetchall() == [(40,)]
+    (raffle / "one" / "report.html").unlink()
+    assert "of all items are positive" in streameval.report("one").read_text()
+    assert run(["publish", "one", "there"]) == 0
+    assert {one["name"] for one in json.loads((raffle / "there" / "manifest.json").read_text())["files"]} == {
+        "plan.parquet", "plan.json", "metrics.parquet", "labels.parquet", "issues.parquet", "report.html",
+        "study.duckdb", "evaluation.json"}  # fmt: skip
+    for command in (["labels", "one"], ["report", "one"], ["sql", "one", "FROM metrics"], ["evaluate", "one"],
+                    ["evaluate", "one", "--dry-run"], ["labels", "one", "--json"], ["show", "one"]):  # fmt: skip
         assert run(command) == 0
 
 
-REFUSED = [
-    (["evaluate", "toy", "--misses", "3"], "a toy study does not go with --misses. Hint: leave it out: it is for"),
-    (["compare", "toy", "other"], f"toy is a toy study, which compare does not read. Hint: {READ} do"),
-    (["compare", "one", "toy"], "toy is a toy study, which compare does not read"),
-    (["report", "toy", "other", "--out", "both.html"], "toy is a toy study, which is drawn alone"),
-    (["check", "toy", "precision@10>=0.1"], "there is no mean of 'precision@10'"),
-    (["show", "toy", "precision@3"], "there is no mean of 'precision@3'"),
-    (["cut", "toy", "precision:0.5"], f"toy is a toy study, which cut does not read. Hint: {READ} do"),
-    (["extrapolate", "toy", "precision@recall:0.75"], "which extrapolate does not read"),
-    (["grow", "toy", "--labels", "20"], "which grow does not read"),
+def test_labels_that_are_missing_widen_the_bounds_of_a_raffle(raffle):
+    some = labels_of("one").slice(0, 30)
+    positive = sum(some.column("label").to_pylist())
+    lower, estimate, upper = streameval.evaluate("one", labels=some) and streameval.show(
+        "one", "positive_share").bounds["positive_share"]  # fmt: skip
+    assert np.isnan(estimate)
+    assert lower == pytest.approx(max(0, positive / 40 - 0.2147), abs=1e-4)
+    assert upper == pytest.approx(min(1, (positive + 10) / 40 + 0.2147), abs=1e-4)
+
+
+def test_bounds_of_a_raffle_hold_as_often_as_they_say_for_every_short_list(raffle):
+    """Every draw of 4 of 7 items, for every number of positives among them."""
+    bounds = importlib.import_module("streameval.kinds.raffle").bounds
+    for positives in range(8):
+        for confidence in (0.5, 0.8, 0.95):
+            draws = [bounds(sum(one < positives for one in drawn), 0, 4, confidence)
+                     for drawn in itertools.combinations(range(7), 4)]  # fmt: skip
+            assert np.mean([lower <= positives / 7 <= upper for lower, _, upper in draws]) >= confidence
+
+
+WRONG = [
+    ({"tickets": 0}, "tickets is 0, and a raffle draws items"),
+    ({"tickets": 201}, "tickets is 201 of 200 items"),
+    ({"tickets": 40, "confidence": 1.0}, r"confidence is 1.0, outside \(0, 1\)"),
+    ({"tickets": 40, "by": "user"}, "a raffle does not go with by.*it is for a study of a curve"),
+    ({"budget": 40, "rounds_off": 3}, "plan has no option 'rounds_off'"),
 ]
 
 
-def test_what_a_kind_does_not_do_is_one_sentence(toys, capsys):
-    for name in ("toy", "other"):
+@pytest.mark.parametrize(("given", "message"), WRONG, ids=[message[:24] for _, message in WRONG])
+def test_what_a_kind_refuses_to_draw_is_one_sentence(raffle, given, message):
+    with pytest.raises(InputError, match=message):
+        streameval.plan("list.parquet", "another", **given)
+    assert not Path("another").exists()
+
+
+REFUSED = [
+    (["evaluate", "one", "--misses", "3"], "a raffle does not go with --misses. Hint: leave it out: it is for"),
+    (["compare", "one", "other"], f"one is a raffle, which compare does not read. Hint: {READ} do"),
+    (["compare", "curve", "one"], "one is a raffle, which compare does not read"),
+    (["report", "one", "other", "--out", "both.html"], "one is a raffle, which is drawn alone"),
+    (["check", "one", "precision@10>=0.1"], "there is no mean of 'precision@10'"),
+    (["show", "one", "precision@3"], "there is no mean of 'precision@3'"),
+    (["cut", "one", "precision:0.5"], f"one is a raffle, which cut does not read. Hint: {READ} do"),
+    (["extrapolate", "one", "precision@recall:0.75"], "which extrapolate does not read"),
+    (["grow", "one", "--labels", "20"], "which grow does not read"),
+]
+
+
+def test_what_a_kind_does_not_do_is_one_sentence(raffle, capsys):
+    for name in ("one", "other"):
         streameval.evaluate(name, labels=labels_of(name))
-    streameval.plan("list.parquet", "one", budget=40, seed=5)
-    with_tables(Path("one"), labels_of("one"))
+    streameval.plan("list.parquet", "curve", budget=40, seed=5)
+    with_tables(Path("curve"), labels_of("curve"))
     for command, said in REFUSED:
         capsys.readouterr()
         assert run(command) == 2

@@ -18,7 +18,8 @@ from suite_cases import LONG
 
 import streameval
 from streameval.errors import InputError
-from streameval.reporting import charts, comparison, simulation
+from streameval.kinds.curve import comparison_page
+from streameval.reporting import charts, simulation
 from streameval.reporting.charts import picture
 from streameval.text import escaped
 
@@ -88,7 +89,9 @@ def test_charts_of_several_reports_are_vega_lite(both, name):
 
 
 def test_the_chart_of_a_comparison_is_vega_lite(catalogue):
-    check(comparison.figure(streameval.compare(*(catalogue.path(f"{one}-evaluated") for one in ("curve", "paula")))))
+    check(
+        comparison_page.figure(streameval.compare(*(catalogue.path(f"{one}-evaluated") for one in ("curve", "paula"))))
+    )
 
 
 def test_charts_of_slices_are_vega_lite(catalogue):

@@ -17,8 +17,8 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds.curve.comparison_page import verdict
 from streameval.methods import create
-from streameval.reporting.comparison import verdict
 from streameval.verbs.compare import compare
 
 N = 8_000

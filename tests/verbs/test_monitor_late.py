@@ -20,9 +20,9 @@ from streameval.cli import run
 from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, Days
 from streameval.kernels.martingale import evidence
+from streameval.kinds.curve.history import SCHEMA, Day
+from streameval.kinds.curve.history_page import page, sentences
 from streameval.methods import create
-from streameval.reporting.history import render, sentences
-from streameval.study.day import SCHEMA, Day
 from streameval.study.judging import at_confidence, curve_of
 from streameval.types import Labels
 
@@ -334,7 +334,7 @@ def test_runs_that_contradict_themselves_establish_nothing_and_say_so(tmp_path):
     assert any(
         "contradict themselves, which happens in fewer than 5.0% of histories" in one for one in sentences(found)
     )
-    assert "<svg" in render(found)
+    assert "<svg" in page(found)
 
 
 ATTEMPTS = {

@@ -13,11 +13,10 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds import named
+from streameval.kinds import means, named
+from streameval.kinds.curve import measures as of_a_curve
 from streameval.questions import Question
 from streameval.study import Study
-from streameval.study.answers import curve as of_a_curve
-from streameval.study.answers import rankings
 
 
 def stands(capsys, *more):
@@ -244,10 +243,10 @@ def test_many_rankings_with_every_label_are_gated_by_their_means(runs, tmp_path,
         assert "Every item has a label: the means are exact" in capsys.readouterr().out
     assert "result: 300 rankings by query, 6,000 items" in repr(streameval.show(out))
     result = named("rankings").read(Study(out))
-    known = rankings.measures(result)
+    known = means.measures(result)
     assert {"map", "mrr", "ndcg", "ndcg@1", "success@10"} <= {*known}
     for name in known:
-        rankings.answer(result, Question.of(name))
+        means.answer(result, Question.of(name))
     for asked, said in (
         ("ndgc@10", "did you mean 'ndcg@10'?"),
         ("ndcg@7", "there is no mean of 'ndcg@7'"),

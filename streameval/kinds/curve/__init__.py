@@ -9,25 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Kind, Planned
+from streameval.kinds import Decision, Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.said import Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import PlannedTasks
     from streameval.questions import Question
+    from streameval.questions.cutoffs import Cutoff
+    from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
+    from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
-    from streameval.study.comparison import Comparison
+    from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
-    from streameval.study.days import DayHistory
     from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
-    from streameval.study.result_files import Evaluation
-    from streameval.types import Claim, Plan
+    from streameval.study.results import Evaluation
+    from streameval.types import Plan
 
 
 class OneRanking(Kind):
@@ -36,26 +39,39 @@ class OneRanking(Kind):
     name = "curve"
     about = "a study of a curve"
     answers = (*Kind.answers, "compare", "cut", "extrapolate", "grow", "judge", "monitor")
-    asked_by: ClassVar = {"plan": ""}
+    asked_by: ClassVar = {"plan": "", "cost": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
+    compared_in = "streameval.kinds.curve.comparison_page"
+    watched_in = "streameval.kinds.curve.history_page"
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
-        if verb not in self.asked_by:
+        if verb != "plan" or verb not in self.asked_by:
             return super().accepts(verb)
         from streameval.methods import parameters_of_any
 
         options = (one.name for kind in (JudgeColumn, ReuseOptions) for one in fields(kind))
         return {"method", "by", *options, *parameters_of_any()}
 
-    def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
-        """Choose the ranks to label."""
-        from streameval.kinds.curve.plan import planned
+    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+        """Make the options of a verb; those of a plan are made with the method that has them."""
+        if verb != "plan":
+            return super().asked(verb, given)
+        self._refuse_others(verb, given)
+        return [dict(given)]
 
-        self.refuse_others("plan", given)
-        return planned(ranking, study, given, seed, *how)
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Choose the ranks to label."""
+        from streameval.kinds.curve.plan import draw_ranks
+
+        return draw_ranks(ranking, asked[0], request)
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what each method costs."""
+        from streameval.kinds.curve.plan import costs
+
+        self._refuse_others("plan", given)
+        return costs(n_items, given)
 
     def rehearsal(
         self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None, *how: Any
@@ -63,7 +79,7 @@ class OneRanking(Kind):
         """Say what `select` would read for a plan, and how many of its items have a label already."""
         from streameval.kinds.curve.planned import rehearsal
 
-        self.refuse_others("plan", given)
+        self._refuse_others("plan", given)
         return rehearsal(ranking, study, dict(given), seed, *how)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
@@ -75,8 +91,7 @@ class OneRanking(Kind):
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results; of slices too, where the plan has any."""
         from streameval.slices.files import SLICES
-        from streameval.study.result_files import COUNTED, FROM_VOTES
-        from streameval.study.results import file_names
+        from streameval.study.results import COUNTED, FROM_VOTES, file_names
 
         return file_names([*(SLICES if plan is not None and plan.slices else ()), *FROM_VOTES, *COUNTED])
 
@@ -91,6 +106,13 @@ class OneRanking(Kind):
         plan, evaluation = evaluated(folder, labels, self.asked("evaluate", given))
         self.save(folder, plan, evaluation)
         return evaluation
+
+    @property
+    def tasks(self) -> PlannedTasks:
+        """Give them with the scores that the curve shows."""
+        from streameval.kinds.curve.plan import RankTasks
+
+        return RankTasks()
 
     def progress(self, folder: Study) -> LabellingProgress:
         """Say how far the labelling has come, and which half-width that gives."""
@@ -112,6 +134,14 @@ class OneRanking(Kind):
 
         return render(name, plan, found, title)
 
+    def reported(
+        self, study: str | os.PathLike[str], plan: Plan | None, found: Evaluation, items: Any
+    ) -> ReportedStudy:
+        """Give the curve, and what belongs to it."""
+        from streameval.reporting.figures import ReportedStudy
+
+        return ReportedStudy(Path(study).resolve().name, plan, found, items)
+
     def database(self, folder: Study, plan: Plan | None, found: Evaluation) -> Database:
         """Make tables and macros of the curve."""
         from streameval.kinds.curve.database import database_of
@@ -120,13 +150,13 @@ class OneRanking(Kind):
 
     def answer(self, found: Evaluation | SliceResult, question: Question) -> Bounds:
         """Bounds on a measure of the list, or of a slice of it."""
-        from streameval.study.answers.curve import answer
+        from streameval.kinds.curve.measures import answer
 
         return answer(found, question)
 
     def measures(self, found: Evaluation | SliceResult) -> tuple[str, ...]:
         """What can be asked for, as it is written; K stands for any number of items."""
-        from streameval.study.answers.curve import written
+        from streameval.kinds.curve.measures import written
 
         return written(found)
 
@@ -134,15 +164,26 @@ class OneRanking(Kind):
         """None: the verdict says what is proven of a curve."""
         return []
 
-    def claim(self, found: Evaluation | SliceResult) -> Claim:
-        """What the bounds promise."""
-        return found.curve.claim
+    def decided(self, found: Evaluation, question: Question, bounds: Bounds) -> Decision:
+        """Say what the bounds decide, and about how many labels would."""
+        from streameval.kinds.curve.measures import labels_needed
+
+        by_bounds = super().decided(found, question, bounds)
+        if by_bounds.outcome != "inconclusive" or not found.labels.rank.size:
+            return by_bounds
+        return Decision("inconclusive", *labels_needed(bounds, float(question.condition.value), found))
+
+    def standard_errors(self, found: Evaluation, questions: Sequence[Question]) -> dict[str, float | None]:
+        """Give those of precision at cutoffs that are ranks."""
+        from streameval.kinds.curve.measures import standard_errors
+
+        return standard_errors(found, questions)
 
     def promised(self, found: Evaluation | SliceResult) -> str:
         """What the bounds promise, and under which assumption."""
         from streameval.reporting.sentences import promise
 
-        return f"{promise(self.claim(found))}. {self.claim(found).caution}".rstrip()
+        return f"{promise(found.claim)}. {found.claim.caution}".rstrip()
 
     def standing(self, study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
         """Say where a study with results stands."""
@@ -158,41 +199,11 @@ class OneRanking(Kind):
 
         return offered(folder, found, estimates, most)
 
-    def difference(self, a: Path, b: Path, confidence: float) -> Comparison:
-        """Compare two curves."""
-        from streameval.kinds.curve.difference import compared
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above a cutoff that the curve proves."""
+        from streameval.kinds.curve.evaluate import proven
 
-        return compared(a, b, confidence)
-
-    def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
-        """Say which side is higher, and the difference of the main metrics."""
-        from streameval.kinds.curve.difference import difference_says
-
-        return difference_says(found)
-
-    def save_difference(self, found: Comparison, out: Path | None, plot: Path | None, existing: Existing) -> None:
-        """Write curves and differences, and their picture."""
-        from streameval.reporting.comparison import save_comparison
-
-        save_comparison(found, out, plot, existing)
-
-    def history(self) -> type[DayHistory]:
-        """Days, in which a change is named when it is established."""
-        from streameval.study.days import DayHistory
-
-        return DayHistory
-
-    def history_says(self, found: DayHistory, most: int) -> tuple[Columns, list[str]]:
-        """Say what each day came to, which changes there were, and how the mean stands."""
-        from streameval.reporting.history import COLUMNS, cells, news, sentences
-
-        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
-
-    def history_page(self, found: DayHistory) -> str:
-        """Draw the days."""
-        from streameval.reporting.history import render
-
-        return render(found)
+        return proven(folder, target, ranking, options)
 
 
 KIND = OneRanking()

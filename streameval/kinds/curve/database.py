@@ -14,7 +14,7 @@ from streameval.slices.files import slice_tables
 from streameval.study import Study
 from streameval.study.database.writer import Database, database, macro_statements
 from streameval.study.provenance import commands
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.types import Plan
 
 

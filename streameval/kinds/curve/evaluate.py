@@ -1,31 +1,52 @@
-"""Labels of a plan, turned into its curve and all that follows."""
+"""Labels of a plan, turned into its curve and all that follows: weights, misses, cuts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from streameval import __version__
-from streameval.curve import Curve
-from streameval.curve.label_error import check_label_error
-from streameval.errors import InputError, check_misses
+from streameval.curve import Basis, Curve
+from streameval.curve.bounds import inside
+from streameval.curve.label_error import CONFIDENCE, check_label_error
+from streameval.curve.points import best_f
+from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
+from streameval.errors import InputError, StudyError, check_misses
 from streameval.judges.classes import awaits_judge
+from streameval.kernels.sorted_sets import unique
+from streameval.kinds.first_rule import first_rule, summary_before
+from streameval.labelling.key_forms import meeting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.tally import Tallied
+from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.metrics.bounded import metrics
+from streameval.questions.cutoffs import Cutoff
+from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
-from streameval.study.first_rule import first_rule, summary_before
+from streameval.study.apply_cut import apply_cut
+from streameval.study.cut_files import Cut
 from streameval.study.formats import marked
-from streameval.study.judging import as_read, curve_of, half_width_of, slice_curves, whole_curve
-from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
-from streameval.study.missing import basis_of
-from streameval.study.result_files import Evaluation
-from streameval.study.results import evaluation_id
+from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
+from streameval.study.planned_ranking import counted_at, score_at
+from streameval.study.provenance import way_out
+from streameval.study.results import Evaluation, evaluation_id
 from streameval.study.take_in import take_in
-from streameval.study.weights import with_weights
-from streameval.types import Plan
+from streameval.study.tasks import task_numbers
+from streameval.study.weights import draw_weights
+from streameval.types import TRUTH, Claim, Plan, Promise
+from streameval.typing import BoolArray, Int64Array
+
+_LEVEL = 0.05
+_DECIDED = 0.95
+ASSUMES_BOTH_DRAWS = "nothing of either list: only that what was drawn of both, at random, is what was labelled"
 
 
 def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tuple[Plan, Evaluation]:
@@ -74,8 +95,9 @@ def _evaluated(
     summary["first_rule"] = first_rule(summary_before(folder, plan)) or first_rule(summary)
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
-    results = (metrics(curve), summary, tallied.issues, slices, taken.new)
-    return Evaluation(identity, table, curve, curve.table, *results)
+    tables = {**slice_tables(slices), "labels": table, "issues": tallied.issues, "envelope": curve.envelope_table,
+              "curve": curve.table, "metrics": metrics(curve)}  # fmt: skip
+    return Evaluation(identity, summary, tables, curve=curve, slices=slices, new=taken.new)
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
@@ -115,3 +137,282 @@ def width_by_now(plan: Plan, tallied: Tallied, judging: Judging) -> dict[str, An
     curve = curve_of(read, tallied.labels, judging.label_error)
     width = half_width_of(read, curve, int(tallied.labels.account["missing"]), judging.label_error)
     return {**width, "coverage": curve.claim.coverage}
+
+
+def basis_of(plan: Plan, tallied: Tallied) -> Basis:
+    """Say what estimates may be made of while planned labels are missing.
+
+    Of the labels at hand, where these are a random part of the tasks. Tasks are numbered in a shuffle, so whoever does
+    them in order and stops has answered a random part of the planned ranks, whatever the items are. That is said where
+    every answered task comes before every unanswered one, or where the two kinds lie alike along the list (Kolmogorov
+    and Smirnov's test of two samples does not tell them apart at 5 %). Otherwise there is no estimate, though bounds
+    hold whatever is missing.
+
+    An item that was skipped, or whose votes leave it open, was answered: it is unknown in the bounds, and where more
+    than a twentieth of the planned items are such, there is no estimate either.
+    """
+    labels, answered = tallied.labels, tallied.answered
+    if answered.all():
+        return "labels" if labels.known.mean() >= _DECIDED else "none"
+    both = unique(labels.label[labels.known]).size == 2  # one kind alone is no random part
+    shuffled = method_of(plan).planned  # of labels that were drawn elsewhere, nobody shuffled the tasks
+    return "labels at hand" if both and shuffled and _random_part(task_numbers(plan), answered) else "none"
+
+
+def _random_part(number: Int64Array, answered: BoolArray) -> bool:
+    if number[answered].max() < number[~answered].min():
+        return True
+    share = np.abs(np.cumsum(answered) / answered.sum() - np.cumsum(~answered) / (~answered).sum())
+    size = math.sqrt(answered.sum() * float((~answered).sum()) / answered.size)
+    reach = (size + 0.12 + 0.11 / size) * float(share.max())
+    tail = 2 * sum((-1) ** (k - 1) * math.exp(-2 * (k * reach) ** 2) for k in range(1, 101))
+    return reach < 0.2 or tail >= _LEVEL
+
+
+def with_weights(labels: pa.Table, plan: Plan, curve: Curve) -> pa.Table:
+    """Put `weight` and `draw_weight` (float64, null where unknown) beside the labels of a plan.
+
+    `draw_weight` is that of `draw_weights`. `weight` is for how many items the label of a rank stands in the estimated
+    curve (`streameval.curve.pooling`), 0 without a label: it sums to N, and its sum over the positive labels is the
+    estimate of the positives, unless that was cut to its bounds.
+
+    Where what labels said decided whether a plan grew, averages lean a little towards what stopped it; bounds pay for
+    that, averages do not.
+
+    Args:
+        curve: As it was made of these labels.
+    """
+    estimated = None if curve.estimated is None else curve.estimated.weight
+    weights = pa.nulls(labels.num_rows, pa.float64()) if estimated is None else pa.array(estimated)
+    drawn = pa.array(draw_weights(plan), from_pandas=True)
+    return labels.append_column("weight", weights).append_column("draw_weight", drawn)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """An evaluated study of the items that a ranking never returned: the elusion test of reviews.
+
+    These items are a list too. A study of it bounds how many of them are positive; the bounds of the ranking and those
+    of the rest share δ, so that all that counts misses holds with what the ranking's own bounds claim.
+
+    Attributes:
+        plan: None where every item of the rest has a label and none was planned (`exact`).
+        judging: How its labels were judged.
+    """
+
+    folder: Path
+    plan: Plan | None
+    evaluation: Evaluation
+    judging: Judging
+
+    @property
+    def exact(self) -> bool:
+        """Whether the misses are counted."""
+        return self.evaluation.curve.claim.coverage == "exact"
+
+    def facts(self, curve: Curve) -> dict[str, Any]:
+        """What evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
+        of = {"study": str(self.folder.absolute()), "evaluation_id": self.evaluation.evaluation_id}
+        estimate = None if np.isnan(curve.misses_estimate) else curve.misses_estimate
+        bounded = {"misses_upper": curve.misses_upper, "misses_estimate": estimate}
+        return {**bounded, "misses_from": {**of, "n_items": self.evaluation.curve.n_items}}
+
+
+def rest_of(folder: Path, plan: Plan) -> Rest:
+    """Open the study of the rest of a planned ranking.
+
+    Raises:
+        StudyError: It has no results or its bounds promise nothing; or it is of the ranking itself.
+    """
+    study = Study(folder)
+    evaluation = study.evaluation()
+    claim, rest_plan = evaluation.curve.claim, study.plan() if study.exists else None
+    if not evaluation.curve.proves or claim.coverage == "conditional":
+        raise StudyError(
+            f"{folder}: its bounds hold with no stated probability", "label the rest by loguniform or uniform"
+        )
+    if rest_plan is not None and rest_plan.ranking.get("fingerprint") == plan.ranking.get("fingerprint"):
+        raise StudyError(
+            f"{folder} is a study of the ranking itself", "misses are among the items that it never returned"
+        )
+    summary = evaluation.summary
+    judging = Judging(label_error=float(summary.get("label_error", 0.0)), assume=summary.get("assume"))
+    return Rest(folder, rest_plan, evaluation, judging)
+
+
+def refuse_overlap(study: Study, plan: Plan, rest: Rest) -> None:
+    """Refuse a rest that holds items of the ranking, by what both selections know of their keys (`StudyError`)."""
+    if rest.plan is None:
+        return
+    key = plan.ranking.get("key") or rest.plan.ranking.get("key") or ()
+    mine, theirs = study.selection(plan), Study(rest.folder).selection(rest.plan)
+    if not key or mine is None or theirs is None or not {*key} <= {*mine.column_names} & {*theirs.column_names}:
+        return
+    if shared := meeting(mine.select(key), theirs.select(key)):
+        raise StudyError(
+            f"{rest.folder}: {shared:,} of its labelled items are items of {study.folder} too, by {', '.join(key)}",
+            "misses are among the items that the ranking never returned: leave its items out of that list",
+        )
+
+
+def sharing(plan: Plan, rest: Rest | None) -> Plan:
+    """Plan read at δ/2, as the study of the unretrieved items takes the other half; at δ where misses are counted."""
+    level = method_of(plan).level
+    if rest is None or rest.exact or level is None:
+        return plan
+    return at_confidence(plan, 1 - (1 - level) / 2)
+
+
+def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
+    """Give a curve, of a plan that was read by `sharing`, the misses among the rest.
+
+    Args:
+        plan: As it was made.
+    """
+    level = method_of(plan).level or CONFIDENCE
+    share = 1 - level if curve.claim.coverage == "exact" or method_of(plan).level is None else (1 - level) / 2
+    few, many, estimate = _misses(rest, 1 - share)
+    claim = _claim(curve.claim, rest, level)
+    sentence = (
+        f"Of {rest.evaluation.curve.n_items:,} items that were never returned, {few:,} to {many:,} are positive by the "
+        f"labels of {rest.folder}: recall, F and all that counts them holds with the rest of the bounds at once"
+    )
+    study_confidence, both = curve.claim.confidence, claim.confidence
+    told = curve.findings
+    if both is not None:  # half of δ is an inner matter: one probability is told, that of it all
+        told = tuple(Promise(both, one.says) if isinstance(one, Promise) else one for one in told)
+    sentence += "." if study_confidence is not None or both is None else f", with probability {both:g}."
+    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*told, sentence))
+
+
+def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:
+    """Bounds on the positives of the rest, with the rest's share of δ, and their estimate."""
+    curve = rest.evaluation.curve
+    if not rest.exact and rest.plan is not None:
+        plan = as_read(at_confidence(rest.plan, confidence), rest.judging)
+        curve = curve_of(plan, rest.evaluation.labels, rest.judging.label_error)
+    low, _, high = curve.yield_at(curve.n_items)
+    few, many = int(np.ceil(low)), int(np.floor(high))
+    return few, many, float(inside(rest.evaluation.curve.yield_at(curve.n_items).estimate, few, many))
+
+
+def _claim(claim: Claim, rest: Rest, level: float) -> Claim:
+    """The claim of both together: the weaker one, under the assumptions of both."""
+    other = rest.evaluation.curve.claim
+    where = f"that the items of {rest.folder} are all that the ranking never returned"
+    alike = claim.assumes == other.assumes == ASSUMES_THE_DRAW
+    each = claim.assumes if rest.exact else f"{claim.assumes}; of {rest.folder}: {other.assumes}"
+    assumes = f"{ASSUMES_BOTH_DRAWS if alike else each}; and {where}"
+    about, why = (claim.about, claim.why) if claim.about != TRUTH else (other.about, other.why)
+    coverage, confidence = claim.coverage, claim.confidence
+    if not rest.exact and coverage != "none":
+        coverage = "simultaneous" if coverage == "exact" else coverage
+        confidence = level
+    return Claim(coverage, confidence, assumes, about, why)
+
+
+def proven(folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+    """Find where a curve proves a cutoff; errors as of `streameval.cut`.
+
+    Args:
+        options: `misses`, `misses_from` and `apply`, as far as they were given.
+    """
+    misses, misses_from, apply = (options.get(name) for name in ("misses", "misses_from", "apply"))
+    asked = {"cutoff": str(target)}
+    plan, evaluation = folder.plan(), folder.evaluation()
+    curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
+    if misses_from is not None:
+        curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
+        asked["misses_from"] = os.fspath(misses_from)
+    _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
+    by_score = target.kind == "score"
+    chosen = counted_at(plan, target.value, ranking) if by_score else _chosen(curve, target)
+    if misses is not None:
+        asked["misses"] = str(misses)
+    at = curve.at([chosen]).to_pylist()[0]
+    threshold = score_at(plan, at["rank"], ranking, at.get("score"))
+    if apply is not None and not by_score and threshold is not None:  # a threshold keeps all items of its score
+        first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
+        chosen = first if first == last else counted_at(plan, threshold, ranking)
+        at = curve.at([chosen]).to_pylist()[0]
+    result = Cut(
+        rank=chosen,
+        score=threshold,
+        holds={name: value for name, value in at.items() if name not in ("rank", "score")},
+        claim=curve.claim,
+        asked=asked,
+        plan=plan,
+        evaluation_id=evaluation.evaluation_id,
+        study=folder.folder,
+        estimates=curve.basis,
+        _ranking=ranking,
+    )
+    return result if apply is None else apply_cut(result, apply)
+
+
+def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
+    """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
+    if misses is not None:
+        raise InputError("--misses were given as a number and as a study", "give one of them")
+    rest = rest_of(folder, plan)
+    refuse_overlap(study, plan, rest)
+    refuse_misses(plan, 1)
+    summary, stored = evaluation.summary, evaluation.curve
+    read_as = sharing(as_read(plan, Judging(assume=summary.get("assume"))), rest)
+    curve = curve_of(read_as, evaluation.labels, float(summary["label_error"]))
+    curve = with_rest(curve, plan, rest)
+    return replace(curve, score=stored.score, estimated=stored.estimated, basis=stored.basis)
+
+
+def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
+    if curve.proves:
+        return
+    why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
+    hint = "`streameval report` shows all that the labels say about it"
+    if curve.claim.coverage == "none":
+        hint = str(way_out(plan, summary, str(folder)))
+    raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
+
+
+def _chosen(curve: Curve, target: Cutoff) -> int:
+    rank = target.rank_in(curve.n_items)
+    if rank is not None:
+        return rank
+    if target.kind == "fpr":
+        raise InputError(f"{target} is of areas under the ROC curve, and cuts no list",
+                         "cut at a rank, a share, a score, a precision or a recall")  # fmt: skip
+    if target.kind == "max_f":
+        return _best(curve, float(target.value))
+    return _deepest(curve, target) if target.kind == "precision" else _first(curve, target)
+
+
+def _deepest(curve: Curve, target: Cutoff) -> int:
+    deepest, _ = rank_at_precision(curve.extremes[0], target.share)
+    if not deepest:
+        rank, best = best_precision(curve.envelope)
+        raise InputError(
+            f"no rank is proven to have precision {float(target.share):.12g}",
+            f"the best that is proven is {best:.6g}, at rank {rank:,}",
+        )
+    return int(deepest)
+
+
+def _best(curve: Curve, beta: float) -> int:
+    found = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
+    if found is None:
+        raise InputError("no positive is proven to be in this list, so no F is above 0")
+    return found
+
+
+def _first(curve: Curve, target: Cutoff) -> int:
+    share = target.share
+    _, last = curve.over_misses(lambda extremes: rank_at_recall(extremes, share))
+    if math.isnan(last):
+        raise InputError("the list has no positives, so it has no recall")
+    if math.isinf(last):
+        best = curve.at([curve.n_items]).column("recall_lower")[0].as_py() or 0.0
+        raise InputError(
+            f"no rank is proven to have recall {float(share):.12g}",
+            f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses_text} misses",
+        )
+    return int(last)

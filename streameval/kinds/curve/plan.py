@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +10,9 @@ from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in
-from streameval.labelling.votes import Votes
-from streameval.methods import Method, create, refuse_alpha_with_budget
+from streameval.kinds.planning import Drawn, PlanRequest
+from streameval.kinds.tasks import PlannedTasks
+from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
 from streameval.options import own
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -20,37 +20,29 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.list_copy import materialize, with_copy
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
+from streameval.study.planned_ranking import method_cutoffs
+from streameval.study.planning import fresh_seed, known_seed, refuse_unjoinable
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
+from streameval.typing import Int64Array
 
 
-def planned(
-    ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
-    options: RankingOptions, progress: Progress,
-) -> Plan:  # fmt: skip
-    """Choose the ranks to label, and write them to a study; errors as of `streameval.plan`."""
-    parameters, folder = dict(given), planned_study(study)
+def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
+    """Choose the ranks to label; errors as of `streameval.plan`."""
     method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
-    before, how = planned_ids(folder), drawing(folder, method, seed, by, parameters)
+    how = drawing(request.study, method, request.seed, by, parameters)
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
-    drawn = draw(materialize(folder, ranking, options, progress), how, options, progress)
-    made = with_copy(drawn.plan, folder)
-    with folder.planning():
-        save_unless_planned(folder, before, made)
-        if drawn.votes is not None:
-            folder.labels.add([drawn.votes])
-    return made
+    return draw(request.materialized(ranking), how, request.options, request.progress)
+
+
+class RankTasks(PlannedTasks):
+    """Tasks of a curve, whose table shows scores at the ranks of its method."""
+
+    def cutoffs(self, plan: Plan) -> Int64Array | None:
+        """Ranks of the curve's table, where the order has scores."""
+        return method_cutoffs(plan)
 
 
 @dataclass(frozen=True)
@@ -94,15 +86,6 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     return Drawing(create(method, parameters), chosen, by, judge, keyed)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A plan, the ranking that was opened for it, and the labels that its items have already."""
-
-    plan: Plan
-    ranking: Ranking
-    votes: Votes | None = None
-
-
 def draw(ranking: Any, how: Drawing, options: RankingOptions, progress: Progress = silent) -> Drawn:
     """Choose ranks and write nothing; errors as in `plan`."""
     opened = open_ranking(ranking, options)
@@ -139,3 +122,26 @@ def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:
     from streameval.slices.judge import judged
 
     return judged(opened, drawn, how.judge, progress)
+
+
+def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
+    refuse_alpha_with_budget(given)
+    chosen = [create(name, _own(given, method)) for name, method in available().items()]
+    rows, refusals = [], []
+    for method in chosen:
+        try:
+            rows.append(method.cost(n_items))
+        except InputError as error:
+            refusals.append(error)
+            rows.append({"method": method.name, "labels": None, "accuracy": None, "forecast": False,
+                         "refused": error.line})  # fmt: skip
+    if len(refusals) == len(rows):
+        raise refusals[0]
+    return rows
+
+
+def _own(given: Mapping[str, Any], method: type[Method]) -> dict[str, Any]:
+    """Give parameters for one method: those that it has, without those that others of them determine."""
+    settled = {other for key in given for other in method.settles.get(key, ())}
+    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

@@ -22,7 +22,7 @@ from streameval.slices.files import SliceResult
 from streameval.study import Study
 from streameval.study.next_command import NextCommand
 from streameval.study.provenance import way_out
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import short
 from streameval.types import Plan
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.kinds.drawn_rankings.results import RankingsSample
+    from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
     from streameval.reporting.said import Told
     from streameval.study import Study
@@ -47,14 +47,11 @@ class SampledRankings(Kind):
             refuse_unused(*made[1:])
         return made
 
-    def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw rankings, and plan the first items of each."""
-        from streameval.kinds.drawn_rankings.plan import planned
+        from streameval.kinds.drawn_rankings.plan import draw_tops
 
-        (draw,) = self.asked("plan", given)
-        return planned(ranking, study, draw, seed, how)
+        return draw_tops(ranking, asked[0], request)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""
@@ -67,7 +64,7 @@ class SampledRankings(Kind):
 
         return RankingsSample(str(summary["evaluation_id"]), summary, tables)
 
-    def measured(
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
         """Bound the means."""

@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.progress import Progress
+from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.queries.draw import draw_rankings, plan_table
 from streameval.queries.options import RankingsDraw
 from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
-from streameval.rows.options import RankingOptions
-from streameval.study.list_copy import materialize, with_copy
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
 from streameval.types import Plan
 
 METHOD = "top_items"  # as plan.json calls the draw
 
 
-def planned(
-    ranking: Any,
-    study: str | os.PathLike[str],
-    how: RankingsDraw,
-    seed: int | None,
-    given: tuple[RankingOptions, Progress],
-) -> Plan:
+def draw_tops(ranking: Any, how: RankingsDraw, request: PlanRequest) -> Drawn:
     """Draw rankings uniformly from a list that holds many, and plan the first items of each to be labelled.
 
-    Args:
-        given: Options of the ranking, and who is told how many rows were read.
-
     Returns:
-        Plan: Its ranks are stored rows, from 1.
+        Drawn: The ranks of its plan are stored rows, from 1.
     """
-    asked, progress = given
     names, ranks, judge = how.per, how.cutoffs, how.judge
-    folder = planned_study(study)
-    before, fixed_seed = planned_ids(folder), known_seed(folder, seed)
-    chosen = fresh_seed() if fixed_seed is None else fixed_seed
-    source = materialize(folder, ranking, asked, progress)
-    opened = open_ranking(source, asked)
-    refuse_unjoinable(opened, (*names, *asked.key))
+    asked, progress, chosen = request.options, request.progress, request.drawing_seed
+    source = request.materialized(ranking)
+    opened = request.open(source, names)
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.rows.all_names():
             raise InputError(f"the ranking has no column '{name}'", opened.rows.hint_for(name))
@@ -74,6 +50,4 @@ def planned(
         known_of_all = predicted(opened, judge, (names, ranks), drawn.chosen, progress)
         opened.rows.check_unchanged()
         made = with_predictions(made, judge, known_of_all, ranks)
-    made = with_copy(made, folder)
-    save_unless_planned(folder, before, made)
-    return made
+    return Drawn(made, opened)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from streameval.study.answers.rankings import RankingMeans
+from streameval.kinds.means import RankingMeans
 
 
 @dataclass(frozen=True, repr=False)

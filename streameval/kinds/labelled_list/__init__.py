@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,9 +13,10 @@ from streameval.kinds.curve import OneRanking
 from streameval.labelling.options import LabelMeaning
 
 if TYPE_CHECKING:
+    from streameval.kinds.exact import ExactRun
     from streameval.reporting.said import Said
     from streameval.study import Study
-    from streameval.study.result_files import Evaluation
+    from streameval.study.results import Evaluation
     from streameval.types import Plan
 
 
@@ -36,15 +39,27 @@ class LabelledList(OneRanking):
     name = "labelled_list"
     about = "a labelled list"
     answers = (*Kind.answers, "compare", "extrapolate")
-    asked_by: ClassVar = {}
+    asked_by: ClassVar = {"exact": ""}
     options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
     def files(self, plan: Plan | None) -> list[str]:
         """Names of the files of its results: labels stay where they are."""
-        from streameval.study.result_files import COUNTED
-        from streameval.study.results import file_names
+        from streameval.study.results import COUNTED, file_names
 
         return file_names(COUNTED)
+
+    def exact(
+        self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> Evaluation:
+        """Count the list."""
+        from streameval.kinds.labelled_list.count import counted
+        from streameval.study import Study
+
+        alone, meaning = self.asked("exact", given)
+        evaluation = counted(ranking, alone, meaning, run)
+        if out is not None:
+            self.save(Study(Path(out)), None, evaluation)
+        return evaluation
 
     def save(self, folder: Study, plan: Plan | None, found: Evaluation) -> None:
         """Write all results into a folder of their own."""

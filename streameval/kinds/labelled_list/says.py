@@ -8,7 +8,7 @@ from typing import Any
 from streameval.metrics import headlines
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import TIES
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 from streameval.text import number_of
 
 # what a terminal shows of metrics.parquet

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.kinds import Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
 from streameval.questions.comparing import Comparing
-from streameval.reporting.said import Columns
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
-    from streameval.kinds.paired.history import ComparisonHistory
+    from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
     from streameval.questions import Question
+    from streameval.rankings.ranking import Ranking
     from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
     from streameval.study import Study
@@ -29,10 +29,11 @@ class PairedRankings(Kind):
 
     name = "paired"
     about = "a study of two rankings"
-    asked_by: ClassVar = {"plan": "against"}
+    asked_by: ClassVar = {"plan": "against", "cost": "against"}
     no_rehearsal = "what changed is found by reading both lists"
     options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    watched_in = "streameval.kinds.paired.history_page"
     answers = (*Kind.answers, "monitor")
     instead: ClassVar = {
         "compare": "show says which of its two rankings is better, and at which cutoff",
@@ -50,17 +51,13 @@ class PairedRankings(Kind):
         "issues": "Every row of a label table, and every item, that is not as it should be.",
     }
 
-    def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
-        """Find what the tops of two rankings do not share, and draw from it."""
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Find what changed between two rankings, and draw from it."""
         from streameval.copies.write import told_of_source
-        from streameval.kinds.paired.plan import planned
-        from streameval.study.plan_files import AGAINST_COPY
+        from streameval.kinds.paired.plan import draw_changed
 
-        comparing, labels = self.asked("plan", given)
-        with told_of_source(Path(os.path.abspath(study)) / AGAINST_COPY, comparing.against):
-            return planned(ranking, study, (comparing, labels), seed, *how)
+        with told_of_source(Path(os.path.abspath(request.study.against_copy)), asked[0].against):
+            return draw_changed(ranking, asked[0], asked[1], request)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""
@@ -68,13 +65,21 @@ class PairedRankings(Kind):
 
         return planned_says(planned)
 
-    def measured(
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what a comparison takes by cutoff, from the share of both tops that is the same."""
+        from streameval.kinds.paired.cost import costs_of
+        from streameval.methods import check_items
+
+        comparing, _ = self.asked("plan", given)
+        return costs_of(comparing, check_items(n_items))
+
+    def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:
         """Bound the difference at every cutoff."""
+        from streameval.kinds.first_rule import first_rule, rule_of, summary_before, tally_by
         from streameval.kinds.paired.evaluate import measured
         from streameval.kinds.paired.says import verdict
-        from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 
         tables, claim, more = measured(plan, tallied)
         first = first_rule(summary_before(folder, plan))
@@ -146,24 +151,6 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.page import page
 
         return page(name, found, title)
-
-    def history(self) -> type[ComparisonHistory]:
-        """Challengers one after another."""
-        from streameval.kinds.paired.history import ComparisonHistory
-
-        return ComparisonHistory
-
-    def history_says(self, found: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
-        """Say what each study came to."""
-        from streameval.kinds.paired.history_says import COLUMNS, cells, news, sentences
-
-        return Columns(COLUMNS, cells(found, most)), [*sentences(found), *news(found)]
-
-    def history_page(self, found: ComparisonHistory) -> str:
-        """Draw the bounds of every study."""
-        from streameval.kinds.paired.history_page import page
-
-        return page(found)
 
 
 KIND = PairedRankings()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.kinds.paired.cutoff import AtCutoff, LabelledDraw, at_cutoffs
 from streameval.kinds.paired.says import names_of, shown
+from streameval.kinds.paired.weighted import WeightedLabels, better
 from streameval.labelling.tally import Tallied
+from streameval.paired.bet import BetLimits, BetPlan, walked
+from streameval.paired.looks import Looks, bet_error, count_error, intersected, shared
+from streameval.paired.samples import CutoffSample, LabelledItems, samples
+from streameval.paired_draws.pair import below
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
-from streameval.typing import BoolArray, Int8Array
+from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array
 
 ASSUMED = "nothing of the lists: only that the planned items, drawn at random, are the ones that were labelled"
 DIFFERENCES = pa.schema(
@@ -141,3 +146,239 @@ def by_cutoff(plan: Plan, known: BoolArray) -> pa.Table:
     cutoffs = [*(plan.notes["cutoffs"][i] for i in at), *["beyond"] * ("measures" in plan.notes)]
     counts = [np.bincount(one, minlength=len(cutoffs)) for one in (first, first[known])]
     return pa.table({"cutoff": cutoffs, "planned": counts[0], "labelled": counts[1]})
+
+
+class DifferenceBounds(NamedTuple):
+    """Bounds on how many more positives B has than A.
+
+    The estimate is None where labels say nothing of some items; `decided_after` where no look before the end decided.
+    """
+
+    lower: int
+    estimate: float | None
+    upper: int
+    decided_after: int | None
+
+
+@dataclass(frozen=True)
+class AtCutoff:
+    """What a comparison knows at one cutoff.
+
+    Attributes:
+        size_a, size_b: Items in the tops.
+        gains, losses: Items that only the top of B holds, and only that of A.
+        drawn, positive, missing (pairs): Of gains and of losses: items to label, those with the label 1, and those
+            without one.
+        within: Half-width that was asked for, in items.
+    """
+
+    cutoff: Cutoff
+    size_a: int
+    size_b: int
+    gains: int
+    losses: int
+    drawn: tuple[int, int]
+    positive: tuple[int, int]
+    missing: tuple[int, int]
+    within: float
+    bounds: DifferenceBounds
+
+    @property
+    def better(self) -> str:
+        """Which ranking is better; "neither" where the difference lies within what was asked for."""
+        return better(self.bounds.lower, self.bounds.upper, self.within)
+
+
+@dataclass(frozen=True)
+class LabelledDraw:
+    """The items of a plan with their labels, and what was fixed before any of these.
+
+    Attributes:
+        label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
+    """
+
+    plan: Plan
+    label: Int8Array
+
+    def column(self, name: str) -> Int64Array:
+        """A column of the plan."""
+        values: Int64Array = self.plan.table.column(name).to_numpy()
+        return values
+
+    @cached_property
+    def u(self) -> UInt64Array:
+        """The hash of each item."""
+        return self.column("u").astype(np.uint64)
+
+    @cached_property
+    def gain(self) -> BoolArray:
+        """Which items B has before A."""
+        gain: BoolArray = self.column("first_b") < self.column("first_a")
+        return gain
+
+    @cached_property
+    def predicted(self) -> Int8Array:
+        """What the judge says; without one everything is taken for negative."""
+        named = "predicted" in self.plan.table.column_names
+        return self.column("predicted").astype(np.int8) if named else np.zeros(self.u.size, np.int8)
+
+    @cached_property
+    def rates(self) -> FloatArray:
+        """Probability with which an item is drawn, for each cutoff."""
+        return np.array(self.plan.notes["probability"], np.float64)
+
+    @cached_property
+    def bounded(self) -> int:
+        """How many cutoffs share the error: all, or of every rank those at which not all is labelled that changed."""
+        return int(self.plan.notes.get("bounded", self.rates.size))
+
+    @cached_property
+    def certain(self) -> BoolArray:
+        """Which items are labelled whatever their hash is."""
+        certain: BoolArray = self.column("probability") >= 1
+        return certain
+
+    @cached_property
+    def sizes(self) -> Int64Array:
+        """Gains and losses in all, and those of them that the judge takes for positive: shape (m, 2, 2)."""
+        notes = self.plan.notes
+        every, positive = (
+            np.array([notes[f"{side}{of}"] for side in ("gains", "losses")], np.int64).T for of in ("", "_predicted")
+        )
+        return np.stack([every - positive, positive], axis=2)
+
+    @cached_property
+    def wrong(self) -> Int8Array:
+        """Whether the judge is wrong, and -1 where there is no label; without a judge, the labels."""
+        wrong: Int8Array = np.where(self.label < 0, -1, self.label != self.predicted).astype(np.int8)
+        return wrong
+
+    @cached_property
+    def adds(self) -> BoolArray:
+        """Of which items it adds to the difference that the judge is wrong."""
+        adds: BoolArray = self.gain == (self.predicted == 0)
+        return adds
+
+    def samples(self) -> list[CutoffSample]:
+        """What was drawn where the judge is wrong: of what adds to the difference then, and of what takes from it."""
+        first = self.column("first_a").astype(np.int64), self.column("first_b").astype(np.int64)
+        items = LabelledItems(*first, self.u, self.wrong, self.certain, self.adds)
+        adds, takes = self.sizes[:, 0, 0] + self.sizes[:, 1, 1], self.sizes[:, 0, 1] + self.sizes[:, 1, 0]
+        return samples(items, self.rates, adds, takes)
+
+    @cached_property
+    def own_rate(self) -> FloatArray:
+        """Probability with which each item is drawn: the largest of its cutoffs and measures."""
+        rate: FloatArray = self.column("probability").astype(np.float64)
+        return rate
+
+    @cached_property
+    def reached(self) -> float:
+        """How far labelling came: u over its own rate of the first item to which nobody came; 1 at the end.
+
+        Items are labelled in this order, so that those before are a draw by their rates times this.
+        """
+        turn = np.ldexp(self.u.astype(np.float64), -64) / self.own_rate
+        last = turn[~self.certain & (self.label >= 0)].max(initial=0.0)
+        return float(turn[~self.certain & (self.label < 0) & (turn > last)].min(initial=1.0))
+
+    def shares(self, j: int, own: BoolArray) -> tuple[float | None, float | None]:
+        """Estimated shares of what adds to the difference, and of what takes from it; certain items are apart.
+
+        Before the end, items that another cutoff has at a higher rate came first: each stands for as many as its
+        probability of being among those that were reached says.
+        """
+        drawn = own & ~self.certain & below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
+        seen = np.minimum(self.rates[j], self.reached * self.own_rate)
+        stands_for = np.divide(self.rates[j], seen, out=np.ones_like(seen), where=drawn)
+        first, second = (np.average(self.wrong[some], weights=stands_for[some]) if some.any() else None
+                         for some in (drawn & self.adds, drawn & ~self.adds))  # fmt: skip
+        return first, second
+
+    def at(self, j: int) -> BoolArray:
+        """Which items gain or lose at cutoff j."""
+        first_a, first_b = self.column("first_a"), self.column("first_b")
+        changed: BoolArray = (np.minimum(first_a, first_b) <= j) & (np.maximum(first_a, first_b) > j)
+        return changed
+
+    @cached_property
+    def known(self) -> BoolArray:
+        """Which items had a label before the seed was drawn."""
+        named = "known" in self.plan.table.column_names
+        known: BoolArray = self.plan.table.column("known").to_numpy() if named else np.zeros(self.u.size, np.bool_)
+        return known
+
+    def walk(self, j: int, own: BoolArray, error: float) -> BetLimits:
+        """Bounds at any time from the items of cutoff j, in the order of their hashes; known ones are apart."""
+        drawn = np.flatnonzero(own & ~self.known & below(self.u, np.full(self.u.size, self.rates[j])))
+        drawn = drawn[np.argsort(self.u[drawn], kind="stable")]
+        right = float(self.plan.parameters["min_precision"])
+        judged = "predictions" in self.plan.notes
+        expected = np.array([1 - right, right] * 2) if judged else np.full(4, right)
+        losses = np.array([False, False, True, True])
+        classes, apart = 2 * (~self.gain) + self.predicted, own & self.known
+        sizes = self.sizes[j].ravel() - np.bincount(classes[apart], minlength=4)
+        bet = BetPlan(sizes, losses, error, drawn.size, expected=expected, known=self._known_difference(apart))
+        return walked(bet, classes[drawn], self.label[drawn])
+
+    def _known_difference(self, apart: BoolArray) -> tuple[int, int]:
+        """The least and the most that known items add to the difference; a label of theirs may have been taken back."""
+        label, gain = self.label[apart], self.gain[apart]
+        least = np.where(gain, label == 1, -(label != 0).astype(np.int64))
+        most = np.where(gain, label != 0, -(label == 1).astype(np.int64))
+        return int(least.sum()), int(most.sum())
+
+    def weighted(self) -> Iterator[dict[str, Any]]:
+        """Rows of the measures that weigh items by rank."""
+        notes = self.plan.notes.get("measures", ())
+        confidence, within = (float(self.plan.parameters[name]) for name in ("confidence", "within"))
+        error = (1 - confidence) / (2 * (self.bounded + len(notes)))
+        for i, note in enumerate(notes):
+            seen = self.reached * self.own_rate
+            labels = WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen)
+            yield labels.bounded(note, error, within)
+
+    def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
+        """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
+        seen = own & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
+        for some in (seen, seen & (self.label == 1), seen & (self.label < 0)):
+            yield int((some & self.gain).sum()), int((some & ~self.gain).sum())
+
+
+def at_cutoffs(plan: Plan, label: Int8Array) -> Iterator[AtCutoff]:
+    """Look at every cutoff of a plan.
+
+    Args:
+        label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
+    """
+    notes, items = plan.notes, LabelledDraw(plan, label)
+    for j, (text, sample) in enumerate(zip(notes["cutoffs"], items.samples(), strict=True)):
+        own, cutoff, size = items.at(j), Cutoff.of(text), max(notes["size_a"][j], notes["size_b"][j])
+        wanted = float(plan.parameters["within"]) * (int(cutoff.value) if cutoff.kind == "rank" else size)
+        sides = int(notes["gains"][j]), int(notes["losses"][j])
+        tops = int(notes["size_a"][j]), int(notes["size_b"][j])
+        bounds = _bounds(items, j, own, sample)
+        drawn, positive, missing = items.counted(j, own)
+        yield AtCutoff(cutoff, *tops, *sides, drawn, positive, missing, wanted, bounds)
+
+
+def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -> DifferenceBounds:
+    """Bounds at cutoff j, of one look, of looks at any time, or of both."""
+    cutoffs = items.bounded
+    together = cutoffs + len(items.plan.notes.get("measures", ()))
+    confidence = shared(float(items.plan.parameters["confidence"]), cutoffs, together)
+    looks = cast(Looks, items.plan.parameters["look"])
+    (gains, losses), ahead = items.sizes[j].sum(axis=1).tolist(), int(items.sizes[j, 0, 1] - items.sizes[j, 1, 1])
+    both, decided = (np.array([-losses]), np.array([gains])), None
+    if error := bet_error(confidence, cutoffs, looks):
+        bet = items.walk(j, own, error)
+        both, decided = (bet.lower, bet.upper), bet.decided_at if bet.sign else None
+    if error := count_error(confidence, cutoffs, looks):
+        low, high = sample.limits(error)
+        bet_alone = both
+        both = intersected((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
+        if both[0] < bet_alone[0] or both[1] > bet_alone[1]:  # the looks exclude one another: that at the end counts
+            decided = None
+    estimated = sample.estimate(*items.shares(j, own))
+    estimate = None if estimated is None else ahead + estimated
+    return DifferenceBounds(int(both[0][0]), estimate, int(both[1][0]), decided)

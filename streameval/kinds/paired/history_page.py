@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.kinds.paired.history import ComparisonHistory
-from streameval.kinds.paired.history_says import COLUMNS, cells, sentences
+from streameval.kinds.paired.history_says import COLUMNS, cells, news, sentences
 from streameval.questions import Condition
 from streameval.reporting.charts import BAND, MARK, POINTS, Spec, number, still
 from streameval.reporting.page import frame
+from streameval.reporting.said import Columns
 from streameval.reporting.tables import table
 from streameval.text import escaped
 
+HISTORY = ComparisonHistory
 _SHOWN = 60  # studies in the picture and in the table, the last ones
 _COLOURS = {None: BAND, "pass": BAND, "fail": POINTS, "inconclusive": "#8a8a8a"}
 
@@ -29,6 +31,11 @@ def page(history: ComparisonHistory) -> str:
         f"<div class='chart wide'>{still(figure(history))}</div><p class='soft'>{caption}</p>",
         table(COLUMNS, cells(history, _SHOWN)[::-1], label="Comparisons"), "</main>",
     ])  # fmt: skip
+
+
+def says(history: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
+    """Say what each of the last studies came to."""
+    return Columns(COLUMNS, cells(history, most)), [*sentences(history), *news(history)]
 
 
 def figure(history: ComparisonHistory) -> Spec:

@@ -3,93 +3,83 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.copies import kind_of, paths_of
+from streameval.copies.write import record_of
 from streameval.engines import engine_of
 from streameval.errors import InputError
-from streameval.kernels.sorted_sets import isin
-from streameval.kinds.paired.known import ReusedLabels
-from streameval.kinds.paired.measures_plan import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
-from streameval.kinds.paired.open_pair import as_stored, pair_for, with_copy_of_a
+from streameval.kernels.sorted_sets import isin, unique
+from streameval.kinds.paired.weighted import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
+from streameval.kinds.planning import Drawn, PlanRequest
+from streameval.labelling.labelled_keys import labelled_keys
 from streameval.labelling.options import ReuseOptions
+from streameval.labelling.votes import Votes
 from streameval.order.item_keys import types_of_both
+from streameval.order.scan import key_hashes
 from streameval.paired import every
 from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
 from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs, below
+from streameval.paired_draws.tops import draws_of
 from streameval.progress import Progress
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.questions.cutoffs import Cutoff
+from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import doubt_of
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
 from streameval.scans.checkpoints import Scans, forget
-from streameval.study.list_copy import with_copy
+from streameval.study import Study
+from streameval.study.list_copy import materialize
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
+from streameval.study.planning import fresh_seed, refuse_unjoinable
+from streameval.study.reuse import Reuse, reused_votes
 from streameval.types import Plan
-from streameval.typing import BoolArray, FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 
 METHOD = "changed_items"  # as plan.json calls the draw
 
 
-def planned(
-    ranking: Any, study: str | os.PathLike[str], asked: tuple[Comparing, ReuseOptions], seed: int | None,
-    options: RankingOptions, progress: Progress,
-) -> Plan:  # fmt: skip
-    """Find what changed between two rankings, draw from it, and write both to a study.
-
-    What scans have found is kept in the study until there is a plan, so that an interrupted run goes on from it.
+def draw_changed(ranking: Any, comparing: Comparing, labels: ReuseOptions, request: PlanRequest) -> Drawn:
+    """Find what changed between two rankings, and draw from it.
 
     Args:
-        asked: How they are compared, and labels that there are.
+        labels: Labels that there are.
 
     Returns:
-        Plan: Its ranks are stored rows, from 1; those of the other list come after those of the one.
+        Drawn: The ranks of its plan are stored rows, from 1; those of the other list come after those of the one.
 
     Raises:
         InputError: No key, or one that does not tell items apart; two lists that have no item in common.
     """
-    folder = planned_study(study)
-    before, fixed = planned_ids(folder), known_seed(folder, seed)
-    comparing, labels = asked
-    pair = pair_for(folder, ranking, comparing, options, progress)
+    folder, progress = request.study, request.progress
+    pair = pair_for(folder, ranking, comparing, request.options, progress)
     for one in (pair.b, pair.a):
         refuse_unjoinable(one, pair.key)
-    reused = ReusedLabels.of(labels, pair, folder, seed)
+    reused = ReusedLabels.of(labels, pair, folder, request.given_seed)
     scans = Scans(folder.scans, engine_of(comparing.engine))
     try:
-        made = drawn_plan(pair, comparing, fresh_seed() if fixed is None else fixed, reused, scans, progress)
-        if reused.taken_off is not None and fixed is not None and made.plan_id not in before:
+        made = drawn_plan(pair, comparing, request.drawing_seed, reused, scans, progress)
+        if reused.taken_off is not None and request.seed is not None and made.plan_id not in request.before:
             other = fresh_seed()  # other labels: they may be of that seed
             made = drawn_plan(pair, comparing, other, reused, scans, progress)
-        made = with_copy(with_copy_of_a(made, folder), folder)
+        made = with_copy_of_a(made, folder)
     except InputError:  # what is wrong stays wrong: nothing goes on from here
         forget(folder.scans)
         with suppress(OSError):
             folder.folder.rmdir()  # where nothing else is in it
         raise
-    votes = reused.votes(Ranking(_rows(pair), as_stored(pair.b.options)), made)
-    with folder.planning():
-        save_unless_planned(folder, before, made)
-        if votes is not None:
-            folder.labels.add([votes])
-    forget(folder.scans)
-    return made
+    stored = Ranking(_rows(pair), as_stored(pair.b.options))
+    return Drawn(made, stored, reused.votes(stored, made), folder.scans)
 
 
 def drawn_plan(
@@ -258,3 +248,126 @@ def _stored_row(pair: Pair, table: pa.Table) -> Int64Array:
     b, a = (table.column(name).fill_null(0).to_numpy() for name in ("position_b", "position_a"))
     rows: Int64Array = np.where(there, b, a + (0 if pair.one_table else pair.b.n_items)) + 1
     return rows
+
+
+def pair_for(folder: Study, ranking: Any, comparing: Comparing, options: RankingOptions, progress: Progress) -> Pair:
+    """Open two rankings for a study, which keeps what is no Parquet; one that holds both scores is read once."""
+    against = comparing.against
+    if kind_of(ranking) is not None and kind_of(against) is None:
+        open_ranking(against, as_stored(options))  # before the other one is copied
+    with _both_need(options.key):
+        b = materialize(folder, ranking, options, progress)
+    if paths_of(against) and paths_of(against) == paths_of(ranking):
+        return open_pair(b, replace(comparing, against=b), options)
+    asked = _ordered(options, comparing.against_score or options.score)
+    with _both_need(options.key):
+        a = materialize(folder, against, asked, progress, folder.against_copy)
+    return open_pair(b, replace(comparing, against=a), options)
+
+
+@contextmanager
+def _both_need(key: Sequence[str]) -> Iterator[None]:
+    """Let the error of a list without a key column say that the other one is joined by it."""
+    try:
+        yield
+    except InputError as error:
+        if not any(error.what.endswith(f"there is no column '{name}'") for name in key):
+            raise
+        raise InputError(error.what, f"both lists need it; {error.hint}") from error
+
+
+def with_copy_of_a(plan: Plan, folder: Study) -> Plan:
+    """Let a plan remember what A was read from, where that is a copy in the study."""
+    if plan.location.get("against") != [os.path.abspath(folder.against_copy)]:
+        return plan
+    return replace(plan, location={**plan.location, "against_copied": record_of(folder.against_copy)})
+
+
+def open_pair(ranking: Any, comparing: Comparing, options: RankingOptions) -> Pair:
+    """Open two rankings: the one that is planned is B, the other one A."""
+    if not options.key:
+        raise InputError("two rankings are compared item by item, and nothing names the items",
+                         "name the column that does with --key COL")  # fmt: skip
+    b = open_ranking(ranking, _ordered(options, options.score))
+    pair = Pair(open_ranking(comparing.against, _ordered(options, comparing.against_score)), b, options.key,
+                comparing.judge)  # fmt: skip
+    if not pair.one_table and comparing.against_score is None and options.score is not None:
+        pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.score)))
+    if pair.one_table and pair.a.options.score == b.options.score:
+        raise InputError("a ranking would be compared with itself",
+                         "name another score with --against-score COL, or another list with --against")  # fmt: skip
+    return pair
+
+
+def _ordered(options: RankingOptions, score: str | None) -> RankingOptions:
+    """Options of one of the two orders: those of scores go with a score."""
+    if score is None:
+        return as_stored(options)
+    return replace(options, score=score)
+
+
+def as_stored(options: RankingOptions) -> RankingOptions:
+    """Options of a list in its stored order."""
+    return replace(options, score=None, ascending=False, key=(), nan="refuse")
+
+
+@dataclass(frozen=True)
+class ReusedLabels:
+    """Labels that exist before two rankings are compared, and what they are worth.
+
+    Where the program draws the seed, after it has read which items have labels, these are taken off: what they add to
+    the difference is counted exactly, and the draw is from the rest. That holds whatever the labels are of, and whoever
+    has seen them. Where the seed is given, the items may have been drawn by it: then a label counts only for an item
+    that is drawn again, as if it had been asked for now; and the comparison has to have been fixed without these
+    labels.
+
+    Proof.  Given the labelled items and their labels, the hashes of the other items are as random as before. ∎
+
+    Attributes:
+        key: Columns that tell items apart.
+        taken_off: Keys of the items that have one; None where labels only count for items that are drawn.
+    """
+
+    reuse: Reuse
+    key: tuple[str, ...]
+    taken_off: pa.Table | None
+
+    @staticmethod
+    def of(labels: ReuseOptions, pair: Pair, folder: Study, seed: int | None) -> ReusedLabels:
+        """Read which items have labels, before a seed is drawn; `seed` is the one that was given."""
+        reuse = Reuse(labels.on or pair.key, labels.reuse, labels.label, labels.labels_unseen_by_model)
+        if reuse.reuse is None:
+            return ReusedLabels(reuse, pair.key, None)
+        if reuse.key != pair.key:
+            raise InputError(f"labels are joined by --key {','.join(pair.key)}", "leave --on out")
+        if seed is None or _was_drawn_here(folder, seed):
+            source = reuse.labels(pair.key)
+            return ReusedLabels(reuse, pair.key, labelled_keys(source, reuse.columns(pair.key), pair.some_keys()))
+        reuse.refuse_unsaid()
+        return ReusedLabels(reuse, pair.key, None)
+
+    def hashes(self, seed: int) -> UInt64Array:
+        """Hashes that draw, of the items that are taken off (uint64 array, rising)."""
+        if self.taken_off is None:
+            return np.empty(0, np.uint64)
+        return unique(draws_of(key_hashes(self.taken_off), seed))
+
+    @property
+    def notes(self) -> dict[str, bool]:
+        """What a plan remembers of labels that are not taken off."""
+        if self.reuse.reuse is None or self.taken_off is not None:
+            return {}
+        return {"labels_seen_by_model": self.reuse.labels_unseen_by_model == "no"}
+
+    def votes(self, ranking: Ranking, plan: Plan) -> Votes | None:
+        """The labels, as votes on planned items; `ranking` is the rows that these are ranks of."""
+        if self.reuse.reuse is None or not plan.table.num_rows:
+            return None
+        if self.taken_off is not None and not plan.table.column("known").to_numpy().any():
+            return None
+        return reused_votes(ranking, plan, self.reuse, self.key)
+
+
+def _was_drawn_here(folder: Study, seed: int) -> bool:
+    """Whether the plan that a study holds has this seed, and had the program draw it after labels were read."""
+    return folder.exists and (plan := folder.plan()).seed == seed and "known" in plan.table.column_names

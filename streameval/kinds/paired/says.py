@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from streameval.kinds.first_rule import late_rule_sentence
 from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.said import Columns, Told
-from streameval.study.first_rule import late_rule_sentence
 from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan

@@ -13,12 +13,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.paired import discounts
 from streameval.paired.linear import LinearCells, limits, rates_within
-from streameval.paired_draws.pair import below
-from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array
+from streameval.paired_draws.pair import COUNTS, DrawnPair, ScoreCutoffs, below
+from streameval.questions.comparing import Comparing
+from streameval.typing import BoolArray, FloatArray, Int8Array, Int32Array, Int64Array, UInt64Array
 
 _BINS, _GROUPS, _PARTS = 600, 1_000, 16  # bins of all measures together
 _NEGLIGIBLE = 1e-7  # of a measure: ranks beyond count no more than that together
@@ -247,3 +250,71 @@ def _estimate(cells: LinearCells, stand_for: FloatArray, positive: BoolArray) ->
             return None
         total += size * math.fsum(stand_for[side & positive]) / seen if size else 0.0
     return total
+
+
+def weighted_draw(comparing: Comparing, items: int, at: Int64Array | ScoreCutoffs) -> WeightedDraw | None:
+    """What is drawn for measures, of lists of which the longer has so many items; None where none is asked for."""
+    if not comparing.measures:
+        return None
+    if isinstance(at, ScoreCutoffs):
+        raise InputError("--at names scores and a measure by rank", "plan each kind into a study of its own")
+    error = (1 - comparing.certainty) / (2 * (at.size + len(comparing.measures)))
+    variance = comparing.min_precision * (1 - comparing.min_precision)
+    return WeightedDraw.of(comparing.measures, items, at, WeightedNeeds(comparing.half_width, error, variance))
+
+
+def with_bins(sizes: Int64Array, kept: FloatArray, weighted: WeightedDraw) -> tuple[Int64Array, FloatArray]:
+    """Ranks and rates of a draw of all that the measures need, and of what cutoffs do, at rates `kept`."""
+    rates = weighted.largest_rates()
+    at = np.searchsorted(weighted.ends, sizes)
+    rates[at] = np.maximum(rates[at], kept)
+    return weighted.ends, rates
+
+
+def at_cutoffs(drawn: DrawnPair, ends: Int64Array, sizes: Int64Array) -> DrawnPair:
+    """What was counted and drawn, by cutoffs alone, which are among the ends."""
+    at = np.searchsorted(ends, sizes)
+    counts = {name: getattr(drawn, name)[at] for name in COUNTS}
+    table = drawn.table
+    for name in ("first_a", "first_b"):
+        first = np.searchsorted(at, table.column(name).to_numpy()).astype(np.int32)
+        table = table.set_column(table.column_names.index(name), name, pa.array(first))
+    return DrawnPair(table, **counts, cells=None)
+
+
+@dataclass(frozen=True)
+class PlannedMeasures:
+    """Measures of a plan.
+
+    Attributes:
+        notes: What the plan keeps of each.
+        group (int32 arrays, shape (n,)): Of each, the group of every drawn item; -1 where it counts nothing.
+        probability (float64 array, shape (n,)): The largest rate of each item.
+    """
+
+    notes: Sequence[dict[str, Any]]
+    group: Sequence[Int32Array]
+    probability: FloatArray
+
+    @staticmethod
+    def of(weighted: WeightedDraw | None, drawn: DrawnPair, known: BoolArray) -> PlannedMeasures:
+        """From the draw of all bins; `known` are items that were labelled before."""
+        probability = np.zeros(known.size)
+        if weighted is None or drawn.cells is None:
+            return PlannedMeasures((), (), probability)
+        bins = tuple(drawn.table.column(name).to_numpy().astype(np.int64) for name in ("first_a", "first_b"))
+        cells, before = drawn.cells.sum(axis=0), np.zeros(drawn.cells.shape[1:], np.int64)
+        np.add.at(before, tuple(one[known] for one in bins), 1)
+        notes, group = [], []
+        for measure in weighted.measures:
+            note, of_cell = weighted.groups(measure, cells, before)
+            own = of_cell[bins]
+            probability = np.maximum(probability, np.where(own >= 0, np.array(note["rates"])[own], 0.0))
+            notes.append(note)
+            group.append(own.astype(np.int32))
+        return PlannedMeasures(notes, group, probability)
+
+    @property
+    def columns(self) -> dict[str, Int32Array]:
+        """Columns of the plan."""
+        return {f"measure_{i}": one for i, one in enumerate(self.group)}

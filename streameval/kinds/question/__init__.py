@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.errors import StudyError
+from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import EVALUATE, Decision, Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.tasks import PlannedTasks
+    from streameval.progress import Progress
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
+    from streameval.rankings.ranking import Ranking
     from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
+    from streameval.rows.options import RankingOptions
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.types import Plan
-    from streameval.typing import BoolArray, Int64Array
 
 
 class QuestionStudy(Kind):
@@ -31,7 +36,7 @@ class QuestionStudy(Kind):
 
     name = "question"
     about = "a study of a question"
-    asked_by: ClassVar = {"plan": "questions"}
+    asked_by: ClassVar = {"plan": "questions", "cost": "questions"}
     no_rehearsal = "`streameval cost --for` says what a question costs"
     options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
@@ -50,18 +55,32 @@ class QuestionStudy(Kind):
     }
 
     def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Plan:
+        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Plan:  # fmt: skip
         """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
+        if ranking is not None:
+            return super().plan(ranking, study, given, seed, options, progress)
         from streameval.judges.values import judge_in
         from streameval.kinds.question.adding import added
-        from streameval.kinds.question.plan import planned
 
         asking, column = self.asked("plan", given)
-        judge = judge_in(column)
-        if ranking is None:
-            return added(study, (asking, judge), seed)
-        return planned(ranking, study, (asking, judge), seed, *how)
+        return added(study, (asking, judge_in(column)), seed)
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Fix how a question is answered, and draw the first round."""
+        from streameval.judges.values import judge_in
+        from streameval.kinds.question.plan import draw_round
+
+        return draw_round(ranking, asked[0], judge_in(asked[1]), request)
+
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Say what a question takes, case by case, and the whole curve beside it."""
+        from streameval.kinds.question.cost import costs_of
+        from streameval.methods import check_items
+
+        asking, _ = self.asked("plan", given)
+        return costs_of(asking, check_items(n_items), ranking)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""
@@ -81,44 +100,20 @@ class QuestionStudy(Kind):
                                  "written", EVALUATE)  # fmt: skip
         return found
 
-    def next_round(self, folder: Study, plan: Plan) -> Plan:
-        """Draw another round, once every task has been answered or skipped."""
-        from streameval.kinds.question.rounds import next_round
+    @property
+    def tasks(self) -> PlannedTasks:
+        """Give them in rounds."""
+        from streameval.kinds.question.rounds import RoundTasks
 
-        return next_round(folder, plan)
+        return RoundTasks()
 
-    def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether nothing that was asked is open; computed without writing anything."""
-        from streameval.kinds.question.rounds import is_answered
-
-        return is_answered(folder, plan)
-
-    def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
-        """Tasks that nobody has answered or skipped: what is known is never asked again."""
-        from streameval.kinds.question.rounds import open_tasks
-
-        return open_tasks(folder, plan)
-
-    def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
-        """As they were drawn: labels count in that order, which is random too, up to the first that is missing."""
-        from streameval.kinds.question.rounds import as_drawn
-
-        return as_drawn(plan, numbers)
-
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Those that are asked about."""
-        from streameval.kinds.question.rounds import ranks_asked_about
-
-        return ranks_asked_about(plan)
-
-    def measured(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
+    def estimate(self, folder: Study, plan: Plan, tallied: Any, asked: Any) -> Any:
         """Say what the labels prove."""
-        from streameval.kinds.question.asked_before import joint_confidence
-        from streameval.kinds.question.before import beside_before
+        from streameval.kinds.first_rule import rule_of, tally_by
+        from streameval.kinds.question.before import beside_before, joint_confidence
         from streameval.kinds.question.evaluate import measured
         from streameval.kinds.question.says import answers_told
         from streameval.kinds.question.tree import counted_first, known_now, late_rules, whose_known
-        from streameval.study.first_rule import rule_of, tally_by
 
         known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
         whose = whose_known(folder, plan)
@@ -149,17 +144,20 @@ class QuestionStudy(Kind):
         """Everything that was asked about."""
         return list(self.measures(found))
 
-    def decided(self, found: Any, question: Question) -> Decision | None:
-        """What became of a condition that was planned."""
+    def decided(self, found: Any, question: Question, bounds: Bounds) -> Decision:
+        """Say what became of a condition that was planned; of any other, what its bounds say."""
         from streameval.kinds.question.results import decision_on
 
-        return decision_on(found, question)
+        return decision_on(found, question) or super().decided(found, question, bounds)
 
-    def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut:
-        """The items above the deepest rank that was proven."""
+    def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+        """Give the items above the deepest rank that was proven."""
         from streameval.kinds.question.cut import front
 
-        return front(folder, self.read(folder), target, ranking)
+        found = front(folder, self.read(folder), target, ranking)
+        if options:
+            raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
+        return found
 
     def headline(self, found: Any) -> str:
         """A question without its plan cannot be told."""

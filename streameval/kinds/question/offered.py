@@ -13,7 +13,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.sequential import QuestionSetting
 from streameval.study import Study
 from streameval.study.next_command import NOTHING, NextCommand, command, flags
-from streameval.study.result_files import Evaluation
+from streameval.study.results import Evaluation
 
 
 def offered(

@@ -13,39 +13,29 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.judges.values import Judge
-from streameval.kinds.question.judge import ListOfJudge
+from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress, silent
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
-from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
 from streameval.sequential import (
     LARGEST,
     LEAST,
     DrawnItems,
     EarlierEvidence,
+    JudgedItems,
     KnownItems,
     QuestionDesign,
     QuestionSetting,
     designs,
     read_design,
 )
-from streameval.study.list_copy import materialize, with_copy
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import (
-    fresh_seed,
-    known_seed,
-    planned_ids,
-    planned_study,
-    refuse_unjoinable,
-    save_unless_planned,
-)
 from streameval.types import Plan
-from streameval.typing import Int8Array
+from streameval.typing import Int8Array, Int64Array
 
 _ASKED = (
     'ask "precision@1000000 >= 0.9", say, "recall@1e6 >= 0.8", "precision@1e4,1e5 within 0.03", '
@@ -53,24 +43,19 @@ _ASKED = (
 )
 
 
-def planned(
-    ranking: Any, study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None,
-    options: RankingOptions, progress: Progress,
-) -> Plan:  # fmt: skip
-    """Fix how a question is answered, draw the first round, and write both to a study.
+KEPT = 60_000
+"""Items that are put in a random order: no more can be asked of a question with a judge."""
+
+
+def draw_round(ranking: Any, asking: Asking, judge: Judge | None, request: PlanRequest) -> Drawn:
+    """Fix how a question is answered, and draw the first round.
 
     Raises:
         InputError: A question that no design answers, or not of this list; one that needs no label.
     """
-    folder, (asking, judge) = planned_study(study), given
-    before, fixed = planned_ids(folder), known_seed(folder, seed)
-    source = materialize(folder, ranking, options, progress)
-    opened = open_ranking(source, options)
-    refuse_unjoinable(opened, options.key)
-    chosen = fresh_seed() if fixed is None else fixed
-    made = with_copy(drawn_plan(opened, asking, chosen, Beside(judge=judge, progress=progress)), folder)
-    save_unless_planned(folder, before, made, _without_list(study, asking))
-    return made
+    opened = request.open(ranking)
+    made = drawn_plan(opened, asking, request.drawing_seed, Beside(judge=judge, progress=request.progress))
+    return Drawn(made, opened, instead=_without_list(request.study.folder, asking))
 
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
@@ -246,3 +231,41 @@ def _rank(opened: Ranking | None, n_items: int, cutoff: Cutoff) -> int:
 
 def _text(value: str | float | None) -> str | None:
     return None if value is None else str(value)
+
+
+@dataclass
+class ListOfJudge:
+    """Reads what a judge says when a design asks for it, and remembers it.
+
+    Attributes:
+        ends, items: Of what was read.
+    """
+
+    ranking: Ranking
+    judge: Judge
+    known: KnownItems
+    seed: int
+    progress: Progress
+    ends: Int64Array | None = None
+    items: JudgedItems | None = None
+
+    def __call__(self, ends: Int64Array) -> JudgedItems:
+        """Count the classes in ranges that end at these ranks, and put some of their items in order."""
+        from streameval.slices.judge import class_order
+
+        found = class_order(self.ranking, self.judge, ends, self.known.rank, (KEPT, self.seed), self.progress)
+        self.ends = ends
+        self.items = JudgedItems(found.items, self.judge.prior, found.of_ranks, found.first)
+        return self.items
+
+    def kept_by(self, plan: Plan) -> Plan:
+        """Give a plan what was read: from here on `plan_id` covers it."""
+        if self.ends is None or self.items is None or plan.known is None:
+            raise ValueError("no design asked for the judge")
+        classes = self.judge.classes
+        counts = pa.table({"stratum_last": np.repeat(self.ends, classes),
+                           "judge_class": np.tile(np.arange(classes, dtype=np.int8), self.ends.size),
+                           "items": self.items.items.reshape(-1)})  # fmt: skip
+        known = plan.known.append_column("judge_class", pa.array(self.items.known, pa.int8()))
+        made = replace(plan, judge_counts=counts, judge_sample=self.items.reserve, known=known)
+        return made.with_notes(judge={**self.judge.note(), "reserve": True})

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from streameval.judges.classes import classes_sentence
 from streameval.kernels.sorted_sets import unique
+from streameval.kinds.first_rule import late_known_sentences, late_rule_sentence
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
 from streameval.sequential import KnownItems
-from streameval.study.first_rule import late_known_sentences, late_rule_sentence
 from streameval.study.results import Result
 from streameval.text import number_of
 from streameval.types import Plan

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.sorted_sets import isin
-from streameval.kinds.question.known import known_of
+from streameval.kinds.first_rule import first_rule, rule_of, summary_before, tally_by
 from streameval.labelling.tally import Tallied
 from streameval.sequential import KnownItems
 from streameval.study import Study
-from streameval.study.first_rule import first_rule, rule_of, summary_before, tally_by
 from streameval.study.judging import recount
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array, Int64Array
@@ -144,3 +143,10 @@ def whose_known(folder: Study, plan: Plan) -> tuple[str, str]:
 def state_of(known: KnownItems) -> str:
     """Sixteen hex digits that differ whenever known items have other labels."""
     return sha256(known.label.tobytes()).hexdigest()[:16]
+
+
+def known_of(plan: Plan) -> KnownItems:
+    """What was known when a question was planned, with the labels of that time."""
+    if plan.known is None:
+        return KnownItems.nothing()
+    return KnownItems(**{name: np.asarray(plan.known.column(name).to_numpy()) for name in plan.known.column_names})

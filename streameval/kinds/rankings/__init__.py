@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,14 +14,13 @@ from streameval.queries.options import PerRanking
 from streameval.text.options import flag
 
 if TYPE_CHECKING:
-    from streameval.kinds.rankings.comparison import RankingsComparison
+    from streameval.kinds.exact import ExactRun
     from streameval.kinds.rankings.results import RankingsEvaluation
     from streameval.queries.evaluate import SinkOpener
     from streameval.reporting.said import Said
-    from streameval.stores.atomic import Existing
     from streameval.study import Study
     from streameval.study.database.writer import Database
-    from streameval.types import Claim, Plan
+    from streameval.types import Plan
 
 
 class LabelledRankings(Kind):
@@ -28,7 +29,9 @@ class LabelledRankings(Kind):
     name = "rankings"
     about = "a list of labelled rankings"
     answers = (*Kind.answers, "compare")
+    asked_by: ClassVar = {"exact": "per"}
     options: ClassVar = {"exact": (PerRanking,)}
+    compared_in = "streameval.kinds.rankings.comparison_page"
     tables: ClassVar = {
         "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
         "each metric: worst, expected and best over all orders of tied items; null where it is undefined.",
@@ -63,7 +66,16 @@ class LabelledRankings(Kind):
 
         return folder.results(read_means)
 
-    def saved(
+    def exact(
+        self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> RankingsEvaluation:
+        """Measure every ranking."""
+        from streameval.kinds.rankings.results import counted, with_names
+
+        (options,) = self.asked("exact", with_names(ranking, given, run))
+        return counted(ranking, options, run, None if out is None else partial(self._saved, Path(out)))
+
+    def _saved(
         self, folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]
     ) -> RankingsEvaluation:
         """Evaluate, and write each ranking as it is measured; evaluation.json last.
@@ -85,12 +97,6 @@ class LabelledRankings(Kind):
 
         lines = [headline(found.summary), claim_sentence(found.summary), ""]
         return {**found.summary, "metrics": found.metrics.to_pylist()}, [*lines, means_table(found, _cell)]
-
-    def claim(self, found: RankingsEvaluation) -> Claim:
-        """What the means are: exact."""
-        from streameval.types import Claim
-
-        return Claim("exact", None, "every item has a label")
 
     def promised(self, found: RankingsEvaluation) -> str:
         """What the means are."""
@@ -117,26 +123,6 @@ class LabelledRankings(Kind):
 
         rows = folder.folder / "rankings.parquet"
         return Database(rankings_database(rows, found, self.tables), found.evaluation_id)
-
-    def difference(self, a: Path, b: Path, confidence: float) -> RankingsComparison:
-        """Compare two results on the rankings that both have."""
-        from streameval.kinds.rankings.comparison import compare_rankings
-
-        return compare_rankings(a, b, confidence)
-
-    def difference_says(self, found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
-        """Say the difference of every mean."""
-        from streameval.kinds.rankings.comparison_page import says
-
-        return says(found)
-
-    def save_difference(
-        self, found: RankingsComparison, out: Path | None, plot: Path | None, existing: Existing
-    ) -> None:
-        """Write the differences, and their picture."""
-        from streameval.kinds.rankings.comparison_page import save_rankings
-
-        save_rankings(found, out, plot, existing)
 
 
 def _cell(value: float | None) -> str:

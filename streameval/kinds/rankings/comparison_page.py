@@ -6,23 +6,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streameval.kinds.rankings.comparison import RankingsComparison
+from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plotted, side_labels
+from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, spec, still
-from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
 from streameval.reporting.said import Columns, Said
 from streameval.reporting.tables import table
 from streameval.stores import atomic
 from streameval.text import escaped, number_of
 
+compare = compare_rankings
 HEAD = ("", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins")
 _NUMBERS = ("a", "b", "estimate", "normal_lower", "normal_upper")
 _FACTS = ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")
 _OPEN = "neither in every order of ties"
 
 
-def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
+def save(found: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:

@@ -14,19 +14,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
+from streameval.copies.trec import judgements_of
 from streameval.copies.write import for_a_while
-from streameval.errors import NoRowsError
+from streameval.engines import engine_of
+from streameval.errors import InputError, NoRowsError
+from streameval.kinds.exact import ExactRun, refuse_apart
+from streameval.kinds.means import RankingMeans
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
-from streameval.queries.evaluate import Found, Sink, SinkOpener
+from streameval.queries.evaluate import Found, Sink, SinkOpener, evaluate_rankings
 from streameval.queries.measured import LOG_AP, geometric, metric_names
+from streameval.queries.options import PerRanking
 from streameval.queries.sums import BINS, Sums
+from streameval.rankings import open_ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
-from streameval.study.answers.rankings import RankingMeans
 from streameval.study.formats import marked
 from streameval.study.results import file_names, read_tables
+from streameval.types import Claim
 
 MEANS = ("metrics", "by_size", "histograms")  # tables that are read as a whole
 TIE_RULES = {
@@ -52,6 +58,11 @@ class RankingsEvaluation(RankingMeans):
         rankings: A row for each ranking, in no particular order: its name, `items`, `positives`, `misses`, and each
             metric: worst, expected and best over all orders of tied items. Null where a metric is undefined.
     """
+
+    @property
+    def claim(self) -> Claim:
+        """What the means are: exact."""
+        return Claim("exact", None, "every item has a label")
 
     @property
     def by_size(self) -> pa.Table:
@@ -190,6 +201,42 @@ def collected(tables: list[pa.Table]) -> SinkOpener:
         return tables.append
 
     return opened
+
+
+def with_names(ranking: Any, given: Mapping[str, Any], run: ExactRun) -> dict[str, Any]:
+    """Add to options what names items: the key of the ranking, and of a TREC run its judgements."""
+    key = run.options.key
+    if len(key) > 1:
+        raise InputError(f"--key names {len(key)} columns", "one column names the items of many rankings")
+    named = {**given, "key": key[0]} if key else dict(given)
+    judgements = judgements_of(ranking)
+    return named if judgements is None else {"positives": judgements, "key": "document", **named}
+
+
+def counted(
+    ranking: Any, options: PerRanking, run: ExactRun,
+    save: Callable[[str, Callable[[SinkOpener | None], RankingsEvaluation]], RankingsEvaluation] | None,
+) -> RankingsEvaluation:  # fmt: skip
+    """Measure every ranking of a list.
+
+    Args:
+        save: Writes what is measured, under an id; None where no folder was named.
+    """
+    engine = engine_of(run.engine)
+    if engine.placement == "on workers":
+        refuse_apart(ranking)
+    with for_a_while(ranking, run.options, run.progress) as readable:
+        source = open_ranking(readable, replace(run.options, key=()))
+        description = source.description()
+        identity = identity_of(source.fingerprint, run.label, options, description)
+
+        def measured(rows: SinkOpener | None) -> RankingsEvaluation:
+            found = evaluate_rankings(source, run.label, options, rows, run.progress, engine)
+            return results(identity, found, description)
+
+        if save is not None:
+            return save(identity, measured)
+        return measured(None if run.collect is None else collected(run.collect))
 
 
 def save(

@@ -16,9 +16,9 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
+from streameval.kinds.curve.evaluate import Rest, rest_of, sharing, with_rest
 from streameval.methods import create
 from streameval.rows.options import RankingOptions
-from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.types import Labels
 
 N, REST = 1_000, 10_000
@@ -155,7 +155,8 @@ def with_labels(evaluation, labels):
 
     known = {name: np.asarray(labels.column(name)) for name in ("rank", "label")}
     ones = np.ones(known["rank"].size, np.int64)
-    return replace(evaluation, label_table=pa.table({**known, "votes": ones, "positive_votes": ones}))
+    labels = pa.table({**known, "votes": ones, "positive_votes": ones})
+    return replace(evaluation, tables={**evaluation.tables, "labels": labels})
 
 
 def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told(tmp_path, capsys):

@@ -15,10 +15,10 @@ from suite_cases import cases, examples
 import streameval
 from streameval.cli import run
 from streameval.curve.pooling import PooledLabels, odds_of
+from streameval.kinds.curve.measures import standard_error
 from streameval.methods import create
 from streameval.reporting.chart_rows import by_false_positive_rate, by_rank, by_recall, by_yield
 from streameval.study import Study
-from streameval.study.standard_errors import standard_error
 from streameval.types import Labels
 
 N = 30_000

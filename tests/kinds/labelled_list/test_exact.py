@@ -16,9 +16,10 @@ from streameval.counting import by_score as scored
 from streameval.counting import scans as here
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
+from streameval.kinds.labelled_list.count import curve_cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.types import Claim
-from streameval.verbs.exact import Windows, curve_cutoffs
+from streameval.verbs.exact import Windows
 
 # how a list by score may be read: as it is stored, sorted; or shuffled, and ordered in memory or in a file
 WAYS = ("sorted", "in memory", "range by range")

@@ -9,7 +9,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kinds.paired import KIND
-from streameval.kinds.paired.cutoff import LabelledDraw
+from streameval.kinds.paired.evaluate import LabelledDraw
 from streameval.questions import Question
 from streameval.study import Study
 

@@ -15,10 +15,8 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kinds.paired import KIND
-from streameval.kinds.paired.cutoff import at_cutoffs
-from streameval.kinds.paired.known import ReusedLabels
-from streameval.kinds.paired.open_pair import open_pair
-from streameval.kinds.paired.plan import drawn_plan
+from streameval.kinds.paired.evaluate import at_cutoffs
+from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.says import planned_lines
 from streameval.labelling.answers import ANNOTATORS
 from streameval.labelling.options import ReuseOptions

@@ -8,10 +8,8 @@ from two_rankings import ONE, TWO, evaluated, planned, ranks_of
 
 import streameval
 from streameval.errors import InputError
-from streameval.kinds.paired.cutoff import LabelledDraw
-from streameval.kinds.paired.known import ReusedLabels
-from streameval.kinds.paired.open_pair import open_pair
-from streameval.kinds.paired.plan import drawn_plan
+from streameval.kinds.paired.evaluate import LabelledDraw
+from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.says import told
 from streameval.kinds.paired.weighted import WeightedDraw, WeightedMeasure, WeightedNeeds
 from streameval.labelling.options import ReuseOptions

@@ -18,11 +18,9 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.kinds.paired import KIND
-from streameval.kinds.paired.cutoff import _bounds, at_cutoffs
-from streameval.kinds.paired.known import ReusedLabels
-from streameval.kinds.paired.open_pair import open_pair
+from streameval.kinds.paired.evaluate import _bounds, at_cutoffs
 from streameval.kinds.paired.page import figure, scale_of
-from streameval.kinds.paired.plan import drawn_plan
+from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.results import measures
 from streameval.kinds.paired.says import planned_lines, promise, subject, told, verdict
 from streameval.labelling.options import ReuseOptions

@@ -10,8 +10,8 @@ from refusals import refused
 
 import streameval
 from streameval.cli import run
-from streameval.kinds.question.known import known_of
 from streameval.kinds.question.plan import posed
+from streameval.kinds.question.tree import known_of
 from streameval.slices.judge import shared_out
 from streameval.study import Study
 
@@ -126,7 +126,7 @@ def test_what_does_not_go_with_a_judge_is_one_line(said, home, capsys, given, to
 
 
 def test_a_question_ends_where_no_item_that_was_put_in_order_is_left(said, labelled, monkeypatch):
-    monkeypatch.setattr("streameval.kinds.question.judge.KEPT", 12)
+    monkeypatch.setattr("streameval.kinds.question.plan.KEPT", 12)
     asked = "precision@1000 >= 0.74"
     plan = streameval.plan("stored.parquet", "q", questions=asked, judge="llm", seed=3, round=100)
     assert plan.judge_sample.num_rows == 12

@@ -5,7 +5,7 @@ import pytest
 from binomial import binomial_tail
 from suite_cases import cases
 
-from streameval.kinds.question.earlier import evidence_of
+from streameval.kinds.question.adding import evidence_of
 from streameval.methods import create
 from streameval.questions import Question
 from streameval.sequential import KnownItems, QuestionSetting, condition

@@ -422,7 +422,8 @@ def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(made):
     """0 labels decide nothing that is open."""
     found = KIND.read(Study(made("gate open")))
     none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
-    assert KIND.decided(none, Question.of("precision@1000 >= 0.65")).labels is None
+    asked = Question.of("precision@1000 >= 0.65")
+    assert KIND.decided(none, asked, KIND.answer(none, asked)).labels is None
 
 
 @pytest.mark.parametrize(("state", "sides"), [("gate open", ["–", "–"]), ("easy decided", ["0.5000", "–"])])

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.sorted_sets import unique
+from streameval.kinds.curve.comparison import Comparison, Side, compared
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.page import frame
-from streameval.reporting.sentences import band_meaning
+from streameval.reporting.said import Columns, Said
+from streameval.reporting.sentences import band_meaning, estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.tables import metric_name, table
 from streameval.stores import atomic
-from streameval.study.comparison import Comparison
 from streameval.text import escaped, number_of, printable
 
+compare = compared
 _POINTS = 700
 _NAMED = 3  # metrics that a sentence names
 _ABOUT = (
@@ -108,7 +110,7 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
 
 
-def save_comparison(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept") -> None:
+def save(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
@@ -214,3 +216,48 @@ def figure(found: Comparison) -> Spec:
            "encoding": {"x": x, "y": number("low", title="a − b"), "y2": {"field": "high"}},
            "mark": {"type": "area", "opacity": 0.5, "color": "#7a8fa3", "stroke": "#7a8fa3"}}  # fmt: skip
     return {"vconcat": [top, {"width": 640, "height": 140, "layer": [gap, ZERO]}]}
+
+
+def says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+    """Say which side is higher, and the difference of the main metrics."""
+    rows = found.differences.to_pylist()
+    result = {
+        "a": _described(found.a),
+        "b": _described(found.b),
+        "lists": found.lists,
+        "claim": found.claim.as_dict(),
+        "verdict": verdict(found),
+        "differences": rows,
+    }
+    cells = [
+        [measure_of(row["metric"], row["argument"]),
+         *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
+        for row in main_rows(rows)
+    ]  # fmt: skip
+    table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
+    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
+    return result, [*sides(found), "", verdict(found), "", table, "", claim_sentence(found),
+                    *filter(None, [*basis, _by_what_changed(found)])]  # fmt: skip
+
+
+def _by_what_changed(found: Comparison) -> str:
+    """What the same would take if only what changed had been labelled; of the last cutoff that is not a whole list."""
+    from streameval.kinds.paired.cost import as_close_sentence
+
+    shortest = min(found.a.curve.n_items, found.b.curve.n_items)  # the whole of a list does not change with its order
+    rows = [
+        row for row in found.differences.to_pylist()
+        if row["metric"] == "precision_at" and row["lower"] is not None and int(row["argument"]) < shortest
+    ]  # fmt: skip
+    if found.lists == "the same list" or found.claim.coverage == "exact" or not rows:
+        return ""
+    deepest = max(rows, key=lambda row: int(row["argument"]))
+    half_width = (deepest["upper"] - deepest["lower"]) / 2
+    if not 0 < half_width < 1:
+        return ""
+    return as_close_sentence(int(deepest["argument"]), half_width, found.a.labels + found.b.labels)
+
+
+def _described(side: Side) -> dict[str, Any]:
+    return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
+            "judged": side.judged, "estimates": side.curve.basis, "claim": side.curve.claim.as_dict()}  # fmt: skip

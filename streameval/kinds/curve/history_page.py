@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from streameval.kinds.curve.history import DayHistory
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.page import frame
+from streameval.reporting.said import Columns
 from streameval.reporting.tables import table
-from streameval.study.days import DayHistory
 from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
+HISTORY = DayHistory
 _SHOWN = 60  # days in the table of the page, the last ones
 COLUMNS = ("day", "labels", "rank", "lower", "estimate", "upper", "outcome", "named")
 
@@ -120,6 +122,11 @@ def _labels(row: dict[str, Any]) -> str:
     return f"{row['labels']:,}" if not row["missing"] else f"{row['labels']:,} of {planned:,}"
 
 
+def says(history: DayHistory, most: int) -> tuple[Columns, list[str]]:
+    """Say what the last days came to, which changes there were, and how the mean stands."""
+    return Columns(COLUMNS, cells(history, most)), [*sentences(history), *news(history)]
+
+
 def figure(history: DayHistory) -> Spec:
     """Draw the precision of every day with its bounds, and over them those of the run that it belongs to."""
     rows: list[dict[str, Any]] = []
@@ -144,7 +151,7 @@ def figure(history: DayHistory) -> Spec:
     return {"data": {"values": rows}, "width": 760, "height": 280, "layer": layers}
 
 
-def render(history: DayHistory) -> str:
+def page(history: DayHistory) -> str:
     """Draw the page of a history: its sentences, a picture, and the last days."""
     title, last = f"Precision {history.place_in_list}, day by day", f"The last {_SHOWN} days"
     drawn = still(figure(history))

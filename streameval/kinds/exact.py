@@ -1,0 +1,42 @@
+"""What kinds share whose every item has a label: how a list is counted, and what workers cannot count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.copies import kind_of
+from streameval.errors import InputError
+from streameval.progress import Progress
+from streameval.rows.options import RankingOptions
+from streameval.scans.jobs import Engine
+
+
+@dataclass(frozen=True)
+class ExactRun:
+    """How a list is counted whose every item has a label.
+
+    Attributes:
+        label: Column of the labels.
+        collect: Receives the rows of many rankings where they are written to no file; None where nobody wants them.
+    """
+
+    label: str
+    options: RankingOptions
+    engine: Engine | str
+    progress: Progress
+    collect: list[pa.Table] | None = None
+
+
+def refuse_apart(ranking: Any, labels: Any = None, sliding: Any = None) -> None:
+    """Refuse to count on workers what only one machine has together."""
+    if kind_of(ranking) is not None:
+        raise InputError("workers read Parquet files, and this list is none yet",
+                         "write it as Parquet where they see it, or leave --engine out")  # fmt: skip
+    if labels is not None:
+        raise InputError("labels in a table of their own are joined on one machine",
+                         "leave --engine out, or write them into the list as a column")  # fmt: skip
+    if sliding is not None:
+        raise InputError("windows are computed on one machine", "leave --engine out for --window")

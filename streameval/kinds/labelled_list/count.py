@@ -1,0 +1,257 @@
+"""A list whose every item has a label, counted in one stream and in fixed memory, and what that says of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval import __version__
+from streameval.copies.write import for_a_while
+from streameval.counting import Summed
+from streameval.counting.block_sums import UnorderedError
+from streameval.counting.by_score import Limits, sum_by_score
+from streameval.counting.in_stored_order import slide, sum_in_stored_order
+from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
+from streameval.counting.lookups import Places
+from streameval.counting.scans import LabelledScans
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, lift
+from streameval.curve.estimated import YieldEstimate
+from streameval.engines import engine_of
+from streameval.errors import InputError, check_misses
+from streameval.kernels.sorted_sets import unique
+from streameval.kinds.exact import ExactRun, refuse_apart
+from streameval.labelling.options import LabelColumns, LabelMeaning
+from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
+from streameval.metrics import cutoffs
+from streameval.metrics.exact import Counted, metrics
+from streameval.progress import Progress
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.options import RankingOptions
+from streameval.scans.jobs import Engine
+from streameval.scans.units import readers
+from streameval.spill.store import ScratchFile
+from streameval.stores.temporary import temporary_folder
+from streameval.stores.transfer import copied
+from streameval.study.formats import marked
+from streameval.study.results import Evaluation
+from streameval.types import Claim
+from streameval.typing import Int64Array
+
+_EVERY_RANK = 10_000
+_RATIO = 1.001
+_BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters
+_BYTES_PER_ROW = {False: 20, True: 60}  # of a unit at work and of those that wait, by whether it has scores
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A list as it is evaluated.
+
+    Attributes:
+        unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows of the table of labels that are of no item.
+        scans: Of its rows.
+        memory: Bytes for counters or words, where its rows are to be ordered.
+    """
+
+    ranking: Ranking
+    scans: LabelledScans
+    memory: float
+    unnamed: int = 0
+    of_no_item: int = 0
+
+    @property
+    def rows(self) -> LabelledRows:
+        """The list with its labels."""
+        return self.scans.rows
+
+
+def counted(ranking: Any, alone: Any, meaning: LabelMeaning, run: ExactRun) -> Evaluation:
+    """Evaluate a list; errors as of `streameval.exact`.
+
+    Args:
+        alone: `streameval.kinds.labelled_list.Alone`.
+    """
+    misses, windows = check_misses(alone.misses), alone.windows
+    sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
+    chosen = engine_of(run.engine)
+    if chosen.placement == "on workers":
+        refuse_apart(ranking, alone.labels, sliding)
+    with (
+        for_a_while(ranking, run.options, run.progress) as source,
+        temporary_folder("streameval-work") as folder,
+        ScratchFile(folder / "words") as file,
+    ):
+        if alone.labels is None and alone.labels_are == "positives":
+            raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
+        columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label, labels_are=alone.labels_are)
+        external = None if alone.labels is None else (alone.labels, columns, folder)
+        truth = _open(source, (run.label, meaning), run.options, external, chosen)
+        return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
+
+
+def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
+    ranks = curve_cutoffs(truth.rows.n_items)
+    summed = _sum(truth, ranks, limits, progress)
+    if sliding is not None:
+        if not summed.stored:
+            raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
+                             "store it sorted, or ask for no windows")  # fmt: skip
+        slide(truth.rows, sliding, truth.scans.threads)
+    truth.ranking.rows.check_unchanged()
+    if truth.rows.meaning.relevant is not None and truth.rows.joined_labels is None and not summed.totals.positives:
+        refuse_unreached_level(truth.rows)
+    curve = curve_of(summed, ranks, misses)
+    windows = sliding.result() if sliding else ()
+    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed, truth.of_no_item)
+    return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
+
+
+def curve_cutoffs(n_items: int) -> Int64Array:
+    """Ranks 1..10,000, then a grid of ratio 1.001, powers of ten, and N."""
+    steps = max(0, int(np.ceil(np.log(max(1, n_items / _EVERY_RANK)) / np.log(_RATIO))))
+    grid = np.ceil(_EVERY_RANK * _RATIO ** np.arange(steps + 1)).astype(np.int64)
+    ranks = unique(np.arange(1, _EVERY_RANK + 1), grid, cutoffs(n_items))
+    return ranks[ranks <= n_items]
+
+
+def _open(
+    source: Any,
+    labels: tuple[str, LabelMeaning],
+    options: RankingOptions,
+    external: tuple[Any, LabelColumns, Path] | None,
+    engine: Engine,
+) -> Truth:
+    ranking, beside = open_ranking(source, options), (0, 0)
+    rows = labelled_rows(ranking, labels[0], "column" if external is None else "joined", labels[1])
+    if external is not None:
+        from streameval.labelling.join_to_list import ItemKeys, join_labels
+
+        keys = ItemKeys(ranking.rows.all_names(), rows.columns, "stored" if rows.order is None else "scored")
+        with copied(external[0]) as place:
+            found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
+        rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
+    threads, room = _readers(rows, options)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
+
+
+def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
+    """As many threads as the memory allows, and bytes for what they decode.
+
+    Raises:
+        InputError: The memory does not hold one unit and what is counted.
+    """
+    memory, each = options.memory * 1e9, _BYTES_PER_ROW[rows.order is not None]
+    largest = max(unit.rows for unit in rows.units)
+    room = max(_BASE_MEMORY * memory, float(each * largest))
+    if room > (1 - _BASE_MEMORY) * memory:
+        least = np.ceil(each * largest / (1 - _BASE_MEMORY) / 1e6) / 1e3
+        raise InputError(
+            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and the counters",
+            f"the least that works is --memory {least:g}",
+        )
+    return min(options.threads or os.cpu_count() or 1, max(1, readers(rows.units, each, room))), room
+
+
+def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
+    order = truth.ranking.order
+    if order is None:
+        return sum_in_stored_order(truth.scans, ranks, None, limits.file, progress)
+    if order.may_be_stored:
+        try:
+            return sum_in_stored_order(truth.scans, ranks, order.scores, limits.file, progress)
+        except UnorderedError:
+            pass  # statistics allow for it, but it is not: count scores instead
+    return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)
+
+
+@dataclass(frozen=True)
+class ListLabels:
+    """What the labels of a list are.
+
+    Attributes:
+        column: Their name.
+        meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
+        unnamed: Items that are negative because a table of positives does not name them.
+        of_no_item: Rows of a table of labels that are of no item.
+    """
+
+    column: str
+    meaning: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: int = 0
+    of_no_item: int = 0
+
+
+def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
+    """The yield at ranks, with tied items in the worst and the best order."""
+    start, before, size, positives = (summed.totals.cut[:, i] for i in range(4))
+    inside = ranks - start
+    late = before + np.maximum(0, inside - (size - positives))
+    early = before + np.minimum(positives, inside)
+    points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
+    mean = YieldEstimate(np.append(0, ranks), np.append(0.0, before + positives * inside / size))
+    return Curve(
+        n_items=summed.totals.n_items,
+        envelope=lift(summed.totals.n_items, points),
+        grid=ranks,
+        claim=Claim("exact", None, "every item has a label"),
+        estimated=mean,
+        score=summed.scores,
+        misses=misses,
+    )
+
+
+def evaluation_of(
+    description: dict[str, Any], labels: ListLabels, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
+) -> Evaluation:
+    """Every result of a list; `description` says which it is."""
+    places = Places(summed.totals, summed.read_groups, summed.kept)
+    rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
+    totals = summed.totals
+    identity = _identity(description, labels.column, rows, curve)
+    summary: dict[str, Any] = {
+        **marked("labelled_list"),
+        "evaluation_id": identity,
+        "study": None,
+        "version": __version__,
+        "n_items": curve.n_items,
+        "positives": totals.positives,
+        "misses": curve.misses,
+        "method": "exact",
+        "parameters": {"label": labels.column, **labels.meaning},
+        "ranking": description,
+        "how": summed.how,
+        "ties": "open" if totals.mixed else "none that matter",
+        "claim": curve.claim.as_dict(),
+        "findings": [],
+        "diagnostics": {
+            "windows": [result.as_dict() for result in windows],
+            "smallest_window": smallest_window(windows),
+        },
+        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
+        "account": {
+            "planned": curve.n_items,
+            "labelled": curve.n_items,
+            "unnamed": labels.unnamed,
+            "of_no_item": labels.of_no_item,
+        },
+        "sources": [],
+    }
+    tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
+    return Evaluation(identity, summary, tables, curve=curve)
+
+
+def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+    for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,105 @@
+"""The smallest kind of study: the share of positives of a list, from labels of items that are drawn uniformly.
+
+Tests put this file into the package as the folder of a kind; nothing else of the package knows of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kinds import Kind
+from streameval.kinds.planning import Drawn, PlanRequest
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.tally import Tallied
+from streameval.rankings.stored_order import located
+from streameval.reporting.said import Columns, Told
+from streameval.study import Study
+from streameval.types import Claim, Plan
+
+
+@dataclass(frozen=True)
+class RaffleOptions:
+    """How many items are drawn, and the probability with which the bounds hold."""
+
+    tickets: int = 100
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn or promised."""
+        if self.tickets < 1:
+            raise InputError(f"--tickets is {self.tickets}, and a raffle draws items", "give a number from 1")
+        if not 0 < self.confidence < 1:
+            raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
+
+
+class Raffle(Kind):
+    """Bounds on the share of positives among all items."""
+
+    name = "raffle"
+    about = "a raffle"
+    asked_by: ClassVar = {"plan": "tickets"}
+    options: ClassVar = {"plan": (RaffleOptions,), "evaluate": (LabelColumns, Judging)}
+    without = frozenset({"label_error", "assume"})
+    tables: ClassVar = {
+        "metrics": "Bounds on the share of positives among all items.",
+        "labels": "One row per ticket; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+        """Draw items uniformly, without replacement."""
+        (options,) = asked
+        opened, seed = request.open(ranking), request.drawing_seed
+        if options.tickets > opened.n_items:
+            raise InputError(f"--tickets is {options.tickets:,} of {opened.n_items:,} items", "draw fewer")
+        drawn = np.random.default_rng(seed).choice(opened.n_items, options.tickets, replace=False)
+        table = pa.table({"rank": np.sort(drawn) + 1, "stratum": np.zeros(drawn.size, np.int32)})
+        return Drawn(Plan("raffle", vars(options), opened.n_items, seed, table, opened.description(), {},
+                          located(opened), kind=self.name), opened)  # fmt: skip
+
+    def estimate(
+        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+    ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+        """Bound the share of positives, whatever labels that are missing would say."""
+        labels, confidence = tallied.labels, float(plan.parameters["confidence"])
+        n, missing = labels.label.size, int((labels.label < 0).sum())
+        lower, estimate, upper = bounds(int((labels.label == 1).sum()), missing, n, confidence)
+        row = {"metric": "mean_positive_share", "argument": "", "lower": lower, "estimate": estimate, "upper": upper}
+        tables = {"metrics": pa.Table.from_pylist([row]), "labels": labels.table, "issues": tallied.issues}
+        assumes = "nothing of the list: only that the tickets are those that were drawn"
+        claim = Claim("simultaneous", confidence, assumes, labels.about, labels.why)
+        return tables, claim, {}
+
+    def subject(self, plan: Plan) -> str:
+        """Say what is estimated."""
+        return f"share of positives among {plan.n_items:,} items"
+
+    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+        """Say the share, and with what probability it lies between its bounds."""
+        (row,), account = found.metrics.to_pylist(), found.summary["account"]
+        sides = [number(row[side]) for side in ("lower", "estimate", "upper")]
+        said = f"With probability {found.claim.confidence:g}, {sides[0]} to {sides[2]} of all items are positive."
+        table = Columns(["share", "lower", "estimate", "upper"], [["positive", *sides]])
+        return Told(f"{said} {found.claim.caution}".rstrip(), table,
+                    [f"{account['labelled']:,} of {account['planned']:,} tickets have a label."])  # fmt: skip
+
+
+def bounds(positive: int, missing: int, n: int, confidence: float) -> tuple[float, float | None, float]:
+    """Bound a share by Hoeffding's inequality, which holds of draws without replacement too.
+
+    Args:
+        missing: How many of the n tickets have no label; each may be positive or not.
+    """
+    reach = math.sqrt(math.log(2 / (1 - confidence)) / (2 * n))
+    estimate = None if missing else positive / n
+    return max(0.0, positive / n - reach), estimate, min(1.0, (positive + missing) / n + reach)
+
+
+KIND = Raffle()
