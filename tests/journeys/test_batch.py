@@ -17,7 +17,7 @@ from suite_cases import cases
 
 from streameval.cli import run
 from streameval.cli.batch import duration
-from streameval.cli.options import EngineFlags
+from streameval.engines import engine_facts
 
 SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
@@ -232,7 +232,7 @@ def test_exact_results_and_their_copy_tell_their_seconds_rows_and_bytes_once(ran
     ],
 )
 def test_records_of_an_engine_hold_no_secret(given, kept):
-    assert EngineFlags(f"spark:{given}" if given else "spark").facts() == {"engine": "spark", "server": kept}
+    assert engine_facts(f"spark:{given}" if given else "spark") == {"engine": "spark", "server": kept}
 
 
 def test_the_same_run_again_leaves_the_same_bytes(catalogue, tmp_path):

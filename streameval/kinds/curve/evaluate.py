@@ -31,8 +31,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
-from streameval.study.apply_cut import apply_cut
-from streameval.study.cut_files import Cut
+from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
 from streameval.study.planned_ranking import counted_at, score_at
