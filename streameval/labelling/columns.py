@@ -234,17 +234,17 @@ def item_names(
     columns: SourceColumns, names: Sequence[str], source: str, items: str, hint: Callable[[str], str]
 ) -> list[str]:
     """Name the items' columns that the keys of a source are; an `InputError` for one that they lack, with a hint."""
-    own = []
+    key_names = []
     for key in columns.keys:
         if (name := listed_name(key, names)) is None:
             raise InputError(f"{source}: labels come with '{key}', which {items} does not have", hint(key))
-        own.append(name)
-    return own
+        key_names.append(name)
+    return key_names
 
 
 @dataclass(frozen=True)
 class KeyJoin:
-    """How rows of a source meet items by key: SQL of the keys of both, in the form in which the items' are compared.
+    """Join of the rows of a source to items by key: SQL of the keys of both, as those of the items are compared.
 
     Attributes:
         columns: The items' key columns, each with its SQL type.

@@ -62,7 +62,7 @@ class TakenIn:
 
     @property
     def doubts(self) -> dict[str, Any]:
-        """What may have come in twice (`streameval.study.judging.doubts`)."""
+        """Files that may have come in twice, or that count for nothing (`streameval.study.judging.doubts`)."""
         return doubts(self.tallied.rows, self.votes.sources)
 
     @property
@@ -72,7 +72,7 @@ class TakenIn:
 
     @property
     def told(self) -> dict[str, Any]:
-        """How people labelled, JSON-ready: what they were asked, how many tasks two were given, and their pace.
+        """Facts of how people labelled, JSON-ready: what they were asked, how many tasks two were given, their pace.
 
         Returns:
             dict: `asked` (in one line), `overlap` (a share) and `pace` (`streameval.labelling.pace`).
@@ -104,11 +104,11 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     if not votes.sources and plan.table.num_rows:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     given = [
-        {**one.facts(), "id": one.identity, "earlier": _earlier(one, votes.sources),
-         "otherwise": _otherwise(one, votes.sources)}
-        for one in read
+        {**source.facts(), "id": source.identity, "earlier": _earlier(source, votes.sources),
+         "otherwise": _otherwise(source, votes.sources)}
+        for source in read
     ]  # fmt: skip
-    new = {one.identity: not before.counts(one.identity) for one in read}
+    new = {source.identity: not before.counts(source.identity) for source in read}
     return TakenIn(folder, plan, tally_stored(folder, plan, judging, votes.sources), given, new, votes)
 
 

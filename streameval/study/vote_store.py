@@ -113,7 +113,7 @@ class StoredVotes:
         return max((source.facts["given"] for source in self.stored.values()), default=0) + 1
 
     def counts(self, identity: str) -> bool:
-        """Whether a source is there, and nothing of it was forgotten."""
+        """Tell whether a source is there, and nothing of it was forgotten."""
         return identity in self.stored and identity not in self.forgotten
 
     def including(self, votes: Sequence[Votes]) -> StoredVotes:
