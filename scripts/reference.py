@@ -109,7 +109,7 @@ def _with_options(function: Callable[..., Any], imports: set[str]) -> str:
     said |= {name: _type(kinds) for name, kinds in keywords(function).items() if name not in own}
     homes = {"Any": "from typing import Any", "Literal": "from typing import Literal",
              "Sequence": "from collections.abc import Sequence", **_homes(function)}  # fmt: skip
-    for word in re.findall(r"(?<![.\w])\w+", " ".join([*said.values(), signature.return_annotation])):
+    for word in re.findall(r"(?<![.\w\"])\w+", " ".join([*said.values(), signature.return_annotation])):
         if word in homes:
             imports.add(homes[word])
     lines = []

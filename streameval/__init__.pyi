@@ -36,7 +36,6 @@ from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.compile import compile as compile
 from streameval.verbs.cost import Costs
-from streameval.verbs.cost import printed
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate as extrapolate
@@ -44,14 +43,12 @@ from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.label import Served
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.monitor import monitor as monitor
-from streameval.verbs.plan import printed
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.select import Selection
 from streameval.verbs.show import show as show
-from streameval.verbs.simulate import printed
 from streameval.verbs.sql import sql as sql
 
 __version__: str
@@ -178,7 +175,7 @@ def judge(
 def label(
     study: str | os.PathLike[str],
     *,
-    people: str | Sequence[str] = ...,
+    people: str | tuple[str, ...] | Sequence[str] = ...,
     host: str = ...,
     port: int = ...,
     url: str | None = ...,
@@ -286,7 +283,7 @@ def simulate(
     ranking: Any,
     *,
     label: str,
-    method: str | Sequence[str] | None = ...,
+    method: str | tuple[str, ...] | Sequence[str] | None = ...,
     replicates: int = ...,
     seed: int = ...,
     judge: str | None = ...,

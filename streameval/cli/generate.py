@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,7 @@ _STEPS = {"plan": "rows", "select": "reading pages", "label": "reading pages", "
           "simulate": "methods", "scan": "scanning", "compile": "compiling", "cut": "writing items"}  # fmt: skip
 _HOLDS = ("evaluate",)  # verbs whose record has to be of the results that they leave
 _OURS = ("progress", "engine", "served")  # parameters that the command line fills by options of its own
+_UNPRINTED = {"rows": "left out"}  # what no command prints is not held in memory
 _ENGINE = (
     "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
     "Connect or Sail server)."
@@ -69,7 +70,7 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     with limited(batch.time_limit), _held(verb.name, words):
         with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
-            ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed)}
+            ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed), **_UNPRINTED}
             ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
@@ -186,12 +187,10 @@ def _word(one: Parameter, alone: bool) -> Any:
         typed: Any = Path
     elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
         return _SEVERAL if alone else Annotated[list[str] | None, Flag(negative_iterable="")]
-    elif {Sequence[str], tuple[str, ...]} & {*kinds}:
+    elif tuple[str, ...] in kinds:  # between commas, or typed again
         return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
-    elif one.default == () and str in kinds and len(kinds) > 1:
-        return SeveralNames
     else:
         typed = str if str in kinds or Any in kinds else flag_type(one.hint)
     return typed | None if optional and typed in (Path, str) else typed

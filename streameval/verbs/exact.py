@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.scans import LabelledScans
-from streameval.engines import engine_of
+from streameval.engines import engine_facts, engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.labelled_list import KIND as LABELLED_LIST
@@ -30,12 +30,15 @@ from streameval.kinds.rankings.results import RankingsEvaluation, collected, ide
 from streameval.labelling.options import LabelColumns, LabelMeaning, LabelsAre
 from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
-from streameval.options import own, takes
+from streameval.options import listed, own, takes
+from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
 from streameval.queries.evaluate import SinkOpener, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
+from streameval.rankings.forecasts import forecast_exact
 from streameval.rankings.ranking import Ranking
+from streameval.rehearsal import Rehearsal
 from streameval.rows.options import RankingOptions, described
 from streameval.scans.jobs import Engine
 from streameval.scans.units import readers
@@ -43,7 +46,9 @@ from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
+from streameval.study.label_tables import forecast_labels
 from streameval.study.result_files import Evaluation
+from streameval.text import number_of
 from streameval.typing import Int64Array
 
 _EVERY_RANK = 10_000
@@ -89,6 +94,8 @@ class Windows:
 
 
 NO_WINDOWS = Windows()
+_EPSILON = "0.03"
+_TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the log
 
 
 @overload
@@ -100,6 +107,8 @@ def exact(
     on: str | tuple[str, ...] | None = None,
     labels_are: LabelsAre = "answers",
     misses: int = 0,
+    window: str | int | Sequence[int] | None = None,
+    epsilon: str | float | Sequence[float] = _EPSILON,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -114,59 +123,71 @@ def exact(
     *,
     label: str = "label",
     per: str | Sequence[str],
+    rows: Literal["kept", "left out"] = "kept",
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **many: Any,
 ) -> RankingsEvaluation: ...
-@takes(RankingOptions, LabelMeaning, PerRanking)
+@takes(RankingOptions, LabelMeaning, PerRanking, in_python=("nan",))
 def exact(
     ranking: Any,
     *,
     label: str = "label",
     labels: Any = None,
     on: str | tuple[str, ...] | None = None,
-    labels_are: LabelsAre = "answers",
+    labels_are: Literal["answers", "positives"] = "answers",
     misses: int = 0,
+    window: str | int | Sequence[int] | None = None,
+    epsilon: str | float | Sequence[float] = "0.03",
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
     per: str | Sequence[str] | None = None,
+    rows: Literal["kept", "left out"] = "kept",
     **many: Any,
 ) -> Evaluation | RankingsEvaluation:
-    """Evaluate a list whose every item has a label; with `per`, many lists at once.
+    """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
+
+    Example: streameval exact ranking/ --label is_correct --score confidence --out results
+    Example: streameval exact ranking/ --label is_correct --out results --engine spark:sc://spark:15002
+    Example: streameval exact runs/ --per query --label grade --score score --key document --at 10,100 --out results
 
     Args:
-        ranking: As for `plan`. With a score its rows may lie in any order; what memory does not hold is ordered
-            in a scratch file.
-        label: Column with every item's label: 0/1, a boolean, or words as `evaluate` understands them; of the ranking,
-            or of `labels`.
-        labels: Label table beside the ranking, as for `evaluate`; one label for every item.
-        on: Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is
-            stored in the order of its ranks.
-        labels_are ({"answers", "positives"}): Whether `labels` lists positives alone: all other items are negative
-            then, and without a column `label` every row of it is a positive.
+        ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,
+            best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have
+            to be cast). In Python too, its rows may lie in any order with a score; what memory does not hold is
+            ordered in a scratch file.
+        label: Column with every item's label: 0/1, true/false, yes/no, or a grade; of the ranking, or of --labels.
+        labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
+        on: Columns by which it is joined to the items, separated by commas (default: its rank). In Python too, its
+            rank only where the list is stored in the order of its ranks.
+        labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
+            labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.
-        windows: Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in
-            one more pass; the list has to be stored in its order.
-        out: Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
-            study.duckdb.
-        engine (Engine or {"local", "spark"}): What reads the list; the same comes of it, byte for byte. Labels beside
-            the list, and windows, are read on this machine only.
-        per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
-        options: As for `plan`.
-        **many: Fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative` (words), `relevant`
-            (">=2": from which label on an item is positive); and of a list of many rankings: `at`, `gain`,
-            `no_positives`, `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many rankings
-            `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no
-            other is given.
+        window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them? In
+            Python Δ, for which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
+        epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
+        windows: In Python: both in one object, for those who have one.
+        out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
+        options: In Python: as for `plan`.
+        key: Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item.
+        engine (Engine or {"local", "spark"}): In Python: what reads the list; the same comes of it, byte for byte.
+            Labels beside the list, and windows, are read on this machine only.
+        per: In Python: columns that name the ranking of a row, such as a query's, where the list holds many rankings.
+        rows: In Python: "kept" reads the row of each of many rankings into memory where there is no `out`.
+        many: In Python by name: fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative`
+            (words), `relevant` (">=2": from which label on an item is positive); and of a list of many rankings: `at`,
+            `gain`, `no_positives`, `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many
+            rankings `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`,
+            where no other is given.
 
     Returns:
-        RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and
-            their means; the folder receives rankings.parquet, metrics.parquet, by_size.parquet, histograms.parquet,
-            evaluation.json, report.html and study.duckdb.
+        RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given (see
+            `rows`), and their means; the folder receives rankings.parquet, metrics.parquet, by_size.parquet,
+            histograms.parquet, evaluation.json, report.html and study.duckdb.
         Evaluation: Without. Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied
             items leave the order open; between two cutoffs they are what the yields there allow.
 
@@ -179,13 +200,16 @@ def exact(
         many |= meaning.named()
         alone = {"labels": labels, "on": on, "misses": misses or None,
                  "labels_are": None if labels_are == "answers" else labels_are,
+                 "window": window, "epsilon": None if epsilon == _EPSILON else epsilon,
                  "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
         given = {**{name: value for name, value in alone.items() if value is not None}, "per": per or (), **many}
         tables: list[pa.Table] = []
         means = exact_per(ranking, label=label, out=out, options=options, engine=engine, progress=progress,
-                          opened=collected(tables), **given)  # fmt: skip
-        return means if out is not None else means.with_rankings(pa.concat_tables(tables))
+                          opened=collected(tables) if rows == "kept" else None, **given)  # fmt: skip
+        return means if out is not None or rows != "kept" else means.with_rankings(pa.concat_tables(tables))
     misses = check_misses(misses)
+    if window is not None:
+        windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
     if chosen.placement == "on workers":
@@ -204,6 +228,53 @@ def exact(
     if out is not None:
         LABELLED_LIST.save(Study(Path(out)), None, evaluation)
     return evaluation
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--window: {text!r} is not a whole number", "such as --window 50,100,200") from None
+
+
+def rehearsal(
+    ranking: Sequence[str], *, label: str = "label", labels: str | None = None, out: Path | None = None, **given: Any
+) -> Rehearsal:
+    """Forecast what would be read, from footers."""
+    options = described(None, given)
+    _ = own(LabelMeaning, given)
+    if any(one.name in given for one in fields(PerRanking)):
+        raise InputError("--per does not go with --dry-run", "leave it out")
+    with for_a_while(ranking, options) as source:
+        n_items, read = forecast_exact(source, options, label if labels is None else None)
+    writes = [out / name for name in LABELLED_LIST.files(None)] if out else []
+    head = f"Would evaluate {number_of(n_items, 'item')}."
+    beside = forecast_labels([] if labels is None else [labels])
+    return Rehearsal([head], n_items, n_items, ranking, read, writes, beside)
+
+
+def printed(
+    found: Evaluation | RankingsEvaluation,
+    ranking: Sequence[str],
+    label: str,
+    labels: str | None,
+    out: Path | None,
+    engine: str,
+    **_: Any,
+) -> Printed:
+    """Print results, and where the report is."""
+    kind: Any = RANKINGS if isinstance(found, RankingsEvaluation) else LABELLED_LIST
+    summary, report, kept = found.summary, None, None
+    facts, lines = kind.says(out or Path(), found)
+    if out is not None:
+        report = str(out / "report.html")
+        lines = [*lines, f"Report: {report}"]
+        beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
+        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
+                "labels": beside, **engine_facts(engine)}  # fmt: skip
+        kept = Record(out, read, [out / name for name in kind.files(None)])
+    stage = {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
+    return Printed({**facts, "report": report}, lines, stage, record=kept)
 
 
 def exact_per(

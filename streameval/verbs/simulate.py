@@ -49,7 +49,7 @@ def simulate(
     ranking: Any,
     *,
     label: str,
-    method: str | Sequence[str] | None = None,
+    method: str | tuple[str, ...] | Sequence[str] | None = None,
     replicates: int = 200,
     seed: int = 0,
     judge: str | None = None,

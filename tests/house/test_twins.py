@@ -29,12 +29,11 @@ NO_COMMAND = {
 }
 FILE = "a file of what the function returns"
 ONLY_COMMAND = {
-    "exact": {"window": "Windows", "epsilon": "Windows"},
     "sql": {"with": "files", "out": FILE, "macros": FILE},
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
-    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score"},
+    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score", "rows": "they are not printed"},
     "cost": dict.fromkeys(
         ["ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED
     ),
