@@ -74,11 +74,17 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
             ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
-        arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
+        arguments = _unsaid(verb) | words | before
         printed: Printed = result.printed if batch.dry_run else module.printed(result, **arguments)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
     return printed.status
+
+
+def _unsaid(verb: Declared) -> dict[str, Any]:
+    """Give what a verb takes where nothing is typed, by name."""
+    words = {one.name: () for one in verb.parameters if one.position in ("all", "rest")}
+    return words | {one.name: one.default for one in verb.parameters if one.default is not REQUIRED}
 
 
 def _bar(name: str, output: Output) -> AbstractContextManager[Any]:
