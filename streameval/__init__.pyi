@@ -175,7 +175,7 @@ def judge(
 def label(
     study: str | os.PathLike[str],
     *,
-    people: str | Sequence[str] = ...,
+    people: str | tuple[str, ...] | Sequence[str] = ...,
     host: str = ...,
     port: int = ...,
     url: str | None = ...,

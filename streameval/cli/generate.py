@@ -74,11 +74,17 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
             ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
-        arguments = {one.name: one.default for one in verb.parameters if one.default is not REQUIRED} | words | before
+        arguments = _unsaid(verb) | words | before
         printed: Printed = result.printed if batch.dry_run else module.printed(result, **arguments)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
     return printed.status
+
+
+def _unsaid(verb: Declared) -> dict[str, Any]:
+    """Give what a verb takes where nothing is typed, by name."""
+    words = {one.name: () for one in verb.parameters if one.position in ("all", "rest")}
+    return words | {one.name: one.default for one in verb.parameters if one.default is not REQUIRED}
 
 
 def _bar(name: str, output: Output) -> AbstractContextManager[Any]:
@@ -191,8 +197,6 @@ def _word(one: Parameter, alone: bool) -> Any:
         return SeveralNames
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
-    elif one.default == () and str in kinds and len(kinds) > 1:
-        return SeveralNames
     else:
         typed = str if str in kinds or Any in kinds else flag_type(one.hint)
     return typed | None if optional and typed in (Path, str) else typed

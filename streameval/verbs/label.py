@@ -58,7 +58,7 @@ def _unsaid(where: Served) -> None:
 def label(
     study: str | os.PathLike[str],
     *,
-    people: str | Sequence[str] = (),
+    people: str | tuple[str, ...] | Sequence[str] = (),
     host: str = "127.0.0.1",
     port: int = 8765,
     url: str | None = None,

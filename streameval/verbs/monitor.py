@@ -48,7 +48,7 @@ def monitor(
     measure: str | Question | None = None,
     *,
     confidence: float | None = None,
-    allow: str | Iterable[str] = (),
+    allow: str | tuple[str, ...] | Iterable[str] = (),
     out: str | os.PathLike[str] | None = None,
 ) -> History:
     """Watch the precision of successive days, or challengers one after another: all bounds hold together.
