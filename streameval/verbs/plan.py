@@ -151,7 +151,7 @@ def printed(made: Plan, study: Path, before: Plan | None, **options: Any) -> Pri
     beside = made.location.get("beside")
     named = Study(study)
     place = named if beside is None else Study(Path(beside))
-    del options["ranking"]
+    options.pop("ranking", None)  # of a study that has a list none is typed
     given = {name: value for name, value in options.items() if value is not None and (name, value) != _USUAL}
     facts, lines = kind_of(place.folder).planned_says(Planned(made, named, place, before, given))
     files = [place.folder / name for name in file_names(made)]
