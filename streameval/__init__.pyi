@@ -28,7 +28,7 @@ from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
 from streameval.study.history import History as History
 from streameval.study.progress import LabellingProgress
-from streameval.study.result_files import Evaluation as Evaluation
+from streameval.study.results import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
 from streameval.types import Plan as Plan

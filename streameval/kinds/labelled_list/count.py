@@ -82,7 +82,7 @@ def counted(ranking: Any, alone: Any, meaning: LabelMeaning, run: ExactRun) -> E
         alone: `streameval.kinds.labelled_list.Alone`.
     """
     misses, windows = check_misses(alone.misses), alone.windows
-    sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
+    sliding = Sliding(windows.lengths, windows.epsilons) if windows is not None and windows.lengths else None
     chosen = engine_of(run.engine)
     if chosen.placement == "on workers":
         refuse_apart(ranking, alone.labels, sliding)
