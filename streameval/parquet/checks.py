@@ -192,10 +192,14 @@ def is_overlong(leaf: Leaf, values: int, pages: Int64Array, limit: int) -> bool:
 def check_length(chunk: Chunk, values: int, pages: Int64Array, limit: int) -> None:
     """Refuse a chunk if the values that are decoded of it at a time are overlong; see `is_overlong`."""
     if is_overlong(chunk.leaf, values, pages, limit):
-        raise InputError(
-            f"{chunk.place}: claims values of {chunk.leaf.least_bytes:,} bytes each, but none of its pages is as long",
-            "the file is corrupt there, or the column has nothing but nulls: leave it out",
-        )
+        raise _overlong(chunk)
+
+
+def _overlong(chunk: Chunk) -> InputError:
+    return InputError(
+        f"{chunk.place}: claims values of {chunk.leaf.least_bytes:,} bytes each, but none of its pages is as long",
+        "the file is corrupt there, or the column has nothing but nulls: leave it out",
+    )
 
 
 def _check_memory(chunk: Chunk, size: int, copies: int, limit: int) -> None:
@@ -259,9 +263,11 @@ def check_run(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> Run:
         heads = _one_by_one(pages, raw, at, limit)
     dictionaries = np.zeros((len(coded), heads.shape[1]), np.int64)
     n_coded = len(heads) - len(pages.places)
-    if (wrong := overfull(pages.chunks.leaf, heads[:n_coded])) >= 0:
+    leaf = pages.chunks.leaf
+    if (wrong := overfull(leaf, heads[:n_coded])) >= 0:
         raise _overfull(pages.chunks[pages.used[coded][wrong]], heads[wrong])
-    check_length(pages.chunks[pages.used[0]], int(heads[n_coded:, headers.PAGE_VALUES].sum()), heads, limit)
+    if is_overlong(leaf, int(heads[n_coded:, headers.PAGE_VALUES].sum()), heads, limit):
+        raise _overlong(pages.chunks[pages.used[0]])
     dictionaries[coded] = heads[:n_coded]
     return Run(pages, raw, heads[n_coded:], dictionaries)
 
