@@ -20,7 +20,7 @@ from streameval.parquet.codecs import decompress
 from streameval.parquet.images import StoredChunk
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.pages import Pages, Run
-from streameval.parquet.schema import BYTE_ARRAY, Leaf
+from streameval.parquet.schema import FIXED_LEN_BYTE_ARRAY, Leaf
 from streameval.parquet.statistics import Statistics, of_headers, of_pages
 from streameval.typing import Int64Array, UInt8Array
 
@@ -28,8 +28,6 @@ DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = range(4)
 AT, BODY = headers.N_HEADER, headers.N_HEADER + 1  # columns after the header: where a page and its body begin
 _HEADER_GUESS = 512
 _LARGEST_HEADER = 1 << 26
-# bytes that one value of a dictionary takes at least, by physical type
-LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
 COPIES = 2  # pages decompressed, and what is made of them
 # memory taken while a single page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
 COPIES_OF_ONE = 4
@@ -152,14 +150,56 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
         largest = int(headers.plain_pages(pages, int(chunk.facts[kernels.CODEC])))
     coded = is_coded(pages)
     data = pages[int(coded) :] if largest >= 0 else _check_unusual(chunk, pages)
-    entries, claimed = pages[0, [headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]].tolist() if coded else (0, 0)
-    if coded and not 0 <= claimed * LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
-        raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
+    if overfull(chunk.leaf, pages[: int(coded)]) >= 0:
+        raise _overfull(chunk, pages[0])
+    entries = int(pages[0, headers.PAGE_UNCOMPRESSED]) if coded else 0
     used = int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0)) + entries
     _check_memory(chunk, used, COPIES, chunk.footer.limit)
     values, codec = chunk.facts[[kernels.VALUES, kernels.CODEC]].tolist()
     stored = stored_chunk(chunk.leaf, codec, chunk.n_rows, values, pages)
     return SoundChunk(chunk, stored, entries, pages, _stated(chunk, data, raw, index))
+
+
+def overfull(leaf: Leaf, dictionaries: Int64Array) -> int:
+    """Find the first dictionary page that claims fewer than no values, or more than it has bytes for; -1: none does.
+
+    Args:
+        dictionaries (int64 array, shape (pages, N_HEADER + 2)): See `SoundChunk`.
+    """
+    claimed, size = dictionaries[:, headers.PAGE_VALUES], dictionaries[:, headers.PAGE_UNCOMPRESSED]
+    wrong = np.flatnonzero((claimed < 0) | (claimed > size // max(1, leaf.least_bytes)))
+    return int(wrong[0]) if wrong.size else -1
+
+
+def _overfull(chunk: Chunk, dictionary: Int64Array) -> InputError:
+    claimed, size = dictionary[[headers.PAGE_VALUES, headers.PAGE_UNCOMPRESSED]].tolist()
+    return InputError(f"{chunk.place}: its dictionary claims {claimed:,} values in {size:,} bytes", CORRUPT)
+
+
+def is_overlong(leaf: Leaf, values: int, pages: Int64Array, limit: int) -> bool:
+    """Whether values of one length take more than a limit, bytes, and each of them more than any page.
+
+    The length is wrong, or all of them are null: in Arrow a null takes as much as a value.
+
+    Args:
+        pages (int64 array, shape (pages, N_HEADER + 2)): See `SoundChunk`.
+    """
+    if leaf.physical != FIXED_LEN_BYTE_ARRAY or values * leaf.least_bytes <= limit:
+        return False
+    return leaf.least_bytes > int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
+
+
+def check_length(chunk: Chunk, values: int, pages: Int64Array, limit: int) -> None:
+    """Refuse a chunk if the values that are decoded of it at a time are overlong; see `is_overlong`."""
+    if is_overlong(chunk.leaf, values, pages, limit):
+        raise _overlong(chunk)
+
+
+def _overlong(chunk: Chunk) -> InputError:
+    return InputError(
+        f"{chunk.place}: claims values of {chunk.leaf.least_bytes:,} bytes each, but none of its pages is as long",
+        "the file is corrupt there, or the column has nothing but nulls: leave it out",
+    )
 
 
 def _check_memory(chunk: Chunk, size: int, copies: int, limit: int) -> None:
@@ -223,6 +263,11 @@ def check_run(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> Run:
         heads = _one_by_one(pages, raw, at, limit)
     dictionaries = np.zeros((len(coded), heads.shape[1]), np.int64)
     n_coded = len(heads) - len(pages.places)
+    leaf = pages.chunks.leaf
+    if (wrong := overfull(leaf, heads[:n_coded])) >= 0:
+        raise _overfull(pages.chunks[pages.used[coded][wrong]], heads[wrong])
+    if is_overlong(leaf, int(heads[n_coded:, headers.PAGE_VALUES].sum()), heads, limit):
+        raise _overlong(pages.chunks[pages.used[0]])
     dictionaries[coded] = heads[:n_coded]
     return Run(pages, raw, heads[n_coded:], dictionaries)
 

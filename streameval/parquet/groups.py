@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.checks import SoundChunk, check_bytes, check_headers
+from streameval.parquet.checks import SoundChunk, check_bytes, check_headers, check_length
 from streameval.parquet.chunks import Chunk, Chunks, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.images import ending, image
@@ -72,6 +72,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
         checked, body = _image(file, chunks)
     for one in checked:
+        check_length(one.chunk, one.stored.values, one.pages, footer.limit)
         _check_size(one.stored.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
     with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as decoder:
@@ -115,6 +116,8 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             places = [chunk.begin for chunk in chunks]
             end = ending(_schema(checked), [[one.stored for one in checked]], places)
             source, verify = pa.PythonFile(Stream(_Renewed(file, end)), mode="r"), footer.verify == "on"
+        for one in checked:
+            check_length(one.chunk, min(rows, one.stored.values), one.pages, footer.limit)
         large = _large(checked, min(rows, chunks[0].n_rows), footer.limit)
         with pq.ParquetFile(
             source,

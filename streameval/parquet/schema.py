@@ -18,7 +18,7 @@ from streameval.parquet import thrift
 from streameval.parquet.thrift import Fields
 from streameval.typing import Int64Array
 
-_TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 10
+_TYPE, _LENGTH, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 2, 5, 4, 3, 6, 10
 _SCALE, _PRECISION = 7, 8
 _REQUIRED, _OPTIONAL, _REPEATED = range(3)
 _MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
@@ -26,7 +26,9 @@ _CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
 # converted types of logical ones that have one each; times have one for each unit, integers for each width and sign
 _CONVERTED_OF = {1: 0, 4: 4, 5: 5, 6: 6, 12: 19, 13: 20}
 _DECIMAL, _TIMES, _INTEGER, _FIRST_INTEGER = 5, {7: 7, 8: 9}, 10, {False: 11, True: 15}  # decimals have 5 as both
-BYTE_ARRAY = 6
+BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY = 6, 7
+# bytes that one value takes at least where it is written out, by physical type; of booleans, 8 share one
+_LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Leaf:
         chain: Schema elements of a file that holds nothing else, the root included, ready for a footer.
         max_rep, max_def: Highest repetition and definition level: 0 repetitions means one value per row.
         physical: Parquet's number of its physical type.
+        least_bytes: Bytes that one of its values takes at least where it is written out; 0 for booleans.
     """
 
     index: int
@@ -49,6 +52,7 @@ class Leaf:
     max_rep: int
     max_def: int
     physical: int
+    least_bytes: int
 
     @cached_property
     def named(self) -> bytes:
@@ -177,7 +181,8 @@ def _leaves(walk: Iterator[Fields], above: tuple[Fields, ...], depth: int) -> It
 
 def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     names, physical = [element[_NAME][1] for element in chain], chain[-1][_TYPE][1]
-    if not all(isinstance(name, bytes) for name in names) or not isinstance(physical, int):
+    length = chain[-1].get(_LENGTH, (thrift.I32, 0))[1]
+    if not all(isinstance(name, bytes) for name in names) or not all(isinstance(at, int) for at in (physical, length)):
         raise ValueError("its elements are not of the format")
     _refuse_two_types(chain[-1])
     kinds = [element.get(_REPETITION, (thrift.I32, None))[1] for element in chain]
@@ -195,6 +200,7 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
         max_rep=kinds.count(_REPEATED),
         max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),
         physical=physical,
+        least_bytes=length if physical == FIXED_LEN_BYTE_ARRAY else _LEAST_BYTES.get(physical, 0),
     )
 
 

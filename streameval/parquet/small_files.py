@@ -23,7 +23,7 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import small
 from streameval.kernels.row_groups import FILE_SIZE
-from streameval.parquet.checks import DICTIONARY_PAGE, LEAST_BYTES, stored_chunk
+from streameval.parquet.checks import DICTIONARY_PAGE, is_overlong, overfull, stored_chunk
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, FooterBytes, read_row_groups
 from streameval.parquet.groups import as_stored
@@ -65,13 +65,12 @@ class _SmallChunks:
     def fit(self, limit: int) -> bool:
         """Whether dictionaries hold what they claim, and all that is made of the chunks is within a limit, bytes."""
         first = self.pages[self.cuts[:-1]]
-        coded = first[:, headers.PAGE_TYPE] == DICTIONARY_PAGE
-        claimed = first[coded, headers.PAGE_VALUES]
-        largest = self.entries[coded] // LEAST_BYTES.get(self.leaf.physical, 1)
-        rows = self.chunks[:, label.ROWS]
+        dictionaries, rows = first[first[:, headers.PAGE_TYPE] == DICTIONARY_PAGE], self.chunks[:, label.ROWS]
+        if overfull(self.leaf, dictionaries) >= 0 or is_overlong(self.leaf, int(rows.sum()), self.pages, limit):
+            return False
         written_out = int(self.entries @ rows) if self.leaf.physical == BYTE_ARRAY else 0
         held = int(self.pages[:, headers.PAGE_UNCOMPRESSED].sum())
-        return bool(np.all((claimed >= 0) & (claimed <= largest))) and max(written_out, 2 * held) <= limit
+        return max(written_out, 2 * held) <= limit
 
     def stored(self) -> list[StoredChunk]:
         """Describe them for a footer."""

@@ -15,6 +15,7 @@ from streameval.counting.labelled_rows import labelled_rows
 from streameval.errors import InputError
 from streameval.parquet import thrift
 from streameval.rankings import open_ranking
+from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 
 _ATTACK = SHARED / "attack"
@@ -272,3 +273,76 @@ def test_a_column_whose_name_is_no_text(tmp_path):
     edit_footer(path, lambda fields: fields[2][1][1][2].update({4: (thrift.STRUCT, {})}))
     with pytest.raises(InputError, match="schema cannot be read"):
         open_ranking(str(path))
+
+
+def write_column(path, values, **options):
+    """A list of one column and one row group."""
+    pq.write_table(pa.table({"x": values}), path, **{"write_page_index": True} | options)
+    return path
+
+
+def edit_first_page(path, change):
+    """Write the header of the first page again after `change`; there is one column, and no page index."""
+    raw = path.read_bytes()
+    header, end = thrift.read_struct(raw, 4)
+    change(header)
+    new = thrift.write_struct(header)
+    path.write_bytes(raw[:4] + new + raw[end:])
+
+    def move(fields):
+        chunk = chunk_of(fields, 0, 0)
+        for place in (7, 9):
+            chunk[place] = (thrift.I64, chunk[place][1] + len(new) - (end - 4))
+
+    edit_footer(path, move)
+
+
+def read_items(path):
+    return open_rows(str(path), RankingOptions()).take(np.array([1, 30]), ["x"]).table
+
+
+def read_row_group(path):
+    return open_rows(str(path), RankingOptions()).units()[0].read(["x"])
+
+
+def read_batches(path):
+    found = open_rows(str(path), RankingOptions()).stretches(np.arange(40), ["x"])
+    return pa.concat_tables([table for _, whole in found if whole for table in whole(17)])
+
+
+FIXED = pa.array([bytes([i % 5, 0, 0, 1]) for i in range(40)], pa.binary(4))
+READS = [read_items, read_row_group, read_batches]
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("claimed", [6, 2**31 - 1, 2**63 - 1, -1])
+@pytest.mark.parametrize(
+    "values", [FIXED, pa.array([i % 5 for i in range(40)], pa.int32()), pa.array([str(i % 4) for i in range(40)])]
+)
+def test_a_dictionary_that_claims_more_values_than_it_has_bytes_for_is_refused(tmp_path, values, claimed, read):
+    path = write_column(tmp_path / "r.parquet", values, write_page_index=False)
+    read(path)
+    edit_first_page(path, lambda header: header[7][1].update({1: (thrift.I32, claimed)}))
+    said = rf"r\.parquet: row group 0, column x: its dictionary claims {claimed:,} values in 20 bytes"
+    with pytest.raises(InputError, match=said):
+        read(path)
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("length", [2**31 - 1, 2**32 + 4, 2**63 - 1])
+def test_values_longer_than_any_page_are_refused(tmp_path, length, coded, read):
+    path = write_column(tmp_path / "r.parquet", FIXED, use_dictionary=coded)
+    read(path)
+    edit_footer(path, lambda fields: fields[2][1][1][1].update({2: (thrift.I32, length)}))
+    with pytest.raises(
+        InputError, match=r"r\.parquet: row group 0, column x: (claims values of|its dictionary claims)"
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize("read", READS)
+def test_nulls_of_a_length_beyond_their_pages_are_read(tmp_path, read):
+    path = write_column(tmp_path / "r.parquet", pa.array([None] * 40, pa.binary(5000)), write_statistics=False)
+    found = read(path)["x"]
+    assert found.null_count == len(found) > 0
