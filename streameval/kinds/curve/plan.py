@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.tasks import PlannedTasks
-from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
+from streameval.methods import Method, create, refuse_alpha_with_budget
 from streameval.options import own
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -122,26 +121,3 @@ def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:
     from streameval.slices.judge import judged
 
     return judged(opened, drawn, how.judge, progress)
-
-
-def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
-    refuse_alpha_with_budget(given)
-    chosen = [create(name, _own(given, method)) for name, method in available().items()]
-    rows, refusals = [], []
-    for method in chosen:
-        try:
-            rows.append(method.cost(n_items))
-        except InputError as error:
-            refusals.append(error)
-            rows.append({"method": method.name, "labels": None, "accuracy": None, "forecast": False,
-                         "refused": error.line})  # fmt: skip
-    if len(refusals) == len(rows):
-        raise refusals[0]
-    return rows
-
-
-def _own(given: Mapping[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Give parameters for one method: those that it has, without those that others of them determine."""
-    settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}
