@@ -12,7 +12,6 @@ from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.study import Study
-from streameval.study.judging import last_judging, tally_stored
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
@@ -37,6 +36,8 @@ class PlannedTasks:
         if not remaining:
             reused = folder.labels.reused()
             return ~isin(plan.ranks, reused) if reused else None
+        from streameval.study.judging import last_judging, tally_stored
+
         known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
         return ~known
 

@@ -94,7 +94,7 @@ class OneRanking(Kind):
     @property
     def tasks(self) -> PlannedTasks:
         """Give them with the scores that the curve shows."""
-        from streameval.kinds.curve.plan import RankTasks
+        from streameval.kinds.curve.tasks import RankTasks
 
         return RankTasks()
 

@@ -10,7 +10,6 @@ from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in
 from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.kinds.tasks import PlannedTasks
 from streameval.methods import Method, create, refuse_alpha_with_budget
 from streameval.options import own
 from streameval.progress import Progress, silent
@@ -19,12 +18,10 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.planned_ranking import method_cutoffs
 from streameval.study.planning import fresh_seed, known_seed, refuse_unjoinable
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
-from streameval.typing import Int64Array
 
 
 def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
@@ -34,14 +31,6 @@ def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
     return draw(request.materialized(ranking), how, request.options, request.progress)
-
-
-class RankTasks(PlannedTasks):
-    """Tasks of a curve, whose table shows scores at the ranks of its method."""
-
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Ranks of the curve's table, where the order has scores."""
-        return method_cutoffs(plan)
 
 
 @dataclass(frozen=True)
