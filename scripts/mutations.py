@@ -137,7 +137,7 @@ MUTATIONS = [
              "if the labels were drawn as stated, {labels.about}", "{labels.about}", "tests/verbs/test_adopt.py"),
     Mutation("adopted-probability", "methods/adopted/steps.py", "any_here += here * (1.0 - any_here)",
              "any_here += here", "tests/methods/test_adopted_band.py"),
-    Mutation("cut-too-deep", "kinds/curve/evaluate.py", "return int(deepest)", "return int(deepest) + 1",
+    Mutation("cut-too-deep", "kinds/curve/cut.py", "return int(deepest)", "return int(deepest) + 1",
              "tests/verbs/test_cut.py"),
     Mutation("wrong-slice", "slices/pool.py", "inside[:, at]) for", "inside[:, at - 1]) for",
              "tests/slices/test_slices.py"),

@@ -37,7 +37,14 @@ class PlannedTasks:
         if not remaining:
             reused = folder.labels.reused()
             return ~isin(plan.ranks, reused) if reused else None
+<<<<<<< HEAD
         return ~recount(folder, plan).labels.known
+=======
+        from streameval.study.judging import last_judging, tally_stored
+
+        known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
+        return ~known
+>>>>>>> w-kinds
 
     def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
         """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.

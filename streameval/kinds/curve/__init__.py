@@ -68,7 +68,7 @@ class OneRanking(Kind):
 
     def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Say what each method costs."""
-        from streameval.kinds.curve.plan import costs
+        from streameval.kinds.curve.cost import costs
 
         self._refuse_others("plan", given)
         return costs(n_items, given)
@@ -110,7 +110,7 @@ class OneRanking(Kind):
     @property
     def tasks(self) -> PlannedTasks:
         """Give them with the scores that the curve shows."""
-        from streameval.kinds.curve.plan import RankTasks
+        from streameval.kinds.curve.tasks import RankTasks
 
         return RankTasks()
 
@@ -201,7 +201,7 @@ class OneRanking(Kind):
 
     def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
         """Give the items above a cutoff that the curve proves."""
-        from streameval.kinds.curve.evaluate import proven
+        from streameval.kinds.curve.cut import proven
 
         return proven(folder, target, ranking, options)
 

@@ -1,10 +1,9 @@
-"""Labels of a plan, turned into its curve and all that follows: weights, misses, cuts."""
+"""Labels of a plan, turned into its curve and all that follows: weights and misses."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ from streameval import __version__
 from streameval.curve import Basis, Curve
 from streameval.curve.bounds import inside
 from streameval.curve.label_error import CONFIDENCE, check_label_error
-from streameval.curve.points import best_f
-from streameval.curve.targets import best_precision, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.judges.classes import awaits_judge
 from streameval.kernels.sorted_sets import unique
@@ -27,15 +24,12 @@ from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.metrics.bounded import metrics
-from streameval.questions.cutoffs import Cutoff
 from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
 from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
-from streameval.study.planned_ranking import counted_at, score_at
-from streameval.study.provenance import way_out
 from streameval.study.results import Evaluation, evaluation_id
 from streameval.study.take_in import take_in
 from streameval.study.tasks import task_numbers
@@ -308,110 +302,3 @@ def _claim(claim: Claim, rest: Rest, level: float) -> Claim:
         coverage = "simultaneous" if coverage == "exact" else coverage
         confidence = level
     return Claim(coverage, confidence, assumes, about, why)
-
-
-def proven(folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
-    """Find where a curve proves a cutoff; errors as of `streameval.cut`.
-
-    Args:
-        options: `misses`, `misses_from` and `apply`, as far as they were given.
-    """
-    misses, misses_from, apply = (options.get(name) for name in ("misses", "misses_from", "apply"))
-    asked = {"cutoff": str(target)}
-    plan, evaluation = folder.plan(), folder.evaluation()
-    curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
-    if misses_from is not None:
-        curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
-        asked["misses_from"] = os.fspath(misses_from)
-    _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    by_score = target.kind == "score"
-    chosen = counted_at(plan, target.value, ranking) if by_score else _chosen(curve, target)
-    if misses is not None:
-        asked["misses"] = str(misses)
-    at = curve.at([chosen]).to_pylist()[0]
-    threshold = score_at(plan, at["rank"], ranking, at.get("score"))
-    if apply is not None and not by_score and threshold is not None:  # a threshold keeps all items of its score
-        first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
-        chosen = first if first == last else counted_at(plan, threshold, ranking)
-        at = curve.at([chosen]).to_pylist()[0]
-    result = Cut(
-        rank=chosen,
-        score=threshold,
-        holds={name: value for name, value in at.items() if name not in ("rank", "score")},
-        claim=curve.claim,
-        asked=asked,
-        plan=plan,
-        evaluation_id=evaluation.evaluation_id,
-        study=folder.folder,
-        estimates=curve.basis,
-        _ranking=ranking,
-    )
-    return result if apply is None else apply_cut(result, apply)
-
-
-def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
-    """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
-    if misses is not None:
-        raise InputError("--misses were given as a number and as a study", "give one of them")
-    rest = rest_of(folder, plan)
-    refuse_overlap(study, plan, rest)
-    refuse_misses(plan, 1)
-    summary, stored = evaluation.summary, evaluation.curve
-    read_as = sharing(as_read(plan, Judging(assume=summary.get("assume"))), rest)
-    curve = curve_of(read_as, evaluation.labels, float(summary["label_error"]))
-    curve = with_rest(curve, plan, rest)
-    return replace(curve, score=stored.score, estimated=stored.estimated, basis=stored.basis)
-
-
-def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
-    if curve.proves:
-        return
-    why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
-    hint = "`streameval report` shows all that the labels say about it"
-    if curve.claim.coverage == "none":
-        hint = str(way_out(plan, summary, str(folder)))
-    raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
-
-
-def _chosen(curve: Curve, target: Cutoff) -> int:
-    rank = target.rank_in(curve.n_items)
-    if rank is not None:
-        return rank
-    if target.kind == "fpr":
-        raise InputError(f"{target} is of areas under the ROC curve, and cuts no list",
-                         "cut at a rank, a share, a score, a precision or a recall")  # fmt: skip
-    if target.kind == "max_f":
-        return _best(curve, float(target.value))
-    return _deepest(curve, target) if target.kind == "precision" else _first(curve, target)
-
-
-def _deepest(curve: Curve, target: Cutoff) -> int:
-    deepest, _ = rank_at_precision(curve.extremes[0], target.share)
-    if not deepest:
-        rank, best = best_precision(curve.envelope)
-        raise InputError(
-            f"no rank is proven to have precision {float(target.share):.12g}",
-            f"the best that is proven is {best:.6g}, at rank {rank:,}",
-        )
-    return int(deepest)
-
-
-def _best(curve: Curve, beta: float) -> int:
-    found = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
-    if found is None:
-        raise InputError("no positive is proven to be in this list, so no F is above 0")
-    return found
-
-
-def _first(curve: Curve, target: Cutoff) -> int:
-    share = target.share
-    _, last = curve.over_misses(lambda extremes: rank_at_recall(extremes, share))
-    if math.isnan(last):
-        raise InputError("the list has no positives, so it has no recall")
-    if math.isinf(last):
-        best = curve.at([curve.n_items]).column("recall_lower")[0].as_py() or 0.0
-        raise InputError(
-            f"no rank is proven to have recall {float(share):.12g}",
-            f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses_text} misses",
-        )
-    return int(last)

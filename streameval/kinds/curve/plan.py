@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +10,7 @@ from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in
 from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.kinds.tasks import PlannedTasks
-from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
+from streameval.methods import Method, create, refuse_alpha_with_budget
 from streameval.options import own
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -20,12 +18,10 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.planned_ranking import method_cutoffs
 from streameval.study.planning import fresh_seed, known_seed, refuse_unjoinable
 from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
-from streameval.typing import Int64Array
 
 
 def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
@@ -35,14 +31,6 @@ def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -
     if how.reuse is not None:
         how.reuse.refuse_unsaid()
     return draw(request.materialized(ranking), how, request.options, request.progress)
-
-
-class RankTasks(PlannedTasks):
-    """Tasks of a curve, whose table shows scores at the ranks of its method."""
-
-    def cutoffs(self, plan: Plan) -> Int64Array | None:
-        """Ranks of the curve's table, where the order has scores."""
-        return method_cutoffs(plan)
 
 
 @dataclass(frozen=True)
@@ -122,26 +110,3 @@ def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:
     from streameval.slices.judge import judged
 
     return judged(opened, drawn, how.judge, progress)
-
-
-def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
-    refuse_alpha_with_budget(given)
-    chosen = [create(name, _own(given, method)) for name, method in available().items()]
-    rows, refusals = [], []
-    for method in chosen:
-        try:
-            rows.append(method.cost(n_items))
-        except InputError as error:
-            refusals.append(error)
-            rows.append({"method": method.name, "labels": None, "accuracy": None, "forecast": False,
-                         "refused": error.line})  # fmt: skip
-    if len(refusals) == len(rows):
-        raise refusals[0]
-    return rows
-
-
-def _own(given: Mapping[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Give parameters for one method: those that it has, without those that others of them determine."""
-    settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}
