@@ -61,9 +61,12 @@ class Declared:
     name: str
 
     @cached_property
+    def _source(self) -> str:
+        return (pkgutil.get_data("streameval", f"verbs/{self.name}.py") or b"").decode()
+
+    @cached_property
     def _file(self) -> ast.Module:
-        source = pkgutil.get_data("streameval", f"verbs/{self.name}.py")
-        return ast.parse(source or b"")
+        return ast.parse(self._source)
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
@@ -77,8 +80,9 @@ class Declared:
 
     @cached_property
     def manual(self) -> str:
-        """Docstring."""
-        return cleandoc(ast.get_docstring(self._function) or "")
+        """Docstring; it is found without parsing, for the app has one line of every verb's."""
+        (text,) = re.findall(rf'^def {self.name}\(.*?"""(.*?)"""', self._source, re.DOTALL | re.MULTILINE)[:1]
+        return cleandoc(text)
 
     @property
     def about(self) -> str:
