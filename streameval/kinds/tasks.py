@@ -12,7 +12,6 @@ from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.study import Study
-from streameval.study.judging import recount
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
@@ -37,14 +36,9 @@ class PlannedTasks:
         if not remaining:
             reused = folder.labels.reused()
             return ~isin(plan.ranks, reused) if reused else None
-<<<<<<< HEAD
-        return ~recount(folder, plan).labels.known
-=======
-        from streameval.study.judging import last_judging, tally_stored
+        from streameval.study.judging import recount
 
-        known = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels.known
-        return ~known
->>>>>>> w-kinds
+        return ~recount(folder, plan).labels.known
 
     def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
         """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.

@@ -27,7 +27,6 @@ from streameval.metrics.bounded import metrics
 from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
-from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
 from streameval.study.results import Evaluation, evaluation_id
