@@ -18,8 +18,7 @@ from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
-from streameval.study.apply_cut import apply_cut
-from streameval.study.cut_files import Cut
+from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.provenance import way_out
