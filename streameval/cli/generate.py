@@ -169,7 +169,12 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
     usual = inspect.Parameter.empty if default is REQUIRED else None if default == () else default
     if name in SWITCHES:
         hint, usual = Switch, False
-    typed = Annotated[hint, Flag(help=verb.help_of(name), **_renamed(name))]
+    help = verb.help_of(name)
+    if "METHODS" in help:
+        from streameval.cli.methods import METHODS
+
+        help = help.replace("METHODS", f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}")
+    typed = Annotated[hint, Flag(help=help, **_renamed(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 
 

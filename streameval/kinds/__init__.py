@@ -228,6 +228,10 @@ class Kind(Reporting):
         """
         raise NotImplementedError
 
+    def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
+        """Say what the numbers of `costs` mean."""
+        return ()
+
     def exact(self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun) -> Any:
         """Count what every item's label says, and write it to a folder where one is named.
 

@@ -166,9 +166,9 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     """Print a row for each method, or for each case of a question or a comparison."""
     items, rows = costs.n_items, costs.methods
     facts: dict[str, Any] = {"items": items, "methods": rows}
-    if "questions" in given or "against" in given:
-        closing = _wrong(given.get("confidence", 0.95)) if "questions" in given else _BOTH
-        return Printed(facts, [*_by_case(rows, price_per_label), closing])
+    notes = kind_for("cost", given).cost_notes(given)
+    if "case" in rows[0]:
+        return Printed(facts, [*_by_case(rows, price_per_label), *notes])
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines: list[Said] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
     lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
@@ -176,17 +176,7 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     if costs.adopted is not None:
         facts["adopted"] = costs.adopted
         lines += ["", *_worth_lines(costs.adopted)]
-    return Printed(facts, [*lines, "", *_COST_NOTES])
-
-
-_BOTH = "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
-
-
-def _wrong(confidence: float) -> str:
-    """How seldom the answer to a question is wrong."""
-    from streameval.kinds.question.says import seldom
-
-    return f"An answer is wrong {seldom(confidence)}."
+    return Printed(facts, [*lines, "", *notes])
 
 
 def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Said]:
@@ -225,13 +215,6 @@ def _worth_lines(sample: dict[str, Any]) -> list[str]:
         f"{sample['begins']:,}.",
         *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
     ]
-
-
-_COST_NOTES = (
-    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
-    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
-    "once with probability --confidence, whatever the list.",
-)
 
 
 def _cost_row(row: dict[str, Any], price: float | None) -> list[str]:

@@ -65,7 +65,7 @@ def plan(
             reader, a lazy frame.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it. In
             Python as there: the same plan again changes nothing (`Study.is_begun`).
-        method: loguniform, paula, stratified or uniform; with --help, shows its flags alone.
+        method: METHODS; with --help, shows its flags alone. In Python the name of one (`streameval.methods`).
         seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python as there: by default that of the plan
             that is there, else a fresh one of the system's entropy (`known_seed`, `fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
@@ -110,8 +110,6 @@ def _refuse_without_lead(given: Mapping[str, Any]) -> None:
     for lead, (options, what, hint) in _LED.items():
         if lead not in given and (alone := [name for name in options if name in given]):
             raise InputError(f"{flag(alone[0])} {what}", hint)
-    if "at" in given and not {"per", "against", "questions"} & given.keys():
-        raise InputError(f"--at {_LED['per'][1]}", _LED["per"][2])
 
 
 def rehearsal(

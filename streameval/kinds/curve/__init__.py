@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
+_COST_NOTES = (
+    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
+    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
+    "once with probability --confidence, whatever the list.",
+)
+
+
 class OneRanking(Kind):
     """Bounds on the yield of one ranking."""
 
@@ -72,6 +79,10 @@ class OneRanking(Kind):
 
         self._refuse_others("plan", given)
         return costs(n_items, given)
+
+    def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
+        """Say what half-widths and claims are."""
+        return _COST_NOTES
 
     def rehearsal(
         self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None, *how: Any

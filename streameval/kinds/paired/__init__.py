@@ -73,6 +73,12 @@ class PairedRankings(Kind):
         comparing, _ = self.asked("plan", given)
         return costs_of(comparing, check_items(n_items))
 
+    def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
+        """Say what is labelled, and for which bounds."""
+        return [
+            "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
+        ]
+
     def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
     ) -> tuple[dict[str, Any], Claim, dict[str, Any]]:

@@ -82,6 +82,12 @@ class QuestionStudy(Kind):
         asking, _ = self.asked("plan", given)
         return costs_of(asking, check_items(n_items), ranking)
 
+    def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
+        """Say how seldom an answer is wrong."""
+        from streameval.kinds.question.says import seldom
+
+        return [f"An answer is wrong {seldom(given.get('confidence', 0.95))}."]
+
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""
         from streameval.kinds.question.planned import planned_says
