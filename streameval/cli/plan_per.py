@@ -11,6 +11,7 @@ from streameval.cli.output import Output
 from streameval.cli.planning import next_stop, planned
 from streameval.cli.ranking import RankingFlags
 from streameval.text import number_of
+from streameval.text.options import flags
 
 
 def plan_per(
@@ -47,8 +48,6 @@ def plan_per(
 
 def _recipe(given: dict[str, Any]) -> str:
     """Flags that plan the same again."""
-    from streameval.study.next_command import flags
-
     values = {
         name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value for name, value in given.items()
     }

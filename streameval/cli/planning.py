@@ -94,6 +94,6 @@ def doubts(plan: Plan) -> list[str]:
 
 def next_stop(study: Study, plan: Plan) -> str:
     """What to run after `plan` or `grow`."""
-    from streameval.study.next_command import first_command
+    from streameval.reporting.next_step import first_step
 
-    return f"Next: {first_command(study, plan).command}"
+    return f"Next: {first_step(study, plan).command}"

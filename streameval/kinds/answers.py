@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Outcome, Question
     from streameval.questions.cutoffs import Cutoff
+    from streameval.reporting.next_step import NextStep
     from streameval.reporting.said import Columns, Said, Told
     from streameval.reporting.standing import Standing
     from streameval.stores.atomic import Existing
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
     from streameval.study.history import History
-    from streameval.study.next_command import NextCommand
     from streameval.types import Claim, Plan
 
 
@@ -95,16 +95,29 @@ class Reporting:
         """What became of a condition that the study was planned for; None leaves it to the bounds."""
         return None
 
+    def to_decide(self, folder: Study, found: Any, labels: int, why: str) -> NextStep:
+        """Choose the command that leads to labels which may decide what bounds leave open.
+
+        Args:
+            labels: How many in all are forecast to; 0 where that cannot be said.
+            why: Why nothing can be told of any condition; else empty.
+        """
+        from streameval.reporting.next_step import NOTHING, more_labels
+
+        if why or not folder.exists:
+            return NOTHING
+        return more_labels(folder.plan(), found.summary, str(folder.folder), labels)
+
     def alone(
         self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None
-    ) -> tuple[NextCommand, int]:
+    ) -> tuple[NextStep, int]:
         """The command that asks conditions that bounds leave open, and about how many more labels decide then.
 
         Args:
             estimates: Of the measure of each condition.
             most: Labels that the study itself would take for the same, in all; None where that cannot be said.
         """
-        from streameval.study.next_command import NOTHING
+        from streameval.reporting.next_step import NOTHING
 
         return NOTHING, 0
 

@@ -11,15 +11,14 @@ from streameval.reporting import tables
 from streameval.reporting.charts import POLICY, page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
 from streameval.reporting.heading import heading
+from streameval.reporting.next_step import NOTHING, after_curve
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
     band_meaning,
     estimate_sentence,
     half_width_sentence,
-    next_command,
     page_verdict,
 )
-from streameval.study.next_command import NOTHING
 from streameval.study.result_files import Evaluation
 from streameval.text import escaped, number_of
 from streameval.types import Plan
@@ -120,7 +119,8 @@ def _order(plan: Plan | None) -> str:
 
 def _next(study: ReportedStudy) -> str:
     """The command that uses what is proven, or brings what is missing."""
-    command, does = NOTHING if study.plan is None else next_command(study.plan, study.evaluation, study.name)
+    result, plan = study.evaluation, study.plan
+    command, does = NOTHING if plan is None else after_curve(plan, result.curve, result.summary, study.name)
     return f"<h2>Next</h2><p><code>{escaped(command)}</code> {escaped(does)}.</p>" if command else ""
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streameval.labelling.unlabelled import unlabelled_words
+from streameval.reporting.next_step import NOTHING, NextStep, first_step, remaining, results_again
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining, results_again
 from streameval.text import number_of
 from streameval.types import Claim, Plan
 
@@ -69,7 +69,7 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
         return Standing(study, "outdated", f"{head}.", why, (), *results_again(folder, plan), facts)
     stage = "planned" if folder.selected(plan) is None else "selected"
     head = f"{head}{_labelled(labelled, planned)}."
-    return Standing(study, stage, head, "", (), *first_command(folder, plan), {**facts, "labelled": labelled})
+    return Standing(study, stage, head, "", (), *first_step(folder, plan), {**facts, "labelled": labelled})
 
 
 def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
@@ -78,7 +78,7 @@ def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) ->
 
 
 def with_labels(
-    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: NextCommand = NOTHING
+    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: NextStep = NOTHING
 ) -> Standing:
     """A study with results.
 
@@ -91,7 +91,7 @@ def with_labels(
     labels = number_of(planned, "label") if planned else "nothing to label"
     head = f"{subject}, {labels}{_labelled(labelled, planned)}."
     if planned > labelled:
-        after = NextCommand(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
+        after = NextStep(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
     return Standing(study, "evaluated", head, so_far, (), *after, facts=facts)
 

@@ -14,13 +14,11 @@ import pyarrow as pa
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, of_each
 from streameval.kinds import Kind, kind_of
-from streameval.kinds.question.results import following_round
 from streameval.notebook import Tabular
 from streameval.questions import CONDITION, Asked, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.study import Study
-from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 
@@ -128,7 +126,7 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     asked = asked or [*kind.conditions(result)]
     why = _why_not(kind, result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
-    following = _next(folder, result, checks, why)
+    following = _next(folder, kind, result, checks, why)
     alone, more = _alone(folder, kind, result, checks, why)
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
@@ -157,20 +155,12 @@ def _why_not(kind: Kind, result: Any, about: str | None) -> str:
     return claim.caution if about is not None else ""
 
 
-def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> str:
+def _next(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> str:
     """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
-    if "account" not in result.summary or all(one.outcome != "inconclusive" for one in checked):
+    if all(one.outcome != "inconclusive" for one in checked):
         return ""
-    summary, folder = result.summary, str(study.folder)
-    if why:
-        proves = not isinstance(result, Evaluation) or result.curve.proves
-        return "" if proves else str(way_out(study.plan(), summary, folder))
-    if "questions" in summary:
-        following = following_round(folder, study.plan(), result)
-        return "" if following.command.startswith("streameval check") else str(following)
     labels = max((one.labels or 0 for one in checked), default=0)
-    missing = summary["account"]["planned"] - summary["account"]["labelled"]
-    return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
+    return str(kind.to_decide(study, result, labels, why))
 
 
 def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:

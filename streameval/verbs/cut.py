@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError, check_misses
 from streameval.kinds import answering
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.next_step import way_out
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
 from streameval.study.apply_cut import apply_cut
@@ -23,7 +24,6 @@ from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.planned_ranking import counted_at, score_at
-from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.text.options import flag
 from streameval.types import Plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from streameval.notebook import Tabular
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
 from streameval.questions.printed import between, value_text
+from streameval.reporting.next_step import gate_of
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.standing import Standing, complete, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
@@ -154,13 +154,10 @@ def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
     shown = Shown(bounds, kind.claim(results), "", "labels")
     others = ", ".join(name for name in kind.measures(results) if name not in bounds)
     values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
-    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0.01}
-    if standing.next or not known:
+    following = gate_of(standing.study, bounds)
+    if standing.next or not following.command:
         return replace(standing, values=values)
-    measure, lower = next(iter(known.items()))
-    gate = ["streameval", "check", standing.study, f"{measure} >= {math.floor(100 * lower) / 100:g}"]
-    does = "passes; put the measure and the number that you need"
-    return replace(standing, values=values, next=shlex.join(gate), leads_to=does)
+    return replace(standing, values=values, next=following.command, leads_to=following.does)
 
 
 def _standard_errors(result: Any, slice: str | None, asked: list[Question]) -> dict[str, float | None]:

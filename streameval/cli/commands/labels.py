@@ -33,8 +33,8 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
     from streameval.verbs.labels import labels as verb
 
     if forget:
+        from streameval.reporting.next_step import results_again
         from streameval.study import Study
-        from streameval.study.next_command import results_again
 
         dropped, folder = drop(study, *forget), Study(study)
         for source, rows in dropped.items():

@@ -16,6 +16,7 @@ from streameval.reporting.said import Columns, Said
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Question
+    from streameval.reporting.next_step import NextStep
     from streameval.reporting.standing import Standing
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from streameval.study.comparison import Comparison
     from streameval.study.database.writer import Database
     from streameval.study.days import DayHistory
-    from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
     from streameval.study.result_files import Evaluation
     from streameval.types import Claim, Plan
@@ -134,9 +134,17 @@ class OneRanking(Kind):
 
         return standing(study, f"{name}: {self.subject(plan)}", plan, found)
 
+    def to_decide(self, folder: Study, found: Evaluation, labels: int, why: str) -> NextStep:
+        """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""
+        from streameval.reporting.next_step import way_out
+
+        if found.curve.proves:
+            return super().to_decide(folder, found, labels, why)
+        return way_out(folder.plan(), found.summary, str(folder.folder))
+
     def alone(
         self, folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
-    ) -> tuple[NextCommand, int]:
+    ) -> tuple[NextStep, int]:
         """The command that asks open conditions as a question, with as few labels as it takes."""
         from streameval.kinds.question.offered import offered
 

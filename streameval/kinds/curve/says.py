@@ -8,20 +8,18 @@ from typing import Any
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.given_again import agreement_lines, given_again
 from streameval.reporting.label_lines import label_lines, trouble
+from streameval.reporting.next_step import NextStep, after_curve, way_out
 from streameval.reporting.said import Columns, Picture, Said
 from streameval.reporting.sentences import (
     band_meaning,
     estimate_sentence,
     half_width_sentence,
-    next_command,
     remarks,
     verdict,
 )
 from streameval.reporting.standing import Standing, with_labels
 from streameval.slices.files import SliceResult
 from streameval.study import Study
-from streameval.study.next_command import NextCommand
-from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.text import short
 from streameval.types import Plan
@@ -72,9 +70,10 @@ def standing(study: str, subject: str, plan: Plan, found: Evaluation) -> Standin
     return with_labels(study, subject, found.summary, so_far, _next(plan, found, study))
 
 
-def _next(plan: Plan, found: Evaluation, study: str) -> NextCommand:
-    proves_nothing = found.curve.claim.coverage == "none"
-    return way_out(plan, found.summary, study) if proves_nothing else next_command(plan, found, study)
+def _next(plan: Plan, found: Evaluation, study: str) -> NextStep:
+    if found.curve.claim.coverage == "none":
+        return way_out(plan, found.summary, study)
+    return after_curve(plan, found.curve, found.summary, study)
 
 
 def _cuts(found: Evaluation) -> list[dict[str, Any]]:

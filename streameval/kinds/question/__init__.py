@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
+    from streameval.reporting.next_step import NextStep
     from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
     from streameval.study import Study
@@ -148,6 +149,12 @@ class QuestionStudy(Kind):
 
         return decision_on(found, question)
 
+    def to_decide(self, folder: Study, found: Any, labels: int, why: str) -> NextStep:
+        """Choose what hands out the next round."""
+        from streameval.reporting.next_step import NOTHING, next_round
+
+        return NOTHING if why else next_round(folder.plan(), found, str(folder.folder))
+
     def cut(self, folder: Study, target: Cutoff, ranking: Any) -> Cut:
         """The items above the deepest rank that was proven."""
         from streameval.kinds.question.cut import front
@@ -179,11 +186,11 @@ class QuestionStudy(Kind):
 
     def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
         """What `evaluate` says: the answer so far, and where the next labels come from."""
-        from streameval.kinds.question.results import following_round
+        from streameval.reporting.next_step import after_answers
         from streameval.study import Study
 
         facts, lines = super().says(study, found)
-        following = following_round(str(study), Study(study).plan(), found)
+        following = after_answers(Study(study).plan(), found, str(study))
         return facts | ({"next": following.command} if following.command else {}), lines
 
     def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:

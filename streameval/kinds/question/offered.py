@@ -10,15 +10,15 @@ from streameval.kinds.question.plan import design_for
 from streameval.kinds.question.tree import known_in, tree_of
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.next_step import NOTHING, NextStep, ask_alone
 from streameval.sequential import QuestionSetting
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, command, flags
 from streameval.study.result_files import Evaluation
 
 
 def offered(
     folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
-) -> tuple[NextCommand, int]:
+) -> tuple[NextStep, int]:
     """Give the command that asks open conditions of a study, all at once, and about how many more labels decide then.
 
     Nothing, and 0, where no design takes all of them, the study has no files to ask, tasks of its own are open, labels
@@ -43,11 +43,7 @@ def offered(
         return NOTHING, 0
     if not forecast.median or (most is not None and forecast.median >= most):
         return NOTHING, 0
-    given = [word for text in by_text for word in ("--for", text)]
-    surer = flags({"confidence": certain}) if certain != "0.95" else []
-    what = "asks this alone" if len(by_text) == 1 else "asks these alone, together"
-    asks = command(what, "plan", "--study", str(folder.folder), *given, *surer)
-    return asks, forecast.median
+    return ask_alone(str(folder.folder), by_text, certain), forecast.median
 
 
 def _rank(curve: Curve, cutoff: Cutoff) -> int:

@@ -30,11 +30,11 @@ from streameval.kinds.question.tree import known_now
 from streameval.labelling.unlabelled import unlabelled
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.questions.printed import measure_of
+from streameval.reporting.next_step import after_answers, met_condition
 from streameval.reporting.said import Columns, Told
 from streameval.reporting.standing import Standing
 from streameval.sequential.facts import LabelFacts
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, command
 from streameval.study.results import Result
 from streameval.text import number_of
 from streameval.types import Plan
@@ -117,19 +117,12 @@ def planned_conditions(found: Result) -> tuple[Question, ...]:
     questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
     conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
     if not conditions:
-        study, met = str(found.folder or "STUDY"), _met(found)
+        study, met = str(found.folder or "STUDY"), met_condition(found)
         raise InputError(
             f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
             shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
         )
     return conditions
-
-
-def _met(found: Result) -> str:
-    """A condition on what was asked about that its bounds meet, and not every list does; empty where there is none."""
-    row = found.metrics.to_pylist()[-1]
-    least = math.floor(100 * (row["lower"] or 0)) / 100
-    return f"{measure_of(row['metric'], row['argument'])} >= {least:.12g}" if least else ""
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:
@@ -237,7 +230,7 @@ def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
     account, rounds = found.summary["account"], found.summary["rounds"]
     head = f"{subject} {number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(found)}."
     more = forecast_sentence(found.summary)
-    following = following_round(study, plan, found)
+    following = after_answers(plan, found, study)
     facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
              "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
     values = (promise(found), *_changes(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
@@ -268,19 +261,3 @@ def _n_afterwards(found: Result) -> int:
     if others or not is_condition(first) or found.summary["outcome"] == "open":
         return 0  # which labels decided all of several conditions, no line says
     return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
-
-
-def following_round(study: str, plan: Plan, found: Result) -> NextCommand:
-    """The command that hands out what is to be labelled next; nothing where the question is answered."""
-    account = found.summary["account"]
-    if account.get("open", 0) and found.summary["outcome"] == "open":
-        return command("writes the tasks that are open", "select", study, "--export", "rest.csv")
-    if found.summary["outcome"] != "open" or found.summary["ended"]:
-        asked = [Question.of(one) for one in plan.questions]
-        if any(isinstance(one.demand, Condition) for one in asked):
-            return command("says it by its exit status", "check", study)
-        if any(map(is_cut, asked)):
-            return NOTHING
-        return command("passes; put the measure and the number that you need", "check", study, _met(found))
-    after = max(plan.table.column("batch").to_pylist()) + 1
-    return command("writes the next round", "select", study, "--export", f"round{after}.csv")
