@@ -10,17 +10,17 @@ import numpy as np
 from streameval.cli.output import TerminalLine, columns
 from streameval.curve import Curve
 from streameval.kernels.sorted_sets import unique
-from streameval.reporting.said import Columns, Picture, Said
+from streameval.reporting.text import Columns, Paragraph, Picture
 
 _WIDTH, _HEIGHT = 64, 10
 
 
-def shown(said: Iterable[Said]) -> list[str]:
+def shown(said: Iterable[Paragraph]) -> list[str]:
     """Lines of what is said of results."""
     lines: list[str] = []
     for statement in said:
         if isinstance(statement, Columns):
-            lines += columns(statement.head, statement.rows)
+            lines += columns(statement.head, statement.cells())
         else:
             lines += picture(statement.curve) if isinstance(statement, Picture) else [statement]
     return lines

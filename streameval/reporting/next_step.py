@@ -196,12 +196,16 @@ def ask_alone(study: str, conditions: Iterable[str], confidence: str) -> NextSte
 
 
 def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, Sequence[str]]) -> NextStep:
-    """Plan a comparison anew for bounds half as wide, where something is open; nothing of tables in memory.
+    """Bring what is missing of a comparison; where something is open, plan it anew for bounds half as wide.
+
+    Nothing of tables in memory.
 
     Args:
         places: What the two rankings, "b" and "a", were read from.
     """
-    notes = plan.notes
+    notes, account = plan.notes, result.summary["account"]
+    if account["labelled"] < account["planned"]:
+        return remaining(study)
     better = [row["better"] for name in ("differences", "measures") for row in result.tables[name].to_pylist()]
     if "open" not in better or any(len(place) != 1 for place in places.values()):
         return NOTHING

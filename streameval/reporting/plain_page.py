@@ -7,19 +7,19 @@ from typing import Any
 
 from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
-from streameval.reporting.said import Told
 from streameval.reporting.tables import labels, table
+from streameval.reporting.text import Text
 from streameval.study.results import Result
 from streameval.text import escaped, printable
 
 
-def plain_page(name: str, found: Result, told: Told, title: str | None = None) -> str:
+def plain_page(name: str, found: Result, text: Text, title: str | None = None) -> str:
     """Draw one page, without scripts."""
     return frame(title or f"streameval: {name}", [
         "<main>", heading(title, f"Rankings of {name}", found.summary),
-        f'<p class="verdict">{escaped(told.claim)}</p>',
-        "<h2>Means</h2>", table(told.table.head, told.table.rows),
-        *(f"<p class='soft'>{escaped(one)}</p>" for one in told.remarks),
+        f'<p class="verdict">{escaped(text.opening)}</p>',
+        "<h2>Means</h2>", table(text.table.head, text.table.cells(number)),
+        *(f"<p class='soft'>{escaped(one)}</p>" for one in text.remarks),
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",
     ], evaluation=found.evaluation_id)  # fmt: skip

@@ -131,7 +131,7 @@ def check(study: str | os.PathLike[str], conditions: Asked = (), *, about: Liter
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, kind.claim(result), kind.promised(result), why, following, alone)
+    return Checks(said, kind.claim(result), kind.promise(result), why, following, alone)
 
 
 def _misses_labels(result: Any) -> bool:
@@ -151,7 +151,7 @@ def _why_not(kind: Kind, result: Any, about: str | None) -> str:
     if isinstance(result, Evaluation) and not result.curve.proves:
         return next(iter(result.curve.findings), "The bounds contradict each other.")
     if claim.coverage == "none":
-        return kind.promised(result)
+        return kind.promise(result)
     return claim.caution if about is not None else ""
 
 

@@ -21,7 +21,7 @@ from streameval.questions import measures as read_measures
 from streameval.questions.printed import between, value_text
 from streameval.reporting.next_step import gate_of
 from streameval.reporting.sentences import estimate_sentence
-from streameval.reporting.standing import Standing, complete, not_evaluated
+from streameval.reporting.text import Standing, not_evaluated
 from streameval.slices.files import SliceResult, slice_of
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
@@ -108,7 +108,7 @@ def show(
     bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
     errors = _standard_errors(whole, slice, asked) if standard_error else {}
     basis = result.curve.basis if isinstance(result, Evaluation | SliceResult) else "labels"
-    promise = f"{kind.promised(result)} {estimate_sentence(basis)}".rstrip()
+    promise = f"{kind.promise(result)} {estimate_sentence(basis)}".rstrip()
     return Shown(bounds, kind.claim(result), promise, basis, errors)
 
 
@@ -132,11 +132,7 @@ def _standing(study: str, folder: Study) -> Standing:
     plan = folder.plan() if folder.exists else None
     try:
         results = kind.read(folder)
-        if plan is not None:
-            return _with_values(kind.standing(study, name, plan, results), kind, results)
-        head = f"{name}: {kind.headline(results)}"
-        done = complete(study, head, kind.promised(results), results.summary["n_items"], kind.claim(results))
-        return _with_values(done, kind, results)
+        return _with_values(kind.standing(study, name, plan, results), kind, results)
     except StudyError as error:
         if plan is None:
             raise

@@ -65,9 +65,9 @@ def evaluate(
         read = {"study": evaluation.summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}
         read |= {"positives": evaluation.summary["pool"]} if "pool" in evaluation.summary else {}
         record(study, "evaluate", read, [study / name for name in kind.files(Study(study).plan())], output)
-    result, statements = kind.says(study, evaluation)
+    result = kind.facts(study, evaluation)
     result["report"] = str(study / "report.html")
-    lines = [*shown(statements), f"Report: {result['report']}"]
+    lines = [*shown(kind.lines(study, evaluation)), f"Report: {result['report']}"]
     if following := result.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     output.say(result, lines)

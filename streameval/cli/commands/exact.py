@@ -88,9 +88,9 @@ def exact(
                 "labels": beside, **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in kind.files(None)], output)
     report = str(out / "report.html") if out else None
-    result, statements = kind.says(out or Path(), evaluation)
-    lines = [*shown(statements), *([f"Report: {report}"] if out else [])]
-    output.say({**result, "report": report}, lines)
+    folder = out or Path()
+    lines = [*shown(kind.lines(folder, evaluation)), *([f"Report: {report}"] if out else [])]
+    output.say({**kind.facts(folder, evaluation), "report": report}, lines)
 
 
 def _rehearse(

@@ -56,7 +56,7 @@ def monitor(
     lines, notes = list[str](), list[str]()
     if record.table.num_rows:
         shown, notes = named(record.settings.kind).history_says(record, _SHOWN)
-        lines = [*columns(shown.head, shown.rows), ""]
+        lines = [*columns(shown.head, shown.cells()), ""]
     if record.waiting:
         notes = [*notes, f"{record.waiting}. It is taken when they are in, and what comes behind it; "
                  "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip

@@ -33,7 +33,7 @@ def show(
         standard_error: Tell the standard error of precision after a number of items: approximate, and for that number
             alone.
     """
-    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import Standing
     from streameval.verbs.show import show as verb
 
     answers = verb(study, *measures, slice=slice, standard_error=standard_error)

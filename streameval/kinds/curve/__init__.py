@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import Kind
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.text import Columns, Paragraph
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Question
     from streameval.reporting.next_step import NextStep
-    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import Standing, Text
     from streameval.slices.files import SliceResult
     from streameval.stores.atomic import Existing
     from streameval.study import Study
@@ -84,11 +84,23 @@ class OneRanking(Kind):
         plan = folder.plan()
         return progress_of(folder, plan, width=lambda *so_far: width_by_now(plan, *so_far))
 
-    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
-        """Say the verdict, what became of the labels, the main figures, and the next command."""
-        from streameval.kinds.curve.says import facts, says
+    def text(self, found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say what is proven, at which cost, and what to know of it."""
+        from streameval.kinds.curve.says import text
 
-        return facts(study, found), says(study, found)
+        return text(found, plan, study)
+
+    def lines(self, study: Path, found: Evaluation) -> list[Paragraph]:
+        """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
+        from streameval.kinds.curve.says import lines
+
+        return lines(study, found)
+
+    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
+        """Give the summary, precision at cutoffs, and the command to run next."""
+        from streameval.kinds.curve.says import facts
+
+        return facts(study, found)
 
     def page(self, name: str, plan: Plan | None, found: Evaluation, title: str | None = None) -> str:
         """Draw the curve, the metrics and the account of labels."""
@@ -122,17 +134,17 @@ class OneRanking(Kind):
         """What the bounds promise."""
         return found.curve.claim
 
-    def promised(self, found: Evaluation | SliceResult) -> str:
-        """What the bounds promise, and under which assumption."""
+    def promise(self, found: Evaluation | SliceResult) -> str:
+        """Say what the bounds promise, and under which assumption."""
         from streameval.reporting.sentences import promise
 
         return f"{promise(self.claim(found))}. {self.claim(found).caution}".rstrip()
 
-    def standing(self, study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
-        """Say where a study with results stands."""
-        from streameval.kinds.curve.says import standing
+    def standing(self, study: str, name: str, plan: Plan | None, found: Evaluation) -> Standing:
+        """Say where a study with results stands; while labels are missing, so far."""
+        from streameval.kinds.curve.says import so_far
 
-        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+        return so_far(super().standing(study, name, plan, found))
 
     def to_decide(self, folder: Study, found: Evaluation, labels: int, why: str) -> NextStep:
         """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""
@@ -156,7 +168,7 @@ class OneRanking(Kind):
 
         return compared(a, b, confidence)
 
-    def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+    def difference_says(self, found: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say which side is higher, and the difference of the main metrics."""
         from streameval.kinds.curve.difference import difference_says
 

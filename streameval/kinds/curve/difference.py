@@ -18,8 +18,8 @@ from streameval.kernels.sorted_sets import unique
 from streameval.methods import create
 from streameval.questions.printed import measure_of
 from streameval.reporting.comparison import claim_sentence, difference_number, main_rows, sides, verdict
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
@@ -157,7 +157,7 @@ def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:
     return table.append_column("higher", pa.array(higher.tolist(), pa.string(), mask=open_))
 
 
-def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+def difference_says(found: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say which side is higher, and the difference of the main metrics."""
     rows = found.differences.to_pylist()
     result = {

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streameval.kinds.paired.says import place, promise, sentence, shown_rows, told, verdict
+from streameval.kinds.paired.says import place, sentence, shown_rows, text
 from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
-from streameval.reporting.plain_page import provenance
+from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.tables import STACKED, labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
@@ -25,14 +25,14 @@ _B, _A = "#2f6db0", "#a2410f"
 
 def page(name: str, found: Result, title: str | None = None) -> str:
     """Draw one page, without scripts."""
-    said, rows, names = told(found), shown_rows(found), found.summary["names"]
+    said, rows, names = text(found), shown_rows(found), found.summary["names"]
     body = [
         "<main>", heading(title, f"{name}: is B better than A?", found.summary),
-        f'<p class="verdict">{escaped(verdict(found))}</p>',
-        f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",
+        f'<p class="verdict">{escaped(said.headline)}</p>',
+        f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(said.promise)}</p>",
         "<h2>Positives that B has more than A</h2>",
         f"<figure>{figure(rows)}</figure><p class='soft'>{escaped(_KEY)}</p>" if rows else "",
-        table(said.table.head, said.table.rows, STACKED, label="Differences"),
+        table(said.table.head, said.table.cells(number), STACKED, label="Differences"),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks),
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance({**found.summary, "ranking": _rankings(found)}), "</main>",

@@ -9,14 +9,10 @@ import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
-from streameval.kinds.paired.says import places_of, promise, verdict
 from streameval.paired.every import between
 from streameval.questions import Question
 from streameval.questions.printed import measure_of
-from streameval.reporting.next_step import closer_bounds
-from streameval.reporting.standing import Standing, with_labels
 from streameval.study.results import Result
-from streameval.types import Plan
 
 
 def measures(found: Result) -> tuple[str, ...]:
@@ -59,9 +55,3 @@ def _at_any_rank(found: Result, question: Question) -> Bounds:
     if min(rank, table.column("items_a")[at].as_py()) != min(rank, table.column("items_b")[at].as_py()):
         raise InputError(f"there is no {question.measure} here: one of the lists is shorter", f"ask for gain@{rank}")
     return Bounds.of(float(lower[0]) / rank, float(upper[0]) / rank, estimate / rank)
-
-
-def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
-    """Say where a comparison stands, and what to do next."""
-    following = closer_bounds(plan, found, study, places_of(plan))
-    return replace(with_labels(study, subject, found.summary, verdict(found), following), values=(promise(found),))

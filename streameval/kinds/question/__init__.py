@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import StudyError
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
     from streameval.reporting.next_step import NextStep
-    from streameval.reporting.said import Said, Told
-    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import Standing, Text
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.types import Plan
@@ -161,43 +159,29 @@ class QuestionStudy(Kind):
 
         return front(folder, self.read(folder), target, ranking)
 
-    def headline(self, found: Any) -> str:
-        """A question without its plan cannot be told."""
-        raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
-
     def subject(self, plan: Plan) -> str:
         """Say what is asked."""
         from streameval.kinds.question.says import posed_as
 
         return " ".join(map(posed_as, plan.questions))
 
-    def promised(self, found: Any) -> str:
-        """The answer, and with what probability it may be wrong."""
-        from streameval.kinds.question.results import verdict
-        from streameval.kinds.question.says import promise
-
-        return f"{verdict(found)} {promise(found)}"
-
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say the answer, the bounds that it gives, and what more labels would bring."""
-        from streameval.kinds.question.results import told
+        from streameval.kinds.question.says import text
 
-        return told(found)
+        return text(found, plan, study)
 
-    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `evaluate` says: the answer so far, and where the next labels come from."""
-        from streameval.reporting.next_step import after_answers
-        from streameval.study import Study
+    def promise(self, found: Any) -> str:
+        """Say the answer, and with what probability it may be wrong."""
+        return self.text(found).opening
 
-        facts, lines = super().says(study, found)
-        following = after_answers(Study(study).plan(), found, str(study))
-        return facts | ({"next": following.command} if following.command else {}), lines
+    def standing(self, study: str, name: str, plan: Plan | None, found: Any) -> Standing:
+        """Say the answer so far, draw the path to it, and what to do next; without its plan there is none."""
+        from streameval.kinds.question.says import standing
 
-    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say the answer so far, draw the path to it, and what to do next."""
-        from streameval.kinds.question.results import standing
-
-        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+        if plan is None:
+            raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
+        return standing(found, plan, study, name)
 
     def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""

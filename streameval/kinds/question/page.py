@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.kinds.question.results import told, verdict
-from streameval.kinds.question.says import forecast_sentence, posed_as, promise
+from streameval.kinds.question.says import forecast_sentence, posed_as, text
 from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
-from streameval.reporting.plain_page import provenance
+from streameval.reporting.plain_page import number, provenance
 from streameval.reporting.tables import STACKED, labels, table
 from streameval.study.results import Result
 from streameval.text import escaped
@@ -21,14 +20,14 @@ _WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of
 
 def page(name: str, found: Result, title: str | None = None) -> str:
     """Draw one page, without scripts."""
-    said, questions = told(found), " ".join(map(posed_as, found.summary["questions"]))
+    said, questions = text(found), " ".join(map(posed_as, found.summary["questions"]))
     more = forecast_sentence(found.summary)
     body = [
         "<main>", heading(title, f"{name}: {questions}", {**found.summary, "asked": ""}),
-        f'<p class="verdict">{escaped(verdict(found))}</p>',
-        f"<p>{escaped(' '.join(filter(None, (promise(found), more))))}</p>",
+        f'<p class="verdict">{escaped(said.headline)}</p>',
+        f"<p>{escaped(' '.join(filter(None, (said.promise, more))))}</p>",
         *paths(found.tables["evidence"]),
-        "<h2>Answers</h2>", table(said.table.head, said.table.rows, STACKED, "Answers"),
+        "<h2>Answers</h2>", table(said.table.head, said.table.cells(number), STACKED, "Answers"),
         *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks if one != more),
         "<h2>Labels</h2>", labels(found.summary),
         "<h2>Provenance</h2>", provenance(found.summary), "</main>",

@@ -11,8 +11,8 @@ from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, spec, still
 from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
 from streameval.reporting.page import frame
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.tables import table
+from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of
 
@@ -106,10 +106,10 @@ def figure(found: RankingsComparison) -> Spec:
                       {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": mean}]}  # fmt: skip
 
 
-def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
+def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say how many rankings are compared, and the difference of every mean."""
     facts = {name: getattr(found, name) for name in _FACTS}
-    lines: list[Said] = [
+    lines: list[Paragraph] = [
         f"a: {found.a}",
         f"b: {found.b}",
         shared(found),

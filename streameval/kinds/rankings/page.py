@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
@@ -10,8 +10,8 @@ from streameval.questions.printed import measure_of
 from streameval.reporting.heading import heading
 from streameval.reporting.page import frame
 from streameval.reporting.plain_page import number, provenance
-from streameval.reporting.said import Columns
 from streameval.reporting.tables import table
+from streameval.reporting.text import Columns, Text
 from streameval.text import escaped, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
@@ -20,13 +20,13 @@ _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 def render(name: str, found: RankingsEvaluation, title: str | None = None) -> str:
     """Draw one page, without scripts."""
-    summary, means = found.summary, means_table(found, number)
+    summary, said = found.summary, text(found)
     body = [
         heading(title, f"Rankings of {name}", summary),
-        f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
-        f"<p class='soft'>{escaped(headline(summary))}</p>",
+        f'<p class="verdict">{escaped(said.promise)}</p>',
+        f"<p class='soft'>{escaped(said.headline)}</p>",
         "<h2>Means</h2>",
-        table(means.head, means.rows),
+        table(said.table.head, said.table.cells(number)),
         *_distributions(found),
         "<h2>By number of items</h2>",
         _sizes(found),
@@ -35,6 +35,11 @@ def render(name: str, found: RankingsEvaluation, title: str | None = None) -> st
         provenance(summary),
     ]
     return frame(title or f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
+
+
+def text(found: RankingsEvaluation) -> Text:
+    """Say how many there are, what the means are, and the means."""
+    return Text(headline(found.summary), claim_sentence(found.summary), means_table(found))
 
 
 def headline(summary: dict[str, Any] | Any) -> str:
@@ -88,7 +93,7 @@ def claim_sentence(summary: Any) -> str:
 _NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str]) -> Columns:
+def means_table(found: RankingsEvaluation) -> Columns:
     """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
     rows = found.metrics.to_pylist()
     half = len(rows) // 2
@@ -98,8 +103,8 @@ def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str])
     beside = bool(found.summary["without_positives"])
     head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
-        [measure_of(row["metric"], row["argument"]), *(shown(row[side]) for side in sides),
-         *[shown(other["estimate"])] * beside]
+        [measure_of(row["metric"], row["argument"]), *(row[side] for side in sides),
+         *[other["estimate"]] * beside]
         for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
     return Columns(head, cells)

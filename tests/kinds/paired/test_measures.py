@@ -12,7 +12,7 @@ from streameval.kinds.paired.cutoff import LabelledDraw
 from streameval.kinds.paired.known import ReusedLabels
 from streameval.kinds.paired.open_pair import open_pair
 from streameval.kinds.paired.plan import drawn_plan
-from streameval.kinds.paired.says import told
+from streameval.kinds.paired.says import text
 from streameval.kinds.paired.weighted import WeightedDraw, WeightedMeasure, WeightedNeeds
 from streameval.labelling.options import ReuseOptions
 from streameval.progress import silent
@@ -67,7 +67,7 @@ def test_the_journey(home, truth):
     assert streameval.check("two", "rbp.99_gain > 0.9").outcome == "fail"
     page = (home / "two" / "report.html").read_text()
     assert "dcg@1000 is " in page
-    rows = {row[0]: row for row in told(found).table.rows}
+    rows = {row[0]: row for row in text(found).table.rows}
     for name, row in zip(NAMES, found.tables["measures"].to_pylist(), strict=True):
         assert rows[name][5:8] == [f"{row[side]:.4g}" for side in ("lower", "estimate", "upper")]
         assert f'<th scope="row">{name}</th>' in page
