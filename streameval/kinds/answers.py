@@ -76,9 +76,11 @@ class Reporting:
 
     def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""
-        from streameval.reporting.plain_page import plain_page
+        from streameval.reporting.layout import Section, highlight, study_page
 
-        return plain_page(name, found, self.text(found), title)
+        text = self.text(found)
+        means = Section("Means", table=text.table, remarks=text.remarks)
+        return study_page(found, title, (name, f"Rankings of {name}"), [highlight(text.opening)], [means])
 
     def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
         """Make study.duckdb."""

@@ -1,16 +1,14 @@
-"""The report: one self-contained HTML file that opens without a network or a server."""
+"""The report of one curve, or of several over one another: one HTML file that opens without a network or a server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.reporting import tables
-from streameval.reporting.charts import POLICY, page_script, spec
+from streameval.reporting.charts import page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
-from streameval.reporting.heading import heading
+from streameval.reporting.layout import frame, heading, resource
 from streameval.reporting.next_step import NOTHING, after_curve
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
@@ -53,7 +51,7 @@ def page(shown: Sequence[ReportedStudy], title: str | None = None) -> str:
     body += [_details(study, len(shown) > 1) for study in shown]
     charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
     script = _SCRIPT.format(
-        bundle=page_script(), charts=zipped(charts), studies=packed.text, picker=_resource("picker.js")
+        bundle=page_script(), charts=zipped(charts), studies=packed.text, picker=resource("picker.js")
     )
     return frame(
         title or f"streameval: {', '.join(study.name for study in shown)}",
@@ -63,32 +61,12 @@ def page(shown: Sequence[ReportedStudy], title: str | None = None) -> str:
     )
 
 
-def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
-    """Make a page of its parts: one file, which loads nothing, light or dark, on a screen or on paper."""
-    return _PAGE.format(
-        title=escaped(title), evaluation=evaluation, style=_resource("page.css"), script=script, body="\n".join(body)
-    )
-
-
 _PAIRED = ("recall", "roc", "yield", "local")
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
-<meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
-<title>{title}</title><style>{style}</style>{script}</head><body>
-{body}
-</body></html>
-"""  # fmt: skip
 _SCRIPT = """<script type="module">{bundle}
 {{const CHARTS = "{charts}";
 const STUDIES = "{studies}";
 {picker}}}</script>
 <noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript>"""
-
-
-@cache
-def _resource(name: str) -> str:
-    return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
 
 
 def _heading(shown: Sequence[ReportedStudy], title: str | None) -> str:
@@ -171,7 +149,7 @@ def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> str:
     note = "" if proves else " Nothing is proven: these are a picture, so no precision or recall can be asked for."
     if not packed.whole:
         note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
-    return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
+    return resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
 
 
 def _details(study: ReportedStudy, several: bool) -> str:

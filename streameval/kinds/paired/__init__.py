@@ -116,7 +116,7 @@ class PairedRankings(Kind):
         """Draw one figure with gains and losses at every cutoff, the sentence first."""
         from streameval.kinds.paired.page import page
 
-        return page(name, found, title)
+        return page(name, found, self.text(found), title)
 
     def history(self) -> type[ComparisonHistory]:
         """Challengers one after another."""

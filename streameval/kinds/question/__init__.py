@@ -187,7 +187,7 @@ class QuestionStudy(Kind):
         """Draw report.html."""
         from streameval.kinds.question.page import page
 
-        return page(name, found, title)
+        return page(name, found, self.text(found), title)
 
 
 KIND = QuestionStudy()

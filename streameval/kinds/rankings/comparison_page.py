@@ -10,8 +10,7 @@ from streameval.kinds.rankings.comparison import RankingsComparison
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, spec, still
 from streameval.reporting.comparison import COLOURS, difference_number, names, plotted, side_labels
-from streameval.reporting.page import frame
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, document, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of
@@ -75,14 +74,14 @@ def page(found: RankingsComparison) -> str:
     )
     about = "Mean of a - b over the rankings, and the normal interval of it."
     label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
-    return frame(f"streameval: {title}", [
-        f"<main><h1>{escaped(title)}</h1>",
-        f"<p class='soft'>a: {escaped(found.a)}</p><p class='soft'>b: {escaped(found.b)}</p>",
-        f"<p class='soft'>{escaped(shared(found))}</p>",
-        f"<p class='verdict'>{escaped(verdict)}, in every order of tied items.</p>",
-        f"<section><h2>Differences</h2><p class='soft'>{about} {escaped(meaning(found))}</p>",
-        f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div></section>",
-        f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
+    picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
+    lead = [
+        *map(soft, (f"a: {found.a}", f"b: {found.b}", shared(found))),
+        highlight(f"{verdict}, in every order of tied items."),
+    ]
+    return document(f"streameval: {title}", f"<h1>{escaped(title)}</h1>", lead, [
+        Section("Differences", f"{about} {meaning(found)}", picture),
+        Section("All means", table=Columns(HEAD, cells(found)), label="All means"),
     ])  # fmt: skip
 
 

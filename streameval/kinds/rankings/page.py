@@ -7,10 +7,7 @@ from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.questions.printed import measure_of
-from streameval.reporting.heading import heading
-from streameval.reporting.page import frame
-from streameval.reporting.plain_page import number, provenance
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, highlight, soft, study_page
 from streameval.reporting.text import Columns, Text
 from streameval.text import escaped, number_of, printable
 
@@ -19,22 +16,11 @@ _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 
 def render(name: str, found: RankingsEvaluation, title: str | None = None) -> str:
-    """Draw one page, without scripts."""
-    summary, said = found.summary, text(found)
-    body = [
-        heading(title, f"Rankings of {name}", summary),
-        f'<p class="verdict">{escaped(said.promise)}</p>',
-        f"<p class='soft'>{escaped(said.headline)}</p>",
-        "<h2>Means</h2>",
-        table(said.table.head, said.table.cells(number)),
-        *_distributions(found),
-        "<h2>By number of items</h2>",
-        _sizes(found),
-        *_lowest(summary),
-        "<h2>Provenance</h2>",
-        provenance(summary),
-    ]
-    return frame(title or f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
+    """Draw the means, how they are distributed, and who does badly."""
+    said = text(found)
+    sections = [Section("Means", table=said.table), *_distributions(found), _sizes(found), *_lowest(found.summary)]
+    lead = [highlight(said.promise), soft(said.headline)]
+    return study_page(found, title, (name, f"Rankings of {name}"), lead, sections)
 
 
 def text(found: RankingsEvaluation) -> Text:
@@ -110,7 +96,7 @@ def means_table(found: RankingsEvaluation) -> Columns:
     return Columns(head, cells)
 
 
-def _distributions(found: RankingsEvaluation) -> list[str]:
+def _distributions(found: RankingsEvaluation) -> list[Section]:
     drawn = []
     by_metric: dict[str, list[tuple[float, int]]] = {}
     for row in found.histograms.to_pylist():
@@ -120,10 +106,8 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
         if any(count for _, count in bars):
             asked = measure_of(f"mean_{name}", "")
             drawn.append(f"<figure><figcaption>{escaped(asked)}</figcaption>{_bars(asked, bars)}</figure>")
-    if not drawn:
-        return []
-    caption = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
-    return ["<h2>Distributions</h2>", f"<p class='soft'>{caption}</p><div class='small'>{''.join(drawn)}</div>"]
+    note = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
+    return [Section("Distributions", note, f"<div class='small'>{''.join(drawn)}</div>")] if drawn else []
 
 
 def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
@@ -167,29 +151,29 @@ _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
 _AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short rankings fall short
 
 
-def _sizes(found: RankingsEvaluation) -> str:
+def _sizes(found: RankingsEvaluation) -> Section:
     last = found.summary["parameters"]["at"][-1:]
     metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(k)) for k in last for name in _AT_LAST)]
     names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
     head = ["items", "rankings", "no positive", *(measure_of(f"mean_{name}", argument) for name, argument in metrics)]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
-         *(number(row[name]) for name in names)]
+         *(row[name] for name in names)]
         for row in found.by_size.to_pylist()
     ]  # fmt: skip
     note = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
-    return f"<p class='soft'>{note}</p>{table(head, rows)}"
+    return Section("By number of items", note, table=Columns(head, rows))
 
 
 def _range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _lowest(summary: Any) -> list[str]:
+def _lowest(summary: Any) -> list[Section]:
     rows = summary["lowest"]
     if not rows:
         return []
-    cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
+    cells = [[printable(str(row[name])) if name in summary["per"] else row[name] for name in rows[0]]
              for row in rows]  # fmt: skip
     head = [name if name in summary["per"] else name.replace("_", " ") for name in rows[0]]
-    return ["<h2>Lowest average precision</h2>", table(head, cells)]
+    return [Section("Lowest average precision", table=Columns(head, cells))]
