@@ -55,8 +55,7 @@ class Reporting:
 
     def lines(self, study: Path, found: Any) -> list[Paragraph]:
         """Lay out for a terminal what results say, and what became of the labels."""
-        from streameval.reporting.given_again import agreement_lines, doubt_lines
-        from streameval.reporting.label_lines import label_lines
+        from streameval.reporting.label_lines import agreement_lines, doubt_lines, label_lines
 
         text = self.text(found)
         labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []

@@ -13,10 +13,10 @@ import numpy as np
 from streameval.kernels.sorted_sets import unique
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
-from streameval.reporting.layout import Section, document, highlight, soft
+from streameval.reporting.layout import Section, document, highlight, soft, table
+from streameval.reporting.page import metric_name
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
-from streameval.reporting.tables import metric_name, table
 from streameval.reporting.text import Columns
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison

@@ -8,12 +8,15 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from streameval.labelling.pace import duration
 from streameval.reporting.charts import POLICY
-from streameval.reporting.tables import labels, table
+from streameval.reporting.label_lines import agreement_lines
 from streameval.reporting.text import Columns
 from streameval.study.results import Result
 from streameval.text import escaped, printable, short
 
+STACKED = "stacked"
+_ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
 _LONGEST = 120  # characters of what people were asked
 
 
@@ -27,7 +30,7 @@ class Section:
         figure: Pictures, and whatever else is not text, as HTML.
         key: How the figure is read.
         table: Numbers, or their texts.
-        kind: Class of the table (`streameval.reporting.tables.table`).
+        kind: Class of the table (`table`).
         label: What a screen reader calls the table.
         remarks: What to know of it, a paragraph each.
     """
@@ -123,6 +126,41 @@ def what_is_positive(summary: Mapping[str, Any]) -> str:
     if parameters.get("relevant") and parameters["relevant"] != ">=1":
         return f"{parameters.get('label', 'label')} {parameters['relevant']}"
     return ", ".join(parameters.get("positive") or ())
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "", label: str = "Table") -> str:
+    """Write rows of text; the first cell of a row names it.
+
+    Args:
+        kind: Class of the style; on a narrow screen the cells of a `STACKED` table have their names, one below another.
+    """
+    cells = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
+    names = {at: f' data-name="{escaped(name)}"' for at, name in enumerate(head) if kind == STACKED}
+    lines = "".join(
+        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        f"{''.join(f'<td{names.get(at, str())}>{escaped(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
+        for row in rows
+    )
+    top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
+    inside = f'<table class="{kind}">{top}<tbody>{lines}</tbody></table>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{inside}</div>'
+
+
+def labels(summary: Mapping[str, Any]) -> str:
+    """What people were asked, who labelled how much and how long, and what became of every label that came in."""
+    counts, pace = summary["account"], summary.get("pace", {})
+    hourly, hours = pace.get("people", {}), pace.get("hours", {})
+    asked = f"<p>Asked: {escaped(summary['asked'])}</p>" if summary.get("asked") else ""
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
+    given = summary.get("agreement", {}).get("annotators", {})
+    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
+               duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
+               "–" if one["percent"] is None else f"{one['percent']:.1%}")
+              for name, one in given.items()]  # fmt: skip
+    head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
+    who = table(head, people, label="Annotators") if people else ""
+    twice = "".join(f"<p>{line}</p>" for line in (agreement_lines(summary) if "agreement" in summary else []))
+    return asked + who + twice + table(("labels", "number"), rows, label="Labels")
 
 
 def provenance(summary: Mapping[str, Any]) -> str:

@@ -87,7 +87,6 @@ PRINTED_BY = {
     "serving/": "label",
     "verbs/monitor.py": "monitor",
     "reporting/label_lines.py": "evaluate",
-    "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
     "kinds/paired/plan.py": "plan",
     "kinds/question/cost.py": "plan",

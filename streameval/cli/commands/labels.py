@@ -66,7 +66,7 @@ def labels(study: Path, /, *, forget: _Names = None, output: Output = Output()) 
 
 def _lines(study: Path, state: LabellingProgress) -> list[str]:
     from streameval.labelling.unlabelled import unlabelled
-    from streameval.reporting.given_again import doubt_lines
+    from streameval.reporting.label_lines import doubt_lines
     from streameval.reporting.sentences import width_reached
 
     account = state.account

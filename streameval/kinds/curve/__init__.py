@@ -158,7 +158,7 @@ class OneRanking(Kind):
         self, folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
     ) -> tuple[NextStep, int]:
         """The command that asks open conditions as a question, with as few labels as it takes."""
-        from streameval.kinds.question.offered import offered
+        from streameval.kinds.question.cost import offered
 
         return offered(folder, found, estimates, most)
 

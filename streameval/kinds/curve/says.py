@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.questions.printed import UNKNOWN
-from streameval.reporting.given_again import agreement_lines, given_again
-from streameval.reporting.label_lines import label_lines, trouble
+from streameval.reporting.label_lines import agreement_lines, given_again, label_lines, trouble
 from streameval.reporting.next_step import NOTHING, NextStep, after_curve, way_out
 from streameval.reporting.sentences import (
     band_meaning,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streameval.kinds.paired.says import place, sentence, shown_rows
-from streameval.reporting.layout import Section, highlight, paragraph, study_page
-from streameval.reporting.tables import STACKED
+from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
 from streameval.reporting.text import Text
 from streameval.study.results import Result
 from streameval.text import escaped

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.kinds.question.says import forecast_sentence, posed_as
-from streameval.reporting.layout import Section, highlight, paragraph, study_page
-from streameval.reporting.tables import STACKED
+from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
 from streameval.reporting.text import Text
 from streameval.study.results import Result
 from streameval.text import escaped
