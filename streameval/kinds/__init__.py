@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
     from streameval.reporting.figures import ReportedStudy
-    from streameval.reporting.said import Columns, Said
+    from streameval.reporting.text import Columns, Paragraph
     from streameval.rows.options import RankingOptions
     from streameval.stores.atomic import Existing
     from streameval.study import Study
@@ -88,7 +88,7 @@ class ComparisonModule(Protocol):
     def compare(self, a: Path, b: Path, confidence: float) -> Any:
         """Compare two studies."""
 
-    def says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
+    def says(self, found: Any) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say what `compare` found: with --json, and otherwise."""
 
     def save(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
@@ -114,7 +114,7 @@ class HistoryModule(Protocol):
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `told`, what it
+    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `text`, what it
     says of them. Where the table of metrics is not all that it knows, it gives `answer` and `measures`; where labels
     come in rounds, `tasks`; where two studies are compared or many watched, the files that do it. What makes no plan
     gives `exact`. All else follows from these: planning, storing labels, files, page, database, progress.

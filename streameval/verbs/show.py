@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterator
@@ -21,9 +20,9 @@ from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
 from streameval.questions.printed import between, value_text
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.next_step import gate_of
 from streameval.reporting.sentences import estimate_sentence
-from streameval.reporting.standing import Standing, complete, not_evaluated
+from streameval.reporting.text import Columns, Paragraph, Standing, not_evaluated
 from streameval.study import Study
 from streameval.types import Claim
 
@@ -114,7 +113,7 @@ def show(
     found = of_each(asked, lambda one: kind.answer(result, one))
     bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
     errors = _standard_errors(kind, None if slice is not None else whole, asked) if standard_error else {}
-    promise = f"{kind.promised(result)} {estimate_sentence(result.estimates)}".rstrip()
+    promise = f"{kind.promise(result)} {estimate_sentence(result.estimates)}".rstrip()
     return Shown(bounds, result.claim, promise, result.estimates, errors)
 
 
@@ -125,7 +124,7 @@ def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
     facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
              "estimates": result.estimates}  # fmt: skip
     rows = [[name, *result.cells(name)] for name in result.bounds]
-    lines: list[Said] = [Columns(["", *Bounds._fields], rows), result.promise]
+    lines: list[Paragraph] = [Columns(["", *Bounds._fields], rows), result.promise]
     if result.standard_errors:
         facts["standard_error"] = result.standard_errors
         lines += [_standard_error(*one) for one in result.standard_errors.items()]
@@ -151,11 +150,7 @@ def _standing(study: str, folder: Study) -> Standing:
     plan = folder.plan() if folder.exists else None
     try:
         results = kind.read(folder)
-        if plan is not None:
-            return _with_values(kind.standing(study, name, plan, results), kind, results)
-        head = f"{name}: {kind.headline(results)}"
-        done = complete(study, head, kind.promised(results), results.summary["n_items"], results.claim)
-        return _with_values(done, kind, results)
+        return _with_values(kind.standing(study, name, plan, results), kind, results)
     except StudyError as error:
         if plan is None:
             raise
@@ -173,13 +168,10 @@ def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
     shown = Shown(bounds, results.claim, "", "labels")
     others = ", ".join(name for name in kind.measures(results) if name not in bounds)
     values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
-    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0.01}
-    if standing.next or not known:
+    following = gate_of(standing.study, bounds)
+    if standing.next or not following.command:
         return replace(standing, values=values)
-    measure, lower = next(iter(known.items()))
-    gate = ["streameval", "check", standing.study, f"{measure} >= {math.floor(100 * lower) / 100:g}"]
-    does = "passes; put the measure and the number that you need"
-    return replace(standing, values=values, next=shlex.join(gate), leads_to=does)
+    return replace(standing, values=values, next=following.command, leads_to=following.does)
 
 
 def _standard_errors(kind: Kind, result: Any, asked: list[Question]) -> dict[str, float | None]:

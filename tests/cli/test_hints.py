@@ -86,7 +86,6 @@ PRINTED_BY = {
     "rankings/stored_order.py": "plan",
     "serving/": "label",
     "reporting/label_lines.py": "evaluate",
-    "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
     "kinds/paired/plan.py": "plan",
     "kinds/question/cost.py": "plan",

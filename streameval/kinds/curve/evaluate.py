@@ -28,6 +28,7 @@ from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.metrics.bounded import metrics
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.next_step import way_out
 from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
@@ -35,7 +36,6 @@ from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.formats import marked
 from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
 from streameval.study.planned_ranking import counted_at, score_at
-from streameval.study.provenance import way_out
 from streameval.study.results import Evaluation, evaluation_id
 from streameval.study.take_in import take_in
 from streameval.study.tasks import task_numbers
