@@ -51,6 +51,7 @@ def adopt(
         seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).
     """
     from streameval.methods.adopted.designs import DESIGNS
+    from streameval.reporting.next_step import make_results
     from streameval.verbs.adopt import adopt as verb
 
     with stage("adopt", output) as told:
@@ -69,7 +70,7 @@ def adopt(
             else [f"Assumed: {design.stated}."]
         ),
         *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
-        f"Next: streameval evaluate {folder}",
+        f"Next: {make_results(str(study)).command}",
     ]
     result = {"study": str(study), "plan_id": made.plan_id, "labels": made.table.num_rows, **made.header()}
     output.say(result, lines)

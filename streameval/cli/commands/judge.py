@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from streameval.cli.options import Flags, flags_of
@@ -44,6 +43,7 @@ def judge(
         price_per_label: Adds what its answers cost.
     """
     from streameval.judges.classes import counts_of
+    from streameval.reporting.next_step import export_tasks
     from streameval.verbs.cost import priced
     from streameval.verbs.judge import judge as verb
 
@@ -59,6 +59,6 @@ def judge(
     price = priced(items, price_per_label)
     if price is not None:
         lines.append(f"At {price_per_label:,g} each, they cost {price:,.2f}.")
-    following = f"streameval select {shlex.quote(str(study))} --export tasks.csv"
+    following = export_tasks(str(study)).command
     result = {"study": str(study), "plan_id": plan.plan_id, "judge": counts, "price": price, "next": following}
     output.say(result, [*lines, f"Next: {following}"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +54,7 @@ def label(
             as before).
         columns: The items' columns to show, as in select (default: as before).
     """
+    from streameval.reporting.next_step import look
     from streameval.verbs.label import label as verb
 
     def served(where: Served) -> None:
@@ -75,7 +75,7 @@ def label(
             engine=engine.create(), progress=bar, served=served, **asked.given(),
         )  # fmt: skip
     account = state.account
-    following = f"streameval show {shlex.quote(str(study))}"
+    following = look(str(study)).command
     result = {"study": str(study), "account": dict(account), "next": following}
     output.say(result, [f"{account['labelled']:,} of {account['planned']:,} planned items have a label.",
                         f"Next: {following}"])  # fmt: skip

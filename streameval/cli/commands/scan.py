@@ -22,6 +22,7 @@ def scan(study: Path, /, *, shard: str = "1/1", engine: EngineFlags = EngineFlag
         study: Folder of the study, which all shards see.
         shard: i/n: the i-th of n shares.
     """
+    from streameval.reporting.next_step import fetch_items
     from streameval.verbs.scan import scan as verb
 
     with progress("scanning", output) as bar:
@@ -36,5 +37,5 @@ def scan(study: Path, /, *, shard: str = "1/1", engine: EngineFlags = EngineFlag
             f"Next: run those, then every shard again: streameval scan {shlex.quote(str(study))} --shard {missing[0]}",
         ]
     else:
-        lines = ["All scans are done", f"Next: streameval select {shlex.quote(str(study))}"]
+        lines = ["All scans are done", f"Next: {fetch_items(str(study)).command}"]
     output.say({"study": str(study), **facts, "missing": missing, "done": not missing}, lines)

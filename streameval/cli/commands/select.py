@@ -133,6 +133,7 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
     """What was exported, and what to run once it is answered."""
     from streameval.kinds import kind_of
     from streameval.labelling.exports import format_of
+    from streameval.reporting.next_step import export_tasks, take_in
     from streameval.study import Study
     from streameval.verbs.show import show
 
@@ -163,10 +164,9 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             it = "it" if len(seen) == 1 else "each"
             what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
             lines.append(f"{what} If that is the answer, --columns names what to show.")
-    folder = shlex.quote(str(study))
-    if export is None:
-        return [*lines, f"Next: streameval select {folder} --export tasks.csv"]
-    return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
+    folder, taker = str(study), "judge" if for_judge else "evaluate"
+    following = export_tasks(folder) if export is None else take_in(folder, back, taker)
+    return [*lines, f"Next: {following.command}"]
 
 
 def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
