@@ -87,8 +87,10 @@ class LabelledRankings(Kind):
 
     def lines(self, study: Path, found: RankingsEvaluation) -> list[Paragraph]:
         """Lay out for a terminal what results say."""
+        from streameval.reporting.text import Columns
+
         text = self.text(found)
-        return [text.headline, text.promise, "", text.table.written(_cell)]
+        return [text.headline, text.promise, "", Columns(text.table.head, text.table.cells(_cell))]
 
     def claim(self, found: RankingsEvaluation) -> Claim:
         """What the means are: exact."""
