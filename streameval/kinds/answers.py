@@ -66,7 +66,7 @@ class Reporting:
         """Give what `--json` prints of results: their summary, the metrics, and the command to run next."""
         from streameval.study import Study
 
-        plan = Study(study).plan() if Study(study).exists else None
+        plan = None if found.summary["study"] is None else Study(study).plan()
         following = self.text(found, plan, str(study)).next_step.command
         facts = {**found.summary, "metrics": found.metrics.to_pylist()}
         return {**facts, "next": following} if following else facts

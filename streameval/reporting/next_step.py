@@ -52,11 +52,42 @@ def first_step(study: Study, plan: Plan) -> NextStep:
         return _step("writes what the judge is asked", "select", folder, "--export", "judge.csv")
     labelled = study.labelled
     if labelled == planned:
-        return _step("makes the results", "evaluate", folder)
+        return make_results(folder)
     if study.selected(plan) is not None:
-        return _step("takes in labels", "evaluate", folder, "--labels", "FILE")
+        return take_in(folder, "FILE")
     tasks = f"writes the {number_of(planned - labelled, 'task')}"
     return _step(tasks, "select", folder, *["--remaining"] * bool(labelled), "--export", "tasks.csv")
+
+
+def make_results(study: str) -> NextStep:
+    """Where labels are there: make results of them."""
+    return _step("makes the results", "evaluate", study)
+
+
+def fetch_items(study: str) -> NextStep:
+    """Where all items are found: fetch them."""
+    return _step("fetches the planned items", "select", study)
+
+
+def export_tasks(study: str) -> NextStep:
+    """Where items are there, and no tasks: write these."""
+    return _step("writes the tasks", "select", study, "--export", "tasks.csv")
+
+
+def take_in(study: str, file: str, verb: str = "evaluate") -> NextStep:
+    """Where tasks are out: take in what comes back, as labels or, for `judge`, as its answers.
+
+    Args:
+        file: What comes back, as it is typed.
+    """
+    words = ["evaluate", study, "--labels"] if verb == "evaluate" else [verb, study]
+    does = "takes in labels" if verb == "evaluate" else "takes in what the judge says"
+    return NextStep(f"{_step(does, *words).command} {file}", does)
+
+
+def look(study: str) -> NextStep:
+    """Where people have labelled: see how the study stands."""
+    return _step("says where it stands", "show", study)
 
 
 def results_again(study: Study, plan: Plan) -> NextStep:

@@ -34,10 +34,6 @@ class Columns:
         """Write all cells as text."""
         return [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in self.rows]
 
-    def written(self, number: Callable[[float | None], str]) -> Columns:
-        """Return the same as text alone."""
-        return Columns(self.head, self.cells(number))
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -27,6 +27,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched
 from streameval.rehearsal import Rehearsal
+from streameval.reporting.next_step import export_tasks, take_in
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, fetched_before, judged_items, planned_items, wanted_columns
 from streameval.stores import atomic
@@ -315,10 +316,9 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             it = "it" if len(seen) == 1 else "each"
             what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
             lines.append(f"{what} If that is the answer, --columns names what to show.")
-    folder = shlex.quote(str(study))
-    if export is None:
-        return [*lines, f"Next: streameval select {folder} --export tasks.csv"]
-    return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
+    folder, taker = str(study), "judge" if for_judge else "evaluate"
+    following = export_tasks(folder) if export is None else take_in(folder, back, taker)
+    return [*lines, f"Next: {following.command}"]
 
 
 def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:

@@ -99,8 +99,10 @@ class LabelledRankings(Kind):
 
     def lines(self, study: Path, found: RankingsEvaluation) -> list[Paragraph]:
         """Lay out for a terminal what results say."""
+        from streameval.reporting.text import Columns
+
         text = self.text(found)
-        return [text.headline, text.promise, "", text.table.written(_cell)]
+        return [text.headline, text.promise, "", Columns(text.table.head, text.table.cells(_cell))]
 
     def page(self, name: str, plan: Plan | None, found: RankingsEvaluation, title: str | None = None) -> str:
         """Draw the means, how they are distributed, and who does badly."""
