@@ -62,9 +62,12 @@ class Declared:
     folder: str = "verbs"
 
     @cached_property
+    def _source(self) -> str:
+        return (pkgutil.get_data("streameval", f"{self.folder}/{self.name}.py") or b"").decode()
+
+    @cached_property
     def _file(self) -> ast.Module:
-        source = pkgutil.get_data("streameval", f"{self.folder}/{self.name}.py")
-        return ast.parse(source or b"")
+        return ast.parse(self._source)
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
@@ -78,8 +81,9 @@ class Declared:
 
     @cached_property
     def manual(self) -> str:
-        """Docstring."""
-        return cleandoc(ast.get_docstring(self._function) or "")
+        """Docstring: found without parsing the file, for every command names those of all."""
+        docstrings = re.findall(rf'^def {self.name}\(.*?"""(.*?)"""', self._source, re.DOTALL | re.MULTILINE)
+        return cleandoc(docstrings[-1])
 
     @property
     def about(self) -> str:

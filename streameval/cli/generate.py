@@ -16,7 +16,6 @@ from cyclopts import Parameter as Flag
 
 from streameval.cli.batch import Batch, limited
 from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
-from streameval.cli.methods import method_flags
 from streameval.cli.options import SeveralNames, Switch, flag_type
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import RUNNING, panel_of
@@ -151,13 +150,19 @@ def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
 
 
 def _options(verb: Declared) -> Iterator[inspect.Parameter]:
-    methods = {name: _flag(name, hint, None, verb.help_of(name, help), panel)
-               for name, hint, help, panel in (method_flags() if verb.of_methods else ())}  # fmt: skip
+    methods = _of_methods(verb) if verb.of_methods else {}
     for name, kind, hint, default, help in verb.options():
         if name not in methods:
             typed = _SEVERAL if name == "questions" else flag_type(hint)
             yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name))
     yield from methods.values()
+
+
+def _of_methods(verb: Declared) -> dict[str, inspect.Parameter]:
+    from streameval.cli.methods import method_flags
+
+    return {name: _flag(name, hint, None, verb.help_of(name, help), panel)
+            for name, hint, help, panel in method_flags()}  # fmt: skip
 
 
 def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) -> inspect.Parameter:

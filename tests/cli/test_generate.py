@@ -1,0 +1,39 @@
+"""Commands are what verbs declare: their parameters, their options and their manual."""
+
+import inspect
+
+import pytest
+
+import streameval
+from streameval.cli import app
+from streameval.cli.declared import declared, verbs
+
+
+@pytest.mark.parametrize("verb", sorted(set(verbs()) - {"sql"}))
+def test_a_command_has_every_parameter_that_the_manual_tells_of_and_no_other(verb):
+    arguments = app[verb].assemble_argument_collection()
+    flags = {one.field_info.name for one in arguments if one.field_info.name not in ("output", "batch")}
+    of_all = {"json", "log", "quiet", "dry_run", "time_limit", "engine"}
+    told = set(declared(verb).helps) & set(inspect.signature(getattr(streameval, verb)).parameters)
+    options = {name for name, *_ in declared(verb).options()}
+    assert told <= flags
+    assert flags - of_all - told - options == set() or declared(verb).of_methods
+
+
+@pytest.mark.parametrize("verb", sorted(set(verbs()) - {"sql"}))
+def test_what_only_python_has_is_not_in_help(verb):
+    shown = " ".join(one.parameter.help or "" for one in app[verb].assemble_argument_collection())
+    assert "In Python" not in shown
+    assert "In Python" not in declared(verb).about
+
+
+def test_options_in_backticks_are_shown_as_they_are_typed():
+    assert (
+        declared("select").help_of("no_parameter", "with `image_root` and `other`") == "with --image-root and `other`"
+    )
+
+
+def test_the_manual_of_a_verb_is_read_without_its_libraries():
+    manual = inspect.getdoc(streameval.cut)
+    assert declared("cut").manual == manual
+    assert "Example: streameval cut" in declared("cut").about
