@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Outcome, Question
     from streameval.questions.cutoffs import Cutoff
-    from streameval.reporting.next_step import NextStep
-    from streameval.reporting.text import Paragraph, Standing, Text
+    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Paragraph, Text
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
@@ -114,7 +114,8 @@ class Reporting:
             labels: How many in all are forecast to; 0 where that cannot be said.
             why: Why nothing can be told of any condition; else empty.
         """
-        from streameval.reporting.next_step import NOTHING, more_labels
+        from streameval.reporting.next_step import more_labels
+        from streameval.reporting.text import NOTHING
 
         if why or not folder.exists:
             return NOTHING
@@ -129,7 +130,7 @@ class Reporting:
             estimates: Of the measure of each condition.
             most: Labels that the study itself would take for the same, in all; None where that cannot be said.
         """
-        from streameval.reporting.next_step import NOTHING
+        from streameval.reporting.text import NOTHING
 
         return NOTHING, 0
 
@@ -166,7 +167,7 @@ class Reporting:
 
     def standing(self, study: str, name: str, plan: Plan | None, found: Any) -> Standing:
         """Say where a study with results stands; `study` is its folder, as given."""
-        from streameval.reporting.text import complete, with_labels
+        from streameval.reporting.standing import complete, with_labels
 
         text = self.text(found, plan, study)
         if plan is None:

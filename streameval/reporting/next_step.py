@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from streameval.judges.classes import awaits_judge
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.printed import measure_of
+from streameval.reporting.text import NOTHING, NextStep
 from streameval.study import Study
 from streameval.study.provenance import evaluate_commands, plan_command
 from streameval.study.results import Result
@@ -25,19 +26,6 @@ if TYPE_CHECKING:
     from streameval.curve import Curve
     from streameval.curve.bounds import Bounds
     from streameval.methods import Sequential
-
-
-class NextStep(NamedTuple):
-    """A command to run next, and what it does; both empty where nothing has to be done."""
-
-    command: str = ""
-    does: str = ""
-
-    def __str__(self) -> str:
-        return f"`{self.command}` {self.does}" if self.command else ""
-
-
-NOTHING: NextStep = NextStep()
 
 
 def _step(does: str, *words: str) -> NextStep:

@@ -14,7 +14,7 @@ from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import page_script, spec
 from streameval.reporting.figures import Figure, ReportedStudy, figures, slice_figures
 from streameval.reporting.layout import frame, heading, labels, resource, table
-from streameval.reporting.next_step import NOTHING, after_curve
+from streameval.reporting.next_step import after_curve
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
     TIES,
@@ -23,6 +23,7 @@ from streameval.reporting.sentences import (
     half_width_sentence,
     page_verdict,
 )
+from streameval.reporting.text import NOTHING
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.results import Evaluation

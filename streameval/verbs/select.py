@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.engines import engine_facts
 from streameval.errors import InputError
 from streameval.judges.classes import awaits_judge
-from streameval.kinds import kind_of
+from streameval.kinds import kind_of, standing_of
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.notebook import Tabular, facts, head
@@ -287,18 +287,15 @@ def _facts(made: Selection) -> dict[str, Any]:
 
 def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
     """What was exported, and what to run once it is answered."""
-    from streameval.verbs.show import show
-
     if not made.table.num_rows or (export is not None and not made.files):
-        standing = show(study)
+        standing = standing_of(study)
         unwritten = "" if export is None else f", and {export} was not written"
-        following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
         planned = Study(study).plan().table.num_rows
         none = "Every task has its label: none remains" if planned else "There is nothing to label"
         return [
             f"{none}{unwritten}.",
-            *[verdict] * kind_of(study).rounds,
-            *[f"Next: {following}"] * bool(following),
+            *[standing.verdict] * kind_of(study).rounds,
+            *[f"Next: {standing.next}"] * bool(standing.next),
         ]
     lines, back = [], shlex.quote(str(export))
     if export is not None:

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError, StudyError, of_each
-from streameval.kinds import Kind, kind_of, studies_within
+from streameval.errors import InputError, of_each
+from streameval.kinds import Kind, kind_of, standing_of, studies_within
 from streameval.notebook import Tabular
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
-from streameval.questions.printed import between, value_text
-from streameval.reporting.next_step import gate_of
+from streameval.questions.printed import bounds_lines, value_text
 from streameval.reporting.sentences import estimate_sentence
-from streameval.reporting.text import Columns, Paragraph, Standing, not_evaluated
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
 
@@ -46,8 +46,7 @@ class Shown(Tabular):
     standard_errors: dict[str, float | None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        width = max(map(len, self.bounds), default=0)
-        return "\n".join(f"{name.ljust(width)}   {between(name, self.bounds[name])}" for name in self.bounds)
+        return "\n".join(bounds_lines(self.bounds))
 
     def cells(self, measure: str) -> list[str]:
         """Lower bound, estimate and upper bound of a measure as text."""
@@ -105,7 +104,7 @@ def show(
     if not asked:
         if slice is not None or standard_error:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
-        standing = _standing(os.fspath(study), folder)
+        standing = standing_of(study)
         return replace(standing, values=(*standing.values, *_asked_within(folder)))
     kind = kind_of(folder.folder)
     whole = kind.read(folder)
@@ -143,35 +142,6 @@ def _asked_within(folder: Study) -> Iterator[str]:
     for place, plan in studies_within(folder):
         asked = kind_of(place).subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
-
-
-def _standing(study: str, folder: Study) -> Standing:
-    name, kind = folder.folder.resolve().name, kind_of(folder.folder)
-    plan = folder.plan() if folder.exists else None
-    try:
-        results = kind.read(folder)
-        return _with_values(kind.standing(study, name, plan, results), kind, results)
-    except StudyError as error:
-        if plan is None:
-            raise
-        subject = f"{name}: {kind.subject(plan)}"
-        if (folder.folder / "evaluation.json").exists():
-            return not_evaluated(study, subject, folder, plan, f"{error.what}.")
-        return not_evaluated(study, subject, folder, plan)
-
-
-def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
-    """Add the main measures, what else can be asked for, and, where nothing is left to label, how to demand one."""
-    bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
-    if not bounds:
-        return standing
-    shown = Shown(bounds, results.claim, "", "labels")
-    others = ", ".join(name for name in kind.measures(results) if name not in bounds)
-    values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
-    following = gate_of(standing.study, bounds)
-    if standing.next or not following.command:
-        return replace(standing, values=values)
-    return replace(standing, values=values, next=following.command, leads_to=following.does)
 
 
 def _standard_errors(kind: Kind, result: Any, asked: list[Question]) -> dict[str, float | None]:

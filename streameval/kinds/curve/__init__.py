@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
     from streameval.reporting.figures import ReportedStudy
-    from streameval.reporting.next_step import NextStep
-    from streameval.reporting.text import Paragraph, Standing, Text
+    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Paragraph, Text
     from streameval.slices.files import SliceResult
     from streameval.study import Study
     from streameval.study.cut_files import Cut

@@ -8,7 +8,7 @@ from typing import Any
 
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.label_lines import agreement_lines, given_again, label_lines, trouble
-from streameval.reporting.next_step import NOTHING, NextStep, after_curve, way_out
+from streameval.reporting.next_step import after_curve, way_out
 from streameval.reporting.sentences import (
     band_meaning,
     estimate_sentence,
@@ -16,7 +16,8 @@ from streameval.reporting.sentences import (
     remarks,
     verdict,
 )
-from streameval.reporting.text import Columns, Paragraph, Picture, Standing, Text
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NOTHING, Columns, NextStep, Paragraph, Picture, Text
 from streameval.slices.files import SliceResult
 from streameval.study import Study
 from streameval.study.results import Evaluation

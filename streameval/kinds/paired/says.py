@@ -9,8 +9,8 @@ from typing import Any
 from streameval.kinds.first_rule import late_rule_sentence
 from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
-from streameval.reporting.next_step import NOTHING, closer_bounds
-from streameval.reporting.text import Columns, Text
+from streameval.reporting.next_step import closer_bounds
+from streameval.reporting.text import NOTHING, Columns, Text
 from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
     from streameval.rankings.ranking import Ranking
-    from streameval.reporting.next_step import NextStep
-    from streameval.reporting.text import Standing, Text
+    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Text
     from streameval.rows.options import RankingOptions
     from streameval.study import Study
     from streameval.study.cut_files import Cut
@@ -151,7 +151,8 @@ class QuestionStudy(Kind):
 
     def to_decide(self, folder: Study, found: Any, labels: int, why: str) -> NextStep:
         """Choose what hands out the next round."""
-        from streameval.reporting.next_step import NOTHING, next_round
+        from streameval.reporting.next_step import next_round
+        from streameval.reporting.text import NOTHING
 
         return NOTHING if why else next_round(folder.plan(), found, str(folder.folder))
 

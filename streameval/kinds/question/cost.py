@@ -15,7 +15,8 @@ from streameval.questions import Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
-from streameval.reporting.next_step import NOTHING, NextStep, ask_alone
+from streameval.reporting.next_step import ask_alone
+from streameval.reporting.text import NOTHING, NextStep
 from streameval.sequential import LabelForecast, QuestionDesign, QuestionSetting
 from streameval.study import Study
 from streameval.study.results import Evaluation

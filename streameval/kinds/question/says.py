@@ -15,8 +15,9 @@ from streameval.labelling.unlabelled import unlabelled
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
-from streameval.reporting.next_step import NOTHING, after_answers
-from streameval.reporting.text import Columns, Standing, Text
+from streameval.reporting.next_step import after_answers
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NOTHING, Columns, Text
 from streameval.sequential import KnownItems
 from streameval.study.results import Result
 from streameval.text import number_of
