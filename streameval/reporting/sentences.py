@@ -111,6 +111,12 @@ def _clause(assumes: str) -> str:
     return assumes[:1].lower() + assumes[1:] if assumes[1:2].islower() else assumes
 
 
+def seldom(confidence: float) -> str:
+    """Say how seldom the answer to a question is wrong."""
+    wrong = round(1 - confidence, 12)  # without noise of binary fractions
+    return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
+
+
 def half_width_sentence(found: Evaluation) -> str:
     """How wide the bounds are, where they are widest, and what half of that would cost; empty where nothing bounds."""
     half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim

@@ -184,7 +184,7 @@ _BOTH = "Only what changed is labelled; bounds on the difference in precision li
 
 def _wrong(confidence: float) -> str:
     """How seldom the answer to a question is wrong."""
-    from streameval.kinds.question.says import seldom
+    from streameval.reporting.sentences import seldom
 
     return f"An answer is wrong {seldom(confidence)}."
 

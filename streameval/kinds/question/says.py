@@ -16,6 +16,7 @@ from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
 from streameval.reporting.next_step import after_answers
+from streameval.reporting.sentences import seldom
 from streameval.reporting.standing import Standing
 from streameval.reporting.text import NOTHING, Columns, Text
 from streameval.sequential import KnownItems
@@ -221,12 +222,6 @@ def promise(found: Result) -> str:
     late = late_rule_sentence(found.summary), *late_known_sentences(found.summary.get("known_by_late_rules"))
     said = " ".join(filter(None, (said, *late)))
     return f"{said} {found.caution}".rstrip()
-
-
-def seldom(confidence: float) -> str:
-    """How seldom an answer is wrong."""
-    wrong = round(1 - confidence, 12)  # without noise of binary fractions
-    return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
 
 
 def path_lines(evidence: pa.Table) -> Iterator[str]:
