@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from streameval.cli import run
@@ -78,3 +80,11 @@ def test_an_opening_is_headline_and_promise_whichever_there_are():
     table = Columns([], [])
     assert Text("Yes.", "Wrong seldom.", table).opening == "Yes. Wrong seldom."
     assert Text("3 of 4 labels.", "", table).opening == "3 of 4 labels."
+
+
+def test_what_exact_only_prints_reads_no_plan_where_it_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.json").write_text("{damaged")
+    pq.write_table(pa.table({"query": [1, 1, 2], "label": [1, 0, 1]}), "runs.parquet")
+    assert run(["exact", "runs.parquet", "--per", "query", "--at", "1"]) == 0
+    assert "2 rankings by query, 3 items, 2 of them positive" in capsys.readouterr().out
