@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.errors import EXIT_DONE
-from streameval.reporting.said import Said
+from streameval.reporting.text import Paragraph
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Printed:
     """
 
     facts: Mapping[str, Any]
-    lines: Sequence[Said]
+    lines: Sequence[Paragraph]
     stage: Mapping[str, Any] | None = None
     events: Sequence[Event] = field(default=())
     record: Record | None = None

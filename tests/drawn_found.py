@@ -28,4 +28,4 @@ def found_by(*words):
 
 def told_of(study, found):
     """What the command prints of it, on one line."""
-    return " ".join(" ".join(shown(KIND.says(Path(study), found)[1])).split())
+    return " ".join(" ".join(shown(KIND.lines(Path(study), found))).split())

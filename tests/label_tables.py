@@ -14,7 +14,7 @@ from streameval.cli import app
 from streameval.cli.picture import shown
 from streameval.kinds import kind_of
 from streameval.kinds.curve.evaluate import evaluated
-from streameval.kinds.curve.says import says
+from streameval.kinds.curve.says import lines
 from streameval.labelling.fates import STORED
 from streameval.study import Study
 from streameval.study.take_in import sources_of, take_in
@@ -67,7 +67,7 @@ def taken_in_by(words):
 
 def told_of(study, found):
     """What the command `evaluate` prints of what was found."""
-    return "\n".join(shown(says(Path(study), found))) + "\n"
+    return "\n".join(shown(lines(Path(study), found))) + "\n"
 
 
 def taken_in(study, *labels, **options):

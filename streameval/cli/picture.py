@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from streameval.reporting.said import Columns, Picture, Said
+from streameval.reporting.text import Columns, Paragraph, Picture
 from streameval.text import printable
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ class TerminalLine(str):
     """A line that was drawn for the terminal: its escapes are ours."""
 
 
-def shown(said: Iterable[Said]) -> list[str]:
+def shown(said: Iterable[Paragraph]) -> list[str]:
     """Lines of what is said of results."""
     lines: list[str] = []
     for statement in said:
         if isinstance(statement, Columns):
-            lines += columns(statement.head, statement.rows)
+            lines += columns(statement.head, statement.cells())
         else:
             lines += picture(statement.curve) if isinstance(statement, Picture) else [statement]
     return lines

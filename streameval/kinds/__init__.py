@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
     from streameval.reporting.figures import ReportedStudy
-    from streameval.reporting.said import Columns, Said
+    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import Columns, Paragraph
     from streameval.rows.options import RankingOptions
     from streameval.stores.atomic import Existing
     from streameval.study import Study
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Decision", "Kind", "Planned", "answering", "available", "database_of", "kind_for", "kind_of", "named",
-    "options_of_any", "studies_within",
+    "options_of_any", "standing_of", "studies_within",
 ]  # fmt: skip
 EVALUATE = "run evaluate again"
 
@@ -88,7 +89,7 @@ class ComparisonModule(Protocol):
     def compare(self, a: Path, b: Path, confidence: float) -> Any:
         """Compare two studies."""
 
-    def says(self, found: Any) -> tuple[dict[str, Any], list[Said]]:
+    def says(self, found: Any) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say what `compare` found: with --json, and otherwise."""
 
     def save(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
@@ -114,7 +115,7 @@ class HistoryModule(Protocol):
 class Kind(Reporting):
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `told`, what it
+    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `text`, what it
     says of them. Where the table of metrics is not all that it knows, it gives `answer` and `measures`; where labels
     come in rounds, `tasks`; where two studies are compared or many watched, the files that do it. What makes no plan
     gives `exact`. All else follows from these: planning, storing labels, files, page, database, progress.
@@ -395,3 +396,37 @@ def database_of(study: str | os.PathLike[str]) -> Database:
     folder, kind = Study(Path(study)), kind_of(Path(study))
     results = kind.read(folder)
     return kind.database(folder, folder.plan() if folder.exists else None, results)
+
+
+def standing_of(study: str | os.PathLike[str]) -> Standing:
+    """Say where a study stands, with its main measures; a `StudyError` where there is none, or nothing can be read."""
+    from streameval.reporting.standing import not_evaluated
+    from streameval.study import Study
+
+    place, folder, kind = os.fspath(study), Study(Path(study)), kind_of(Path(study))
+    name, plan = folder.folder.resolve().name, folder.plan() if folder.exists else None
+    try:
+        results = kind.read(folder)
+        return _with_values(kind.standing(place, name, plan, results), kind, results)
+    except StudyError as error:
+        if plan is None:
+            raise
+        why = f"{error.what}." if (folder.folder / "evaluation.json").exists() else ""
+        return not_evaluated(place, f"{name}: {kind.subject(plan)}", folder, plan, why)
+
+
+def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
+    """Add the main measures, what else can be asked for, and, where nothing is left to label, how to demand one."""
+    from streameval.questions import Question
+    from streameval.questions.printed import bounds_lines
+    from streameval.reporting.next_step import gate_of
+
+    bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
+    if not bounds:
+        return standing
+    others = ", ".join(name for name in kind.measures(results) if name not in bounds)
+    values = (*standing.values, *bounds_lines(bounds), *[f"Other measures: {others}."] * bool(others))
+    following = gate_of(standing.study, bounds)
+    if standing.next or not following.command:
+        return replace(standing, values=values)
+    return replace(standing, values=values, next=following.command, leads_to=following.does)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,12 +10,11 @@ if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
     from streameval.questions import Outcome, Question
     from streameval.questions.cutoffs import Cutoff
-    from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Paragraph, Text
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
-    from streameval.study.next_command import NextCommand
     from streameval.types import Plan
 
 
@@ -36,38 +35,49 @@ class Reporting:
 
     tables: ClassVar[Mapping[str, str]] = {}
 
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
-        """Say what results claim, the metrics, and what to know of them.
+    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say what results prove, what that promises, their main figures, and what to know of them.
 
         Args:
-            number: How a value is shown.
+            plan: None where nothing is to be said of what to run next.
+            study: Folder that the next step names.
         """
         from streameval.questions.printed import measure_of
-        from streameval.reporting.said import Columns, Told
+        from streameval.reporting.text import Columns, Text
 
         account, sides = found.summary["account"], ["lower", "estimate", "upper"]
-        rows = [[measure_of(row["metric"], row["argument"]), *(number(row[side]) for side in sides)]
+        rows = [[measure_of(row["metric"], row["argument"]), *(row[side] for side in sides)]
                 for row in found.metrics.to_pylist()]  # fmt: skip
-        claim = f"{account['labelled']:,} of {account['planned']:,} labels."
-        return Told(claim, Columns(["metric", *sides], rows), [])
+        headline = f"{account['labelled']:,} of {account['planned']:,} labels."
+        return Text(headline, "", Columns(["metric", *sides], rows))
 
-    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `evaluate` or `exact` says of results: with --json, and otherwise."""
-        from streameval.reporting.given_again import agreement_lines, doubt_lines
-        from streameval.reporting.label_lines import label_lines
+    def lines(self, study: Path, found: Any) -> list[Paragraph]:
+        """Lay out for a terminal what results say, and what became of the labels."""
+        from streameval.reporting.label_lines import agreement_lines, doubt_lines, label_lines
 
-        told = self.told(found, lambda value: "-" if value is None else f"{value:.4f}")
+        text = self.text(found)
         labels = label_lines(found.tables["issues"], found.summary) if "issues" in found.tables else []
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, [
-            told.claim, "", told.table, "", *told.remarks, *labels,
-            *agreement_lines(found.summary), *doubt_lines(study, found.summary),
+        return [
+            text.opening, "", text.table, "",
+            *text.remarks, *labels, *agreement_lines(found.summary), *doubt_lines(study, found.summary),
         ]  # fmt: skip
+
+    def facts(self, study: Path, found: Any) -> dict[str, Any]:
+        """Give what `--json` prints of results: their summary, the metrics, and the command to run next."""
+        from streameval.study import Study
+
+        plan = None if found.summary["study"] is None else Study(study).plan()
+        following = self.text(found, plan, str(study)).next_step.command
+        facts = {**found.summary, "metrics": found.metrics.to_pylist()}
+        return {**facts, "next": following} if following else facts
 
     def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""
-        from streameval.reporting.plain_page import number, plain_page
+        from streameval.reporting.layout import Section, highlight, study_page
 
-        return plain_page(name, found, self.told(found, number), title)
+        text = self.text(found)
+        means = Section("Means", table=text.table, remarks=text.remarks)
+        return study_page(found, title, (name, f"Rankings of {name}"), [highlight(text.opening)], [means])
 
     def database(self, folder: Study, plan: Plan | None, found: Any) -> Database:
         """Make study.duckdb."""
@@ -97,16 +107,30 @@ class Reporting:
         """Give standard errors by measure, of those that have one: approximate, and for one rank alone."""
         return {}
 
+    def to_decide(self, folder: Study, found: Any, labels: int, why: str) -> NextStep:
+        """Choose the command that leads to labels which may decide what bounds leave open.
+
+        Args:
+            labels: How many in all are forecast to; 0 where that cannot be said.
+            why: Why nothing can be told of any condition; else empty.
+        """
+        from streameval.reporting.next_step import more_labels
+        from streameval.reporting.text import NOTHING
+
+        if why or not folder.exists:
+            return NOTHING
+        return more_labels(folder.plan(), found.summary, str(folder.folder), labels)
+
     def alone(
         self, folder: Study, found: Any, estimates: Mapping[Question, float], most: int | None
-    ) -> tuple[NextCommand, int]:
+    ) -> tuple[NextStep, int]:
         """The command that asks conditions that bounds leave open, and about how many more labels decide then.
 
         Args:
             estimates: Of the measure of each condition.
             most: Labels that the study itself would take for the same, in all; None where that cannot be said.
         """
-        from streameval.study.next_command import NOTHING
+        from streameval.reporting.text import NOTHING
 
         return NOTHING, 0
 
@@ -130,15 +154,10 @@ class Reporting:
         last = names[-1].partition("@")[2] if names else ""
         return [name for name in names if name.partition("@")[2] in ("", last)]
 
-    def promised(self, found: Any) -> str:
-        """What the bounds promise, and under which assumption."""
-        return self.told(found, str).claim
-
-    def headline(self, found: Any) -> str:
-        """Say what results without a plan are of."""
-        from streameval.text import number_of
-
-        return f"{number_of(found.summary['n_items'], 'item')}, each with a label."
+    def promise(self, found: Any) -> str:
+        """Say what bounds promise, and under which assumption, in sentences that stand by themselves."""
+        text = self.text(found)
+        return text.promise or text.headline
 
     def subject(self, plan: Plan) -> str:
         """Say what a study with a plan estimates."""
@@ -146,8 +165,12 @@ class Reporting:
 
         return f"precision of {number_of(plan.n_items, 'item')}"
 
-    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say where a study with a plan and results stands; `study` is its folder, as given."""
-        from streameval.reporting.standing import with_labels
+    def standing(self, study: str, name: str, plan: Plan | None, found: Any) -> Standing:
+        """Say where a study with results stands; `study` is its folder, as given."""
+        from streameval.reporting.standing import complete, with_labels
 
-        return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, self.promised(found))
+        text = self.text(found, plan, study)
+        if plan is None:
+            head = f"{name}: {text.headline}"
+            return complete(study, head, self.promise(found), found.summary["n_items"], found.claim)
+        return with_labels(study, f"{name}: {self.subject(plan)}", found.summary, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streameval.questions.cutoffs import Cutoff
@@ -77,6 +77,16 @@ def between(measure: str, bounds: Sequence[Any]) -> str:
     """
     lower, estimate, upper = (value_text(measure, value) for value in bounds)
     return estimate if bounds[0] == bounds[2] else f"{lower} … {estimate} … {upper}"
+
+
+def bounds_lines(bounds: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Write each measure and its bounds on a line.
+
+    >>> bounds_lines({"map": (0.25, 0.3, 0.5), "ndcg@10": (0.25, 0.25, 0.25)})
+    ['map       0.2500 … 0.3000 … 0.5000', 'ndcg@10   0.2500']
+    """
+    width = max(map(len, bounds), default=0)
+    return [f"{name.ljust(width)}   {between(name, bounds[name])}" for name in bounds]
 
 
 def _rounded(measure: str, value: float, digits: int) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from streameval.curve import Basis, Curve
+from streameval.curve import Basis
 from streameval.labelling.unlabelled import unlabelled_words
-from streameval.study.next_command import NOTHING, NextCommand, remaining
+from streameval.reporting.next_step import proven_share
 from streameval.study.results import Evaluation
 from streameval.text import number_of
-from streameval.types import TRUTH, Claim, Plan
+from streameval.types import TRUTH, Claim
 
 TIES = (
     "Items with the same score leave the order open. Average precision, AUC, F and the break-even point count them as "
@@ -97,28 +96,6 @@ def _proven_cutoff(found: Evaluation) -> str:
     return f"The {found_so} proven to be {precise}"
 
 
-def proven_share(curve: Curve) -> tuple[str, int]:
-    """A precision that is proven, as `_proven_cutoff` chooses it, and its deepest rank: 0 where none is proven."""
-    ladder = ("0.99", "0.95", "0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.2", "0.1")
-    deepest = {share: int(curve.rank_at_precision(share).lower) for share in ladder}
-    enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
-    return (enough[0], deepest[enough[0]]) if enough else ("0.1", 0)
-
-
-def next_command(plan: Plan, found: Evaluation, study: str) -> NextCommand:
-    """The command that brings what is missing, or uses what is proven."""
-    if found.summary["account"]["labelled"] < plan.table.num_rows:
-        return remaining(study)
-    share, rank = proven_share(found.curve) if found.curve.proves else ("", 0)
-    if not rank:
-        return NOTHING
-    precise = f"whose precision is at least {float(share):.0%} by these bounds"
-    return NextCommand(
-        f"streameval cut {shlex.quote(study)} precision:{share} --out best",
-        f"writes the first {number_of(rank, 'item')}, {precise}",
-    )
-
-
 def _by(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" by {claim.about}"
 
@@ -132,6 +109,12 @@ def _holds(claim: Claim) -> str:
 
 def _clause(assumes: str) -> str:
     return assumes[:1].lower() + assumes[1:] if assumes[1:2].islower() else assumes
+
+
+def seldom(confidence: float) -> str:
+    """Say how seldom the answer to a question is wrong."""
+    wrong = round(1 - confidence, 12)  # without noise of binary fractions
+    return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
 
 
 def half_width_sentence(found: Evaluation) -> str:

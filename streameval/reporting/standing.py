@@ -1,4 +1,4 @@
-"""What an evaluation promises, and where a study stands, in sentences: of one ranking or of many."""
+"""Where a study stands: what it is of, how many of its labels are in, what is proven, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streameval.labelling.unlabelled import unlabelled_words
+from streameval.reporting.next_step import first_step, remaining, results_again
+from streameval.reporting.text import NextStep, Text
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, first_command, remaining, results_again
 from streameval.text import number_of
 from streameval.types import Claim, Plan
 
@@ -45,14 +46,12 @@ class Standing:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        said = {
-            name: getattr(self, name) for name in ("study", "stage", "head", "verdict", "values", "next", "leads_to")
-        }
-        return {**said, **self.facts}
+        names = ("study", "stage", "head", "verdict", "values", "next", "leads_to")
+        return {**{name: getattr(self, name) for name in names}, **self.facts}
 
 
 def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str = "") -> Standing:
-    """A study without results that can be used.
+    """Say where a study stands that has no results which can be used.
 
     Args:
         subject: The name of the study, and what it estimates.
@@ -69,35 +68,34 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
         return Standing(study, "outdated", f"{head}.", why, (), *results_again(folder, plan), facts)
     stage = "planned" if folder.selected(plan) is None else "selected"
     head = f"{head}{_labelled(labelled, planned)}."
-    return Standing(study, stage, head, "", (), *first_command(folder, plan), {**facts, "labelled": labelled})
+    return Standing(study, stage, head, "", (), *first_step(folder, plan), {**facts, "labelled": labelled})
 
 
 def complete(study: str, head: str, promise: str, n_items: int, claim: Claim) -> Standing:
-    """Results of a list whose every item has a label."""
+    """Say where results of a list stand whose every item has a label."""
     return Standing(study, "evaluated", head, promise, facts={"n_items": n_items, "claim": claim.as_dict()})
 
 
-def with_labels(
-    study: str, subject: str, summary: Mapping[str, Any], so_far: str, after: NextCommand = NOTHING
-) -> Standing:
-    """A study with results.
+def with_labels(study: str, subject: str, summary: Mapping[str, Any], text: Text) -> Standing:
+    """Say where a study with a plan and results stands; where labels are missing, they come first.
 
     Args:
         subject: The name of the study, and what it estimates.
-        so_far: What is proven.
-        after: The command to run next where no label is missing.
+        summary: Of its results.
+        text: What they say.
     """
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
     labels = number_of(planned, "label") if planned else "nothing to label"
-    head = f"{subject}, {labels}{_labelled(labelled, planned)}."
+    head, following = f"{subject}, {labels}{_labelled(labelled, planned)}.", text.next_step
     if planned > labelled:
-        after = NextCommand(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
+        following = NextStep(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
-    return Standing(study, "evaluated", head, so_far, (), *after, facts=facts)
+    promise = (text.promise,) if text.promise else ()
+    return Standing(study, "evaluated", head, text.headline, promise, *following, facts=facts)
 
 
 def _labelled(labelled: int, planned: int) -> str:
-    """How many of the planned labels are in; nothing is said where none is planned."""
+    """Say how many of the planned labels are in; nothing where none is planned."""
     if not planned:
         return ""
     if labelled in (0, planned):

@@ -1,4 +1,4 @@
-"""What an evaluation was made from, the commands that make it again or lead on."""
+"""Commands that make an evaluation again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
-from streameval.study.next_command import NextCommand, command, flags, remaining
+from streameval.text.options import flags
 from streameval.types import Plan
-
-if TYPE_CHECKING:
-    from streameval.methods import Sequential
 
 _OF_THE_MACHINE = ("memory", "threads")  # they change no result
 
@@ -47,7 +44,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     for stage, request in enumerate([*plan.grown_by, None]):
         if request is None or "labels" not in request:  # it goes by the labels that there are
             new = [one for one in rest if any(since <= at <= stage for at in one["stages"])]
-            lines += [shlex.join(["streameval", "select", study]), *_evaluated(new, summary, study)]
+            lines += [shlex.join(["streameval", "select", study]), *evaluate_commands(new, summary, study)]
             since = stage + 1
         if request is not None:
             lines.append(shlex.join(["streameval", "grow", study, *flags(request)]))
@@ -62,7 +59,7 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     """Command that plans, or adopts labels that were drawn elsewhere."""
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
-        return _planned(plan, study, {**plan.location.get("adopted", {}), "seed": plan.seed}, "adopt")
+        return plan_command(plan, study, {**plan.location.get("adopted", {}), "seed": plan.seed}, "adopt")
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
@@ -71,7 +68,7 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
         unseen = "no" if plan.labels_seen_by_model else "yes"
         drawn |= {"reuse": labels["labels"], "on": drawn.pop("on"), "label": labels.get("label")}
         drawn |= {"labels_unseen_by_model": unseen}
-    return _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
+    return plan_command(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
 
 
 def _judge(plan: Plan) -> dict[str, Any]:
@@ -91,7 +88,7 @@ def _asked(plan: Plan, study: str) -> list[str]:
     return [shlex.join(["streameval", "select", study, "--export", "judge.csv"]), taken] if files else [taken]
 
 
-def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
+def evaluate_commands(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
     """Commands that give label tables as they were given, those alike at once; the last judges as the evaluation."""
     lines = []
     for (read_with, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
@@ -107,49 +104,7 @@ def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], 
     return [shlex.join(["streameval", *line]) for line in lines]
 
 
-def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextCommand:
-    """Where an evaluation promises nothing: the command that leads to bounds that do."""
-    tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
-    read_so = summary["parameters"].get("assume", "a2") == "independent"
-    if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
-        (again,) = _evaluated((), {**summary, "assume": "independent"}, study)
-        return NextCommand(again, "reads bounds that allow for label noise from the same labels")
-    if plan.parameters.get("adaptive"):
-        if summary["account"].get("open", summary["account"]["missing"]):
-            return remaining(study)
-        return command("adds the second batch", "grow", study, "--rest")
-    new = f"{study.rstrip('/')}-loguniform"
-    return NextCommand(_planned(plan, new, {"method": "loguniform"}), "plans labels whose bounds hold for any list")
-
-
-def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> NextCommand:
-    """Where bounds are too wide: the command that leads to narrower ones.
-
-    Args:
-        labels: How many in all are wanted.
-    """
-    account = summary["account"]
-    if account["labelled"] < account["planned"]:
-        return remaining(study)
-    growing = plan.method == "adopted" or plan.parameters.get("growing")
-    if growing and plan.look < plan.parameters.get("stages", 1):
-        more = max(labels - account["labelled"], _next_stage(plan))
-        return command("adds labels", "grow", study, "--labels", str(more))
-    new = f"{study.rstrip('/')}-more"
-    again = _planned(plan, new, {"method": "loguniform", "budget": labels})
-    return NextCommand(again, "plans anew with so many labels")
-
-
-def _next_stage(plan: Plan) -> int:
-    """How many labels the next stage takes: `grow` refuses fewer."""
-    from streameval.methods import method_of
-
-    method = cast("Sequential", method_of(plan))
-    more: int = method.enlarged(plan, plan.look + 1).table.num_rows - plan.table.num_rows
-    return more
-
-
-def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
+def plan_command(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
     source = plan.read_from or [IN_MEMORY]
     asked = RankingOptions.of(plan)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 # a command stays as it is; behind `=` is any value, behind a space a number, a placeholder, or what is quoted
 _NAMED = re.compile(
@@ -20,6 +22,20 @@ def flag(name: str) -> str:
     ('--judge-sample', '--for')
     """
     return f"--{_AS_FLAG.get(name, name).replace('_', '-')}"
+
+
+def flags(values: Mapping[str, Any]) -> list[str]:
+    """Give words of a command that set options; True is a flag alone, and None is not given.
+
+    >>> flags({"budget": 200, "growing": True, "seed": None})
+    ['--budget', '200', '--growing']
+    """
+    return [
+        text
+        for key, value in values.items()
+        if value is not None
+        for text in (flag(key), *([] if value is True else [str(value)]))
+    ]
 
 
 def with_flags(text: str) -> str:

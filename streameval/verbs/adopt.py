@@ -30,6 +30,7 @@ from streameval.questions.cutoffs import number
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
+from streameval.reporting.next_step import make_results
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
 from streameval.text import short
@@ -112,7 +113,7 @@ def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
             else [f"Assumed: {design.stated}."]
         ),
         *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
-        f"Next: streameval evaluate {folder}",
+        f"Next: {make_results(str(study)).command}",
     ]
     return Printed(
         {"study": str(study), "plan_id": made.plan_id, "labels": made.table.num_rows, **made.header()},

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
 from streameval.kinds import Kind, kind_of
-from streameval.kinds.question.results import following_round
 from streameval.notebook import Tabular
 from streameval.printed import Event, Printed
 from streameval.questions import CONDITION, Condition, Outcome, Question
@@ -21,9 +20,8 @@ from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.questions.printed import value_text
 from streameval.reporting import gate_files
-from streameval.reporting.said import Columns
+from streameval.reporting.text import Columns
 from streameval.study import Study
-from streameval.study.provenance import more_labels, way_out
 from streameval.types import Claim
 
 _COUNTS = ("yield", "positives", "rank", "dcg", "gain")
@@ -199,12 +197,12 @@ def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Chec
     asked = asked or [*kind.conditions(result)]
     why = _why_not(kind, result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
-    following = _next(folder, result, checks, why)
+    following = _next(folder, kind, result, checks, why)
     alone, more = _alone(folder, kind, result, checks, why)
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, result.claim, kind.promised(result), why, following, alone)
+    return Checks(said, result.claim, kind.promise(result), why, following, alone)
 
 
 def _misses_labels(result: Any) -> bool:
@@ -224,23 +222,16 @@ def _why_not(kind: Kind, result: Any, about: str | None) -> str:
     if result.unproven:
         return str(result.unproven)
     if claim.coverage == "none":
-        return kind.promised(result)
+        return kind.promise(result)
     return claim.caution if about is not None else ""
 
 
-def _next(study: Study, result: Any, checked: Sequence[Checked], why: str) -> str:
+def _next(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> str:
     """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
-    if "account" not in result.summary or all(one.outcome != "inconclusive" for one in checked):
+    if all(one.outcome != "inconclusive" for one in checked):
         return ""
-    summary, folder = result.summary, str(study.folder)
-    if why:
-        return "" if not result.unproven else str(way_out(study.plan(), summary, folder))
-    if "questions" in summary:
-        following = following_round(folder, study.plan(), result)
-        return "" if following.command.startswith("streameval check") else str(following)
     labels = max((one.labels or 0 for one in checked), default=0)
-    missing = summary["account"]["planned"] - summary["account"]["labelled"]
-    return str(more_labels(study.plan(), summary, folder, labels)) if labels or missing else ""
+    return str(kind.to_decide(study, result, labels, why))
 
 
 def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:

@@ -20,7 +20,7 @@ from streameval.printed import Printed
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rankings import open_ranking
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     if "case" in rows[0]:
         return Printed(facts, [*_by_case(rows, price_per_label), *notes])
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
-    lines: list[Said] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
+    lines: list[Paragraph] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
     lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
     lines += [line for row in rows for line in _by_stage(row)]
     if costs.adopted is not None:
@@ -179,7 +179,7 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     return Printed(facts, [*lines, "", *notes])
 
 
-def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Said]:
+def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Paragraph]:
     """What questions and comparisons take, case by case."""
     names = ["labels", "nine_in_ten", "most"]
     head = ["case", "labels", "nine times in ten", "at most", *(["price"] if price is not None else [])]

@@ -15,8 +15,8 @@ from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
 from streameval.questions.cutoffs import Cutoff
 from streameval.rehearsal import Rehearsal
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import estimate_sentence, promise
+from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import PathOrURI
 from streameval.study import Study
 from streameval.study.cut_files import MANIFEST, Cut, forecast_cut
@@ -104,7 +104,7 @@ def printed(found: Cut, **_: Any) -> Printed:
     return Printed(facts, lines, facts, record=Record(found.study, read, [f"{made.folder}/{MANIFEST}"]))
 
 
-def _proven(found: Cut, kept: str) -> list[Said]:
+def _proven(found: Cut, kept: str) -> list[Paragraph]:
     """Say what is known of the items above the cutoff; of another list only how many they are."""
     if found.proof is None:
         return _known(found, kept)
@@ -118,7 +118,7 @@ def _proven(found: Cut, kept: str) -> list[Said]:
     ]
 
 
-def _known(found: Cut, kept: str) -> list[Said]:
+def _known(found: Cut, kept: str) -> list[Paragraph]:
     proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
     whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
     head = (

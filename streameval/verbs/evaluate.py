@@ -81,9 +81,8 @@ def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) 
     stage |= {key: summary[key] for key in ("half_width", "claim") if key in summary}
     read = {"study": summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}
     read |= {"positives": summary["pool"]} if "pool" in summary else {}
-    facts, lines = kind.says(study, evaluation)
-    facts["report"] = str(study / "report.html")
-    lines = [*lines, f"Report: {facts['report']}"]
+    facts = {**kind.facts(study, evaluation), "report": str(study / "report.html")}
+    lines = [*kind.lines(study, evaluation), f"Report: {facts['report']}"]
     if following := facts.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     return Printed(

@@ -220,9 +220,9 @@ def printed(
     **_: Any,
 ) -> Printed:
     """Print results, and where the report is."""
-    kind = named(found.summary["kind"])
+    kind, folder = named(found.summary["kind"]), out or Path()
     summary, report, kept = found.summary, None, None
-    facts, lines = kind.says(out or Path(), found)
+    facts, lines = kind.facts(folder, found), kind.lines(folder, found)
     if out is not None:
         report = str(out / "report.html")
         lines = [*lines, f"Report: {report}"]

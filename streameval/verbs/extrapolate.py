@@ -21,8 +21,8 @@ from streameval.options import listed
 from streameval.printed import Printed
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff, number
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import band_meaning
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 
 _FORM = "STUDY precision@recall:0.75, or precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75"
@@ -229,7 +229,7 @@ def printed(
          *(_number(row[name], ",.0f") for name in (counts[1], counts[0], counts[2]))]
         for row in rows
     ]  # fmt: skip
-    lines: list[Said] = [
+    lines: list[Paragraph] = [
         Columns(head, shown),
         "",
         f"Precision at recall {to:g} by the reference curve through each cutoff, and documents to review for it.",

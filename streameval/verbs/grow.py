@@ -17,9 +17,9 @@ from streameval.options import split, takes
 from streameval.parquet.account import Forecast
 from streameval.printed import Event, Printed
 from streameval.rehearsal import Rehearsal
+from streameval.reporting.next_step import first_step
 from streameval.study import Study
 from streameval.study.judging import recount
-from streameval.study.next_command import first_command
 from streameval.types import Plan
 
 
@@ -91,7 +91,7 @@ def printed(grown: Plan, study: Path, before: Plan, **by: Any) -> Printed:
         f"{grown.method}: {done if met else f'{more:,} more items to label, {labels:,} in all'} ({_stage(how, grown)})"
     )
     facts = {"study": str(study), "plan_id": grown.plan_id, "labels": labels, "more": more, "already_there": met}
-    following = f"Next: {first_command(Study(study), grown).command}"
+    following = f"Next: {first_step(Study(study), grown).command}"
     event = Event("plan", {"labels": labels, "n_items": grown.n_items, "look": grown.look})
     return Printed({**facts, **grown.header()}, [head, *_fewer(how, grown, more), following], events=[event])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from streameval.methods import DrawsIndependently, method_of
 from streameval.options import split, takes
 from streameval.printed import Printed
 from streameval.progress import Progress, silent
+from streameval.reporting.next_step import export_tasks
 from streameval.serving.items import Access, judged_items
 from streameval.serving.program import JudgeProgram, asked_of
 from streameval.study import Study
@@ -116,7 +116,7 @@ def printed(plan: Plan, study: Path, price_per_label: float | None = None, **_: 
     price = None if price_per_label is None else items * price_per_label
     if price_per_label is not None:
         lines.append(f"At {price_per_label:,g} each, they cost {price:,.2f}.")
-    following = f"streameval select {shlex.quote(str(study))} --export tasks.csv"
+    following = export_tasks(str(study)).command
     facts = {"study": str(study), "plan_id": plan.plan_id, "judge": counts, "price": price, "next": following}
     return Printed(facts, [*lines, f"Next: {following}"])
 

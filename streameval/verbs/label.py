@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import shlex
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from streameval.labelling.options import AskOptions
 from streameval.options import listed, split, takes
 from streameval.printed import Printed
 from streameval.progress import Progress, silent
+from streameval.reporting.next_step import look
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links, links_of
@@ -136,7 +136,7 @@ def label(
 
 def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:
     """Print how far the labelling has come, and what to run next."""
-    account, following = state.account, f"streameval show {shlex.quote(str(study))}"
+    account, following = state.account, look(str(study)).command
     labelled = f"{account['labelled']:,} of {account['planned']:,} planned items have a label."
     facts = {"study": str(study), "account": dict(account), "next": following}
     return Printed(facts, [labelled, f"Next: {following}"])

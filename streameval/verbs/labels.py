@@ -11,11 +11,11 @@ from streameval.kinds import kind_of
 from streameval.labelling.pace import duration
 from streameval.labelling.unlabelled import unlabelled
 from streameval.printed import Event, Printed
-from streameval.reporting.given_again import doubt_lines
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.label_lines import doubt_lines
+from streameval.reporting.next_step import results_again
 from streameval.reporting.sentences import width_reached
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
-from streameval.study.next_command import results_again
 from streameval.study.progress import LabellingProgress
 from streameval.text import number_of, short
 
@@ -85,15 +85,15 @@ def _forgotten(study: Path, dropped: Mapping[str, int]) -> Printed:
     )
 
 
-def _lines(study: Path, state: LabellingProgress) -> list[Said]:
+def _lines(study: Path, state: LabellingProgress) -> list[Paragraph]:
     account = state.account
     if not account["planned"]:
         return ["There is nothing to label.", *(_sources(state) if state.sources else [])]
     share = account["labelled"] / account["planned"]
     without = ", ".join(f"{number:,} {why}" for why, number in unlabelled(account).items())
     torn = ": their answers tie or contradict each other" if account["undecided"] else ""
-    lines: list[Said] = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
-             f"{without}{torn}."]  # fmt: skip
+    planned = f"{account['planned']:,} planned items labelled ({share:.1%})"
+    lines: list[Paragraph] = [f"{account['labelled']:,} of {planned}, {without}{torn}."]
     half = state.half_width
     if half and not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")
@@ -114,7 +114,7 @@ def _time_left(state: LabellingProgress) -> list[str]:
     return [f"At {pace:,.0f} answers in an hour of work, {open_tasks} would take one person {duration(left)}."]
 
 
-def _strata(state: LabellingProgress) -> list[Said]:
+def _strata(state: LabellingProgress) -> list[Paragraph]:
     rows = [row for row in state.strata.to_pylist() if row["labelled"] < row["planned"]]
     done = state.strata.num_rows - len(rows)
     column = state.strata.column_names[0]
@@ -130,7 +130,7 @@ def _name_of(row: dict[str, Any]) -> str:
     return f"{row['first_rank']:,}–{row['last_rank']:,}" if "stratum" in row else short(str(next(iter(row.values()))))
 
 
-def _annotators(state: LabellingProgress) -> list[Said]:
+def _annotators(state: LabellingProgress) -> list[Paragraph]:
     people = state.agreement["annotators"]
     if not people:
         return []
@@ -143,7 +143,7 @@ def _annotators(state: LabellingProgress) -> list[Said]:
         for name, counts in people.items()
     ]  # fmt: skip
     head = ["annotator", "votes", "skips", "worked", "an hour", "agrees", "repeats equal", "controls right"]
-    lines: list[Said] = ["", Columns(head, cells)]
+    lines: list[Paragraph] = ["", Columns(head, cells)]
     if state.agreement["items"]:
         alpha = state.agreement["alpha"]
         shown = f"{alpha:.3f}" if alpha is not None else "undefined"
@@ -153,7 +153,7 @@ def _annotators(state: LabellingProgress) -> list[Said]:
     return lines
 
 
-def _sources(state: LabellingProgress) -> list[Said]:
+def _sources(state: LabellingProgress) -> list[Paragraph]:
     if not state.sources:
         return ["", "No labels yet."]
     cells = [

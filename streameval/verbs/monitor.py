@@ -29,7 +29,7 @@ from streameval.methods import check_confidence
 from streameval.options import listed
 from streameval.printed import Event, Printed
 from streameval.questions import Question
-from streameval.reporting.said import Said
+from streameval.reporting.text import Paragraph
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.history import DATE, History, Settings, WatchedStudy, read_history
@@ -115,7 +115,7 @@ def monitor(
 
 def printed(history: History, out: Path | None = None, **_: Any) -> Printed:
     """Print what was watched, what it comes to, and what was not taken."""
-    lines, notes = list[Said](), list[str]()
+    lines, notes = list[Paragraph](), list[str]()
     if history.table.num_rows:
         shown, notes = named(history.settings.kind).history.says(history, _SHOWN)
         lines = [shown, ""]

@@ -13,6 +13,7 @@ from streameval.kinds import kind_of
 from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
+from streameval.reporting.next_step import fetch_items
 from streameval.scans.checkpoints import ScanState, Shard
 from streameval.scans.jobs import Engine
 from streameval.study import Study
@@ -75,6 +76,6 @@ def printed(state: ScanState, study: Path, shard: str, **_: Any) -> Printed:
             f"Next: run those, then every shard again: streameval scan {folder} --shard {missing[0]}",
         ]
     else:
-        lines = ["All scans are done", f"Next: streameval select {folder}"]
+        lines = ["All scans are done", f"Next: {fetch_items(str(study)).command}"]
     facts |= {"missing": missing}
     return Printed({"study": str(study), **facts, "done": not missing}, lines, events=[Event("scan", facts)])

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval.engines import engine_facts
 from streameval.errors import InputError
 from streameval.judges.classes import awaits_judge
-from streameval.kinds import kind_of
+from streameval.kinds import kind_of, standing_of
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.notebook import Tabular, facts, head
@@ -27,6 +27,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched
 from streameval.rehearsal import Rehearsal
+from streameval.reporting.next_step import export_tasks, take_in
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, fetched_before, judged_items, planned_items, wanted_columns
 from streameval.stores import atomic
@@ -286,18 +287,15 @@ def _facts(made: Selection) -> dict[str, Any]:
 
 def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
     """What was exported, and what to run once it is answered."""
-    from streameval.verbs.show import show
-
     if not made.table.num_rows or (export is not None and not made.files):
-        standing = show(study)
+        standing = standing_of(study)
         unwritten = "" if export is None else f", and {export} was not written"
-        following, verdict = (getattr(standing, name, "") for name in ("next", "verdict"))
         planned = Study(study).plan().table.num_rows
         none = "Every task has its label: none remains" if planned else "There is nothing to label"
         return [
             f"{none}{unwritten}.",
-            *[verdict] * kind_of(study).rounds,
-            *[f"Next: {following}"] * bool(following),
+            *[standing.verdict] * kind_of(study).rounds,
+            *[f"Next: {standing.next}"] * bool(standing.next),
         ]
     lines, back = [], shlex.quote(str(export))
     if export is not None:
@@ -315,10 +313,9 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             it = "it" if len(seen) == 1 else "each"
             what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
             lines.append(f"{what} If that is the answer, --columns names what to show.")
-    folder = shlex.quote(str(study))
-    if export is None:
-        return [*lines, f"Next: streameval select {folder} --export tasks.csv"]
-    return [*lines, f"Next: streameval {f'judge {folder}' if for_judge else f'evaluate {folder} --labels'} {back}"]
+    folder, taker = str(study), "judge" if for_judge else "evaluate"
+    following = export_tasks(folder) if export is None else take_in(folder, back, taker)
+    return [*lines, f"Next: {following.command}"]
 
 
 def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterator
@@ -14,16 +13,16 @@ import pyarrow as pa
 
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError, StudyError, of_each
-from streameval.kinds import Kind, kind_of, studies_within
+from streameval.errors import InputError, of_each
+from streameval.kinds import Kind, kind_of, standing_of, studies_within
 from streameval.notebook import Tabular
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
-from streameval.questions.printed import between, value_text
-from streameval.reporting.said import Columns, Said
+from streameval.questions.printed import bounds_lines, value_text
 from streameval.reporting.sentences import estimate_sentence
-from streameval.reporting.standing import Standing, complete, not_evaluated
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
 
@@ -47,8 +46,7 @@ class Shown(Tabular):
     standard_errors: dict[str, float | None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        width = max(map(len, self.bounds), default=0)
-        return "\n".join(f"{name.ljust(width)}   {between(name, self.bounds[name])}" for name in self.bounds)
+        return "\n".join(bounds_lines(self.bounds))
 
     def cells(self, measure: str) -> list[str]:
         """Lower bound, estimate and upper bound of a measure as text."""
@@ -106,7 +104,7 @@ def show(
     if not asked:
         if slice is not None or standard_error:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
-        standing = _standing(os.fspath(study), folder)
+        standing = standing_of(study)
         return replace(standing, values=(*standing.values, *_asked_within(folder)))
     kind = kind_of(folder.folder)
     whole = kind.read(folder)
@@ -114,7 +112,7 @@ def show(
     found = of_each(asked, lambda one: kind.answer(result, one))
     bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
     errors = _standard_errors(kind, None if slice is not None else whole, asked) if standard_error else {}
-    promise = f"{kind.promised(result)} {estimate_sentence(result.estimates)}".rstrip()
+    promise = f"{kind.promise(result)} {estimate_sentence(result.estimates)}".rstrip()
     return Shown(bounds, result.claim, promise, result.estimates, errors)
 
 
@@ -125,7 +123,7 @@ def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
     facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
              "estimates": result.estimates}  # fmt: skip
     rows = [[name, *result.cells(name)] for name in result.bounds]
-    lines: list[Said] = [Columns(["", *Bounds._fields], rows), result.promise]
+    lines: list[Paragraph] = [Columns(["", *Bounds._fields], rows), result.promise]
     if result.standard_errors:
         facts["standard_error"] = result.standard_errors
         lines += [_standard_error(*one) for one in result.standard_errors.items()]
@@ -144,42 +142,6 @@ def _asked_within(folder: Study) -> Iterator[str]:
     for place, plan in studies_within(folder):
         asked = kind_of(place).subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
-
-
-def _standing(study: str, folder: Study) -> Standing:
-    name, kind = folder.folder.resolve().name, kind_of(folder.folder)
-    plan = folder.plan() if folder.exists else None
-    try:
-        results = kind.read(folder)
-        if plan is not None:
-            return _with_values(kind.standing(study, name, plan, results), kind, results)
-        head = f"{name}: {kind.headline(results)}"
-        done = complete(study, head, kind.promised(results), results.summary["n_items"], results.claim)
-        return _with_values(done, kind, results)
-    except StudyError as error:
-        if plan is None:
-            raise
-        subject = f"{name}: {kind.subject(plan)}"
-        if (folder.folder / "evaluation.json").exists():
-            return not_evaluated(study, subject, folder, plan, f"{error.what}.")
-        return not_evaluated(study, subject, folder, plan)
-
-
-def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
-    """Add the main measures, what else can be asked for, and, where nothing is left to label, how to demand one."""
-    bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
-    if not bounds:
-        return standing
-    shown = Shown(bounds, results.claim, "", "labels")
-    others = ", ".join(name for name in kind.measures(results) if name not in bounds)
-    values = (*standing.values, *repr(shown).splitlines(), *[f"Other measures: {others}."] * bool(others))
-    known = {name: one.lower for name, one in bounds.items() if isinstance(one.lower, float) and one.lower >= 0.01}
-    if standing.next or not known:
-        return replace(standing, values=values)
-    measure, lower = next(iter(known.items()))
-    gate = ["streameval", "check", standing.study, f"{measure} >= {math.floor(100 * lower) / 100:g}"]
-    does = "passes; put the measure and the number that you need"
-    return replace(standing, values=values, next=shlex.join(gate), leads_to=does)
 
 
 def _standard_errors(kind: Kind, result: Any, asked: list[Question]) -> dict[str, float | None]:

@@ -33,9 +33,9 @@ from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.simulation import kind_of as picture_kind
 from streameval.reporting.simulation import save_figure
+from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.atomic import Existing
 from streameval.text.options import flag
@@ -120,7 +120,7 @@ def simulate(
 def printed(found: Simulation, plot: Path | None, **_: Any) -> Printed:
     """Print a row for each method, and what its numbers mean."""
     head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
-    lines: list[Said] = [Columns(head, [_simulated(row) for row in found.rows if "refused" not in row])]
+    lines: list[Paragraph] = [Columns(head, [_simulated(row) for row in found.rows if "refused" not in row])]
     lines += [f"{row['method']}: {row['refused']}" for row in found.rows if "refused" in row]
     lines += ["", *_NOTES, *([f"Plot: {plot}"] if plot else [])]
     n_items = int(found.precision.size)

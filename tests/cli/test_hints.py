@@ -88,7 +88,6 @@ PRINTED_BY = {
     "rankings/stored_order.py": "plan",
     "serving/": "label",
     "reporting/label_lines.py": "evaluate",
-    "reporting/given_again.py": "evaluate",
     "reporting/sentences.py": "evaluate",
     "kinds/curve/planned.py": "plan",
     "kinds/drawn_rankings/planned.py": "plan",

@@ -153,10 +153,6 @@ def test_no_verb_imports_another():
 KINDS = {path.parent.name for path in ROOT.glob("kinds/*/__init__.py")}
 RESULTS = {"Result", "Evaluation", "RankingMeans", "RankingsEvaluation", "RankingsSample", "SliceResult"}
 
-# Commands that say more of a plan than its kind does yet; may only shrink.
-OF_ONE_KIND = {("cli.commands.cost", "question"), ("cli.commands.plan", "curve"), ("cli.plan_against", "paired"),
-               ("cli.plan_for", "question"), ("verbs.check", "question")}  # fmt: skip
-
 
 def without_types(tree):
     """Nodes of a module but for what only a type checker reads: a signature may name what a kind returns."""
@@ -192,7 +188,7 @@ def test_only_kinds_know_which_kinds_there_are():
              for name, path in MODULES.items()
              if room_of(name) != "kinds" and spelt.search(path.read_text())}  # fmt: skip
     imported = {(name, kind) for name, nodes in trees.items() for node in nodes for kind in kinds_named(node)}
-    assert imported - OF_ONE_KIND == set()
+    assert imported == set()
     tested = {(name, one) for name, nodes in trees.items() for node in nodes for one in classes_tested(node) & RESULTS}
     assert tested == set()
 

@@ -6,7 +6,7 @@ Tests put this file into the package as the folder of a kind; nothing else of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.tally import Tallied
 from streameval.rankings.stored_order import located
-from streameval.reporting.said import Columns, Told
+from streameval.reporting.text import Columns, Text, four_digits
 from streameval.study import Study
 from streameval.types import Claim, Plan
 
@@ -81,14 +81,15 @@ class Raffle(Kind):
         """Say what is estimated."""
         return f"share of positives among {plan.n_items:,} items"
 
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say the share, and with what probability it lies between its bounds."""
         (row,), account = found.metrics.to_pylist(), found.summary["account"]
-        sides = [number(row[side]) for side in ("lower", "estimate", "upper")]
-        said = f"With probability {found.claim.confidence:g}, {sides[0]} to {sides[2]} of all items are positive."
+        sides = [row[side] for side in ("lower", "estimate", "upper")]
+        share = f"{four_digits(row['lower'])} to {four_digits(row['upper'])} of all items are positive"
+        said = f"With probability {found.claim.confidence:g}, {share}. {found.claim.caution}".rstrip()
         table = Columns(["share", "lower", "estimate", "upper"], [["positive", *sides]])
-        return Told(f"{said} {found.claim.caution}".rstrip(), table,
-                    [f"{account['labelled']:,} of {account['planned']:,} tickets have a label."])  # fmt: skip
+        remark = f"{account['labelled']:,} of {account['planned']:,} tickets have a label."
+        return Text(said, "", table, [remark])
 
 
 def bounds(positive: int, missing: int, n: int, confidence: float) -> tuple[float, float | None, float]:

@@ -24,7 +24,7 @@ from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.labelling.options import NamedWords
 from streameval.labelling.rules import refuse_grades, vote_rule
-from streameval.reporting.given_again import given_again
+from streameval.reporting.label_lines import given_again
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.answer_journal import PageAnswer

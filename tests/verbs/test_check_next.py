@@ -15,8 +15,8 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.questions import Question
+from streameval.reporting.next_step import more_labels
 from streameval.study import Study
-from streameval.study.provenance import more_labels
 from streameval.verbs.grow import Growth, grown_plan
 
 

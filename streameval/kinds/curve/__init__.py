@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import Decision, Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
-from streameval.reporting.said import Said
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from streameval.rehearsal import Rehearsal
     from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Paragraph, Text
     from streameval.slices.files import SliceResult
     from streameval.study import Study
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
-    from streameval.study.next_command import NextCommand
     from streameval.study.progress import LabellingProgress
     from streameval.study.results import Evaluation
     from streameval.types import Plan
@@ -133,11 +132,23 @@ class OneRanking(Kind):
         plan = folder.plan()
         return progress_of(folder, plan, width=lambda *so_far: width_by_now(plan, *so_far))
 
-    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
-        """Say the verdict, what became of the labels, the main figures, and the next command."""
-        from streameval.kinds.curve.says import facts, says
+    def text(self, found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say what is proven, at which cost, and what to know of it."""
+        from streameval.kinds.curve.says import text
 
-        return facts(study, found), says(study, found)
+        return text(found, plan, study)
+
+    def lines(self, study: Path, found: Evaluation) -> list[Paragraph]:
+        """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
+        from streameval.kinds.curve.says import lines
+
+        return lines(study, found)
+
+    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
+        """Give the summary, precision at cutoffs, and the command to run next."""
+        from streameval.kinds.curve.says import facts
+
+        return facts(study, found)
 
     def page(self, name: str, plan: Plan | None, found: Evaluation, title: str | None = None) -> str:
         """Draw the curve, the metrics and the account of labels."""
@@ -190,23 +201,31 @@ class OneRanking(Kind):
 
         return standard_errors(found, questions)
 
-    def promised(self, found: Evaluation | SliceResult) -> str:
-        """What the bounds promise, and under which assumption."""
+    def promise(self, found: Evaluation | SliceResult) -> str:
+        """Say what the bounds promise, and under which assumption."""
         from streameval.reporting.sentences import promise
 
         return f"{promise(found.claim)}. {found.claim.caution}".rstrip()
 
-    def standing(self, study: str, name: str, plan: Plan, found: Evaluation) -> Standing:
-        """Say where a study with results stands."""
-        from streameval.kinds.curve.says import standing
+    def standing(self, study: str, name: str, plan: Plan | None, found: Evaluation) -> Standing:
+        """Say where a study with results stands; while labels are missing, so far."""
+        from streameval.kinds.curve.says import so_far
 
-        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+        return so_far(super().standing(study, name, plan, found))
+
+    def to_decide(self, folder: Study, found: Evaluation, labels: int, why: str) -> NextStep:
+        """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""
+        from streameval.reporting.next_step import way_out
+
+        if found.curve.proves:
+            return super().to_decide(folder, found, labels, why)
+        return way_out(folder.plan(), found.summary, str(folder.folder))
 
     def alone(
         self, folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
-    ) -> tuple[NextCommand, int]:
+    ) -> tuple[NextStep, int]:
         """The command that asks open conditions as a question, with as few labels as it takes."""
-        from streameval.kinds.question.offered import offered
+        from streameval.kinds.question.cost import offered
 
         return offered(folder, found, estimates, most)
 

@@ -14,11 +14,11 @@ from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.comparison import Comparison, Side, compared
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
-from streameval.reporting.page import frame
-from streameval.reporting.said import Columns, Said
+from streameval.reporting.layout import Section, document, highlight, soft, table
+from streameval.reporting.page import metric_name
 from streameval.reporting.sentences import band_meaning, estimate_sentence
 from streameval.reporting.simulation import kind_of
-from streameval.reporting.tables import metric_name, table
+from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of, printable
 
@@ -139,15 +139,17 @@ def page(found: Comparison) -> str:
     about = "Share of positives among the first k items."
     label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
-    return frame(f"streameval: {title}", [
-        f"<main><h1>{escaped(title)}</h1>",
-        *(f"<p class='soft'>{escaped(line)}</p>" for line in sides(found)),
-        f"<p class='verdict'>{escaped(verdict(found))}</p>",
+    picture = f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div>"
+    more = f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details>"
+    lead = [
+        *map(soft, sides(found)),
+        highlight(verdict(found)),
         f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
-        f"<section><h2>Precision by rank</h2><p class='soft'>{escaped(about)} {escaped(claim_sentence(found))}</p>",
-        f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div></section>",
-        f"<h2>Differences</h2>{table(head, main, label='Differences')}",
-        f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details></main>",
+    ]
+    return document(f"streameval: {title}", f"<h1>{escaped(title)}</h1>", lead, [
+        Section("Precision by rank", f"{about} {claim_sentence(found)}", picture),
+        Section("Differences", table=Columns(head, main), label="Differences"),
+        Section(figure=more),
     ])  # fmt: skip
 
 
@@ -218,7 +220,7 @@ def figure(found: Comparison) -> Spec:
     return {"vconcat": [top, {"width": 640, "height": 140, "layer": [gap, ZERO]}]}
 
 
-def says(found: Comparison) -> tuple[dict[str, Any], list[Said]]:
+def says(found: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say which side is higher, and the difference of the main metrics."""
     rows = found.differences.to_pylist()
     result = {

@@ -7,9 +7,8 @@ from typing import Any
 from streameval.kinds.curve.history import DayHistory
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
-from streameval.reporting.page import frame
-from streameval.reporting.said import Columns
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, document, paragraph
+from streameval.reporting.text import Columns
 from streameval.text import escaped, number_of
 from streameval.types import TRUTH
 
@@ -156,9 +155,7 @@ def page(history: DayHistory) -> str:
     title, last = f"Precision {history.place_in_list}, day by day", f"The last {_SHOWN} days"
     drawn = still(figure(history))
     caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."
-    return frame(title, [
-        f"<main><h1>{escaped(title)}</h1>", *(f"<p>{escaped(one)}</p>" for one in sentences(history)),
-        f"<div class='chart wide'>{drawn}</div><p class='soft'>{caption}</p>",
-        f"<h2>{last if len(history.rows) > _SHOWN else 'Days'}</h2>",
-        table(COLUMNS, cells(history, _SHOWN)[::-1], label="Days"), "</main>",
-    ])  # fmt: skip
+    picture = Section(figure=f"<div class='chart wide'>{drawn}</div>", key=caption)
+    shown = last if len(history.rows) > _SHOWN else "Days"
+    days = Section(shown, table=Columns(COLUMNS, cells(history, _SHOWN)[::-1]), label="Days")
+    return document(title, f"<h1>{escaped(title)}</h1>", [*map(paragraph, sentences(history))], [picture, days])

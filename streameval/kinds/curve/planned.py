@@ -17,9 +17,9 @@ from streameval.methods import method_of
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress
 from streameval.rehearsal import Rehearsal
+from streameval.reporting.next_step import first_step
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
-from streameval.study.next_command import first_command
 from streameval.study.plan_files import difference, file_names
 from streameval.text import number_of, printable, short
 from streameval.types import Plan
@@ -38,7 +38,7 @@ def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
     again = ", as planned before" if there else ""
     head = f"{made.method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
     lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made)]
-    following = f"Next: {first_command(folder, made).command}"
+    following = f"Next: {first_step(folder, made).command}"
     return planned.facts(**facts), [*lines, *planned.doubts, following]
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streameval.questions.printed import UNKNOWN
-from streameval.reporting.given_again import agreement_lines, given_again
-from streameval.reporting.label_lines import label_lines, trouble
-from streameval.reporting.said import Columns, Picture, Said
+from streameval.reporting.label_lines import agreement_lines, given_again, label_lines, trouble
+from streameval.reporting.next_step import after_curve, way_out
 from streameval.reporting.sentences import (
     band_meaning,
     estimate_sentence,
     half_width_sentence,
-    next_command,
     remarks,
     verdict,
 )
-from streameval.reporting.standing import Standing, with_labels
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NOTHING, Columns, NextStep, Paragraph, Picture, Text
 from streameval.slices.files import SliceResult
 from streameval.study import Study
-from streameval.study.next_command import NextCommand
-from streameval.study.provenance import way_out
 from streameval.study.results import Evaluation
 from streameval.text import short
 from streameval.types import Plan
@@ -31,21 +29,28 @@ _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""),
 _SHOWN = 20  # slices
 
 
-def says(study: Path, found: Evaluation) -> list[Said]:
-    """Say the verdict, what became of the labels, and the main figures."""
+def text(found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
+    """Say what is proven, at which cost, and what to know of it."""
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(found)]
-    account = found.summary["account"]
+    table = Columns(["first k", "lower", "estimate", "upper"], rows)
+    notes = [*filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis))), *remarks(found)]
+    return Text(verdict(found), "", table, notes, NOTHING if plan is None else _next(plan, found, study))
+
+
+def lines(study: Path, found: Evaluation) -> list[Paragraph]:
+    """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
+    said, account = text(found), found.summary["account"]
     notes = trouble(found.issues, account)
     return [
-        verdict(found),
-        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
+        said.headline,
+        *said.remarks,
         *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
         *label_lines(found.issues, found.summary),
         *_kept(account),
         *agreement_lines(found.summary),
         *given_again(study, found.summary, found.new),
         "",
-        Columns(["first k", "lower", "estimate", "upper"], rows),
+        said.table,
         Picture(found.curve),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
         *_overall(found.metrics.to_pylist()),
@@ -55,33 +60,34 @@ def says(study: Path, found: Evaluation) -> list[Said]:
 
 
 def facts(study: Path, found: Evaluation) -> dict[str, Any]:
-    """Give the summary, precision at cutoffs, and the next command."""
-    given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
-    result = {**found.summary, "sources": given, "precision_at": _cuts(found)}
+    """Give the summary, precision at cutoffs, and the next command, with what it does where nothing is proven."""
+    sources = [{**source, "new": found.new[source["id"]]} for source in found.summary["sources"]]
+    result = {**found.summary, "sources": sources, "precision_at": _cuts(found)}
     following = _next(Study(study).plan(), found, str(study))
     if following.command:
         result["next"] = str(following) if found.curve.claim.coverage == "none" else following.command
     return result
 
 
-def standing(study: str, subject: str, plan: Plan, found: Evaluation) -> Standing:
-    """What is proven so far, in one sentence or two, and the command to run next."""
-    sentence, account = verdict(found), found.summary["account"]
-    missing = account["labelled"] < account["planned"]
-    so_far = f"So far, w{sentence[1:]}" if missing and sentence.startswith("With ") else sentence
-    return with_labels(study, subject, found.summary, so_far, _next(plan, found, study))
+def so_far(standing: Standing) -> Standing:
+    """Say of a verdict that it is one so far, where labels are missing."""
+    labelled, planned = (standing.facts.get(name, 0) for name in ("labelled", "planned"))
+    if labelled == planned or not standing.verdict.startswith("With "):
+        return standing
+    return replace(standing, verdict=f"So far, w{standing.verdict[1:]}")
 
 
-def _next(plan: Plan, found: Evaluation, study: str) -> NextCommand:
-    proves_nothing = found.curve.claim.coverage == "none"
-    return way_out(plan, found.summary, study) if proves_nothing else next_command(plan, found, study)
+def _next(plan: Plan, found: Evaluation, study: str) -> NextStep:
+    if found.curve.claim.coverage == "none":
+        return way_out(plan, found.summary, study)
+    return after_curve(plan, found.curve, found.summary, study)
 
 
 def _cuts(found: Evaluation) -> list[dict[str, Any]]:
     return [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
 
 
-def _overall(rows: list[dict[str, Any]]) -> list[Said]:
+def _overall(rows: list[dict[str, Any]]) -> list[Paragraph]:
     """Metrics of the whole list, where they are bounded."""
     by_name = {(row["metric"], row["argument"]): row for row in rows}
     shown = [by_name[name] for name in _OVERALL if name in by_name and by_name[name]["lower"] is not None]
@@ -89,7 +95,7 @@ def _overall(rows: list[dict[str, Any]]) -> list[Said]:
     return ["", Columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
-def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[Said]:
+def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[Paragraph]:
     """Precision of every slice as a whole."""
     if not slices:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.kinds import Kind, Planned
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streameval.kinds.drawn_rankings.results import RankingsSample
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.labelling.tally import Tallied
-    from streameval.reporting.said import Told
+    from streameval.reporting.text import Text
     from streameval.study import Study
     from streameval.study.progress import LabellingProgress
     from streameval.types import Claim, Plan
@@ -85,12 +85,11 @@ class SampledRankings(Kind):
 
         return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(plan.notes['per'])}"
 
-    def told(self, found: RankingsSample, number: Callable[[float | None], str]) -> Told:
+    def text(self, found: RankingsSample, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say what the bounds claim, the means, and what to know of them."""
-        from streameval.kinds.drawn_rankings.says import remarks, sample_sentence, sample_table
-        from streameval.reporting.said import Told
+        from streameval.kinds.drawn_rankings.says import text
 
-        return Told(sample_sentence(found), sample_table(found, number), remarks(found.summary))
+        return text(found)
 
 
 KIND = SampledRankings()

@@ -6,8 +6,9 @@ import shlex
 from typing import Any
 
 from streameval.kinds import Planned
-from streameval.study.next_command import first_command, flags
+from streameval.reporting.next_step import first_step
 from streameval.text import number_of
+from streameval.text.options import flags
 
 
 def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
@@ -27,5 +28,5 @@ def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
         f"{number_of(made.table.num_rows, 'item')} to label",
         *[judged] * (judge is not None),
         f"Seed {made.seed}, kept in plan.json: {shlex.join(flags(again))} plans the same again.",
-        f"Next: {first_command(planned.study, made).command}",
+        f"Next: {first_step(planned.study, made).command}",
     ]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from streameval.kinds.drawn_rankings.results import RankingsSample
 from streameval.questions.printed import measure_of
-from streameval.reporting.said import Columns
+from streameval.reporting.text import Cell, Columns, Text
 from streameval.text import number_of
 
 _IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
@@ -34,13 +33,19 @@ _INCOMPLETE = (
 )
 
 
-def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) -> Columns:
-    """Head and rows of a table of the means; of a judge, the widths with it and without."""
-    head, cells, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], [], found.summary.get("judge")
+def text(found: RankingsSample) -> Text:
+    """Say what the bounds claim, the means, and what to know of them."""
+    return Text(sample_sentence(found), "", sample_table(found), remarks(found.summary))
+
+
+def sample_table(found: RankingsSample) -> Columns:
+    """Make a table of the means; of a judge, with the widths with it and without."""
+    cells: list[list[Cell]] = []
+    head, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], found.summary.get("judge")
     for row in found.metrics.to_pylist():
         values = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
         values += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
-        cells.append([measure_of(row["metric"], row["argument"]), *map(shown, values)])
+        cells.append([measure_of(row["metric"], row["argument"]), *values])
     return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
 
 

@@ -14,7 +14,7 @@ from streameval.labelling.options import LabelMeaning
 
 if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
-    from streameval.reporting.said import Said
+    from streameval.reporting.text import Paragraph, Text
     from streameval.study import Study
     from streameval.study.results import Evaluation
     from streameval.types import Plan
@@ -79,11 +79,21 @@ class LabelledList(OneRanking):
         cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
         return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
 
-    def says(self, study: Path, found: Evaluation) -> tuple[dict[str, Any], list[Said]]:
-        """Say how many are positive, precision at cutoffs, and the main metrics."""
-        from streameval.kinds.labelled_list.says import says
+    def text(self, found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say how many are positive, and precision at cutoffs."""
+        from streameval.kinds.labelled_list.says import text
 
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, says(found)
+        return text(found)
+
+    def lines(self, study: Path, found: Evaluation) -> list[Paragraph]:
+        """Lay out for a terminal what results say, and the main metrics."""
+        from streameval.kinds.labelled_list.says import lines
+
+        return lines(found)
+
+    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
+        """Give the summary and the metrics."""
+        return {**found.summary, "metrics": found.metrics.to_pylist()}
 
 
 KIND = LabelledList()

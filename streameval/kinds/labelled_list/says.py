@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
-from streameval.reporting.said import Columns, Said
 from streameval.reporting.sentences import TIES
+from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.study.results import Evaluation
 from streameval.text import number_of
 
@@ -20,30 +20,34 @@ _OVERALL = (
 _REVERSED = 0.3  # area under the ROC curve below which a list is said to look reversed
 
 
-def says(found: Evaluation) -> list[Said]:
-    """Say how many are positive, precision at cutoffs, and the main metrics."""
+def text(found: Evaluation) -> Text:
+    """Say how many are positive, and precision at cutoffs."""
     summary, by_name = found.summary, headlines(found.metrics.to_pylist())
     cuts = [row for row in by_name.values() if row["metric"] == "precision_at"]
-    overall = [by_name[name] for name in _OVERALL if name in by_name]
     missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
-    return [
+    remarks = [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *meaning_lines(summary),
         *([TIES] if summary["ties"] == "open" else []),
         *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),
-        "",
-        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts]),
-        "",
-        *_table(["metric", "value"], [(row["metric"], row) for row in overall]),
-        *_windows(summary["diagnostics"]),
     ]
+    table = _table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts])
+    return Text(f"{number_of(summary['n_items'], 'item')}, each with a label.", "", table, remarks)
 
 
-def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
+def lines(found: Evaluation) -> list[Paragraph]:
+    """Lay out for a terminal what results say, and the main metrics."""
+    said, by_name = text(found), headlines(found.metrics.to_pylist())
+    overall = [(by_name[name]["metric"], by_name[name]) for name in _OVERALL if name in by_name]
+    windows = _windows(found.summary["diagnostics"])
+    return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *windows]
+
+
+def meaning_lines(summary: Mapping[str, Any]) -> list[str]:
     """Say which labels are positive, where that is not plain, and what a table of labels leaves out or has too many."""
     asked, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
     words = {name: ", ".join(asked[name]) for name in ("positive", "negative") if asked.get(name)}
-    lines: list[Said] = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []
+    lines = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []
     if words.get("positive"):
         lines.append(f"Positive: {words['positive']}. Negative: {words.get('negative', 'all other words')}.")
     if unnamed:
@@ -55,7 +59,7 @@ def meaning_lines(summary: Mapping[str, Any]) -> list[Said]:
     return lines
 
 
-def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[Said]:
+def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[str]:
     """Say where the best items stand last, as they do where a score is read the wrong way round."""
     value = None if area is None else area["estimate"]
     if value is None or value >= _REVERSED:
@@ -66,16 +70,12 @@ def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> lis
     return [f"The list looks reversed: positives stand near its end (ROC AUC {value:.3g}); {what}."]
 
 
-def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Said]:
-    """A line for each metric; where ties leave the order open, its values in the worst and the best one beside it."""
-    if not any(row["lower"] != row["upper"] for _, row in rows):
-        return [Columns(head, [[name, _cell(row, "estimate")] for name, row in rows])]
-    sides = ("estimate", "lower", "upper")
-    return [
-        Columns(
-            [*head, "worst order", "best order"], [[name, *(_cell(row, side) for side in sides)] for name, row in rows]
-        )
-    ]
+def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Columns:
+    """Give a line to each metric; where ties leave the order open, with its worst and its best value."""
+    tied = any(row["lower"] != row["upper"] for _, row in rows)
+    sides = ("estimate", "lower", "upper") if tied else ("estimate",)
+    wide = [*head, "worst order", "best order"] if tied else head
+    return Columns(wide, [[name, *(_cell(row, side) for side in sides)] for name, row in rows])
 
 
 def _cell(row: Mapping[str, Any], side: str) -> str:
@@ -84,7 +84,7 @@ def _cell(row: Mapping[str, Any], side: str) -> str:
     return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
 
 
-def _windows(diagnostics: Mapping[str, Any]) -> list[Said]:
+def _windows(diagnostics: Mapping[str, Any]) -> list[Paragraph]:
     """What is true of the paper's assumptions, a line for each window."""
     if not diagnostics["windows"]:
         return []

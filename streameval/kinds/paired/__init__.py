@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from streameval.labelling.tally import Tallied
     from streameval.questions import Question
     from streameval.rankings.ranking import Ranking
-    from streameval.reporting.said import Said, Told
-    from streameval.reporting.standing import Standing
+    from streameval.reporting.text import Text
     from streameval.study import Study
     from streameval.study.progress import LabellingProgress
     from streameval.types import Claim, Plan
@@ -125,38 +124,17 @@ class PairedRankings(Kind):
 
         return subject(plan)
 
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say which ranking is better where, and how surely."""
-        from streameval.kinds.paired.says import told
+        from streameval.kinds.paired.says import text
 
-        return told(found)
-
-    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `evaluate` says: the differences, and what to do about what is open."""
-        from streameval.kinds.paired.results import standing
-        from streameval.study import Study
-
-        facts, lines = super().says(study, found)
-        following = standing(str(study), "", Study(study).plan(), found).next
-        return facts | ({"next": following} if following else {}), lines
-
-    def promised(self, found: Any) -> str:
-        """What the bounds promise."""
-        from streameval.kinds.paired.says import promise
-
-        return promise(found)
-
-    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say where the comparison stands."""
-        from streameval.kinds.paired.results import standing
-
-        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+        return text(found, plan, study)
 
     def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw one figure with gains and losses at every cutoff, the sentence first."""
         from streameval.kinds.paired.page import page
 
-        return page(name, found, title)
+        return page(name, found, self.text(found), title)
 
 
 KIND = PairedRankings()

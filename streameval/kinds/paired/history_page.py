@@ -8,9 +8,8 @@ from streameval.kinds.paired.history import ComparisonHistory
 from streameval.kinds.paired.history_says import COLUMNS, cells, news, sentences
 from streameval.questions import Condition
 from streameval.reporting.charts import BAND, MARK, POINTS, Spec, number, still
-from streameval.reporting.page import frame
-from streameval.reporting.said import Columns
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, document, paragraph
+from streameval.reporting.text import Columns
 from streameval.text import escaped
 
 HISTORY = ComparisonHistory
@@ -25,12 +24,14 @@ def page(history: ComparisonHistory) -> str:
     caption = "Bounds on each comparison, and its estimate, in the order in which they came."
     if history.settings.watched.demand is not None:
         caption += " Blue: proven to meet the condition. Orange: proven not to. Grey: undecided."
-    return frame(title, [
-        f"<main><h1>{escaped(title)}</h1>", *(f"<p>{escaped(one)}</p>" for one in sentences(history)),
-        f"<h2>{last if len(history.rows) > _SHOWN else 'Comparisons'}</h2>",
-        f"<div class='chart wide'>{still(figure(history))}</div><p class='soft'>{caption}</p>",
-        table(COLUMNS, cells(history, _SHOWN)[::-1], label="Comparisons"), "</main>",
-    ])  # fmt: skip
+    shown = Section(
+        last if len(history.rows) > _SHOWN else "Comparisons",
+        figure=f"<div class='chart wide'>{still(figure(history))}</div>",
+        key=caption,
+        table=Columns(COLUMNS, cells(history, _SHOWN)[::-1]),
+        label="Comparisons",
+    )
+    return document(title, f"<h1>{escaped(title)}</h1>", [*map(paragraph, sentences(history))], [shown])
 
 
 def says(history: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:

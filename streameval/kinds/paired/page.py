@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streameval.kinds.paired.says import place, promise, sentence, shown_rows, told, verdict
-from streameval.reporting.heading import heading
-from streameval.reporting.page import frame
-from streameval.reporting.plain_page import provenance
-from streameval.reporting.tables import STACKED, labels, table
+from streameval.kinds.paired.says import place, sentence, shown_rows
+from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
+from streameval.reporting.text import Text
 from streameval.study.results import Result
 from streameval.text import escaped
 
@@ -23,21 +21,15 @@ _KEY = (
 _B, _A = "#2f6db0", "#a2410f"
 
 
-def page(name: str, found: Result, title: str | None = None) -> str:
-    """Draw one page, without scripts."""
-    said, rows, names = told(found), shown_rows(found), found.summary["names"]
-    body = [
-        "<main>", heading(title, f"{name}: is B better than A?", found.summary),
-        f'<p class="verdict">{escaped(verdict(found))}</p>',
-        f"<p>B is {escaped(names['b'])}, A is {escaped(names['a'])}. {escaped(promise(found))}</p>",
-        "<h2>Positives that B has more than A</h2>",
-        f"<figure>{figure(rows)}</figure><p class='soft'>{escaped(_KEY)}</p>" if rows else "",
-        table(said.table.head, said.table.rows, STACKED, label="Differences"),
-        *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks),
-        "<h2>Labels</h2>", labels(found.summary),
-        "<h2>Provenance</h2>", provenance({**found.summary, "ranking": _rankings(found)}), "</main>",
-    ]  # fmt: skip
-    return frame(title or f"streameval: {name}", body, evaluation=found.evaluation_id)
+def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
+    """Draw the sentence, and one figure with gains and losses at every cutoff."""
+    rows, names = shown_rows(found), found.summary["names"]
+    lead = [highlight(said.headline), paragraph(f"B is {names['b']}, A is {names['a']}. {said.promise}")]
+    drawn, key = (f"<figure>{figure(rows)}</figure>", _KEY) if rows else ("", "")
+    differences = Section("Positives that B has more than A", figure=drawn, key=key, table=said.table, kind=STACKED,
+                          label="Differences", remarks=said.remarks)  # fmt: skip
+    facts = {**found.summary, "ranking": _rankings(found)}
+    return study_page(found, title, (name, f"{name}: is B better than A?"), lead, [differences], facts)
 
 
 def _rankings(found: Result) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from streameval.kinds import Planned
 from streameval.kinds.paired.says import planned_lines
-from streameval.study.next_command import first_command
+from streameval.reporting.next_step import first_step
 
 
 def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
@@ -15,4 +15,4 @@ def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
     reuses = "reuse" in planned.options
     facts = {"reused": labelled, "to_label": made.table.num_rows - labelled} if reuses else {}
     lines = [*planned_lines(made, labelled if reuses else 0), f"Seed {made.seed}, kept in plan.json."]
-    return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_command(planned.study, made).command}"]
+    return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, made).command}"]

@@ -9,14 +9,10 @@ import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
-from streameval.kinds.paired.says import places_of, promise, verdict
 from streameval.paired.every import between
 from streameval.questions import Question
 from streameval.questions.printed import measure_of
-from streameval.reporting.standing import Standing, with_labels
-from streameval.study.next_command import NOTHING, NextCommand, command, flags
 from streameval.study.results import Result
-from streameval.types import Plan
 
 
 def measures(found: Result) -> tuple[str, ...]:
@@ -59,24 +55,3 @@ def _at_any_rank(found: Result, question: Question) -> Bounds:
     if min(rank, table.column("items_a")[at].as_py()) != min(rank, table.column("items_b")[at].as_py()):
         raise InputError(f"there is no {question.measure} here: one of the lists is shorter", f"ask for gain@{rank}")
     return Bounds.of(float(lower[0]) / rank, float(upper[0]) / rank, estimate / rank)
-
-
-def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
-    """Say where a comparison stands, and what to do next."""
-    following = _closer(study, plan, found)
-    return replace(with_labels(study, subject, found.summary, verdict(found), following), values=(promise(found),))
-
-
-def _closer(study: str, plan: Plan, found: Result) -> NextCommand:
-    """The command that plans anew for bounds half as wide, where something is open; nothing of tables in memory."""
-    notes, places = plan.notes, places_of(plan)
-    bounded = [row["better"] for name in ("differences", "measures") for row in found.tables[name].to_pylist()]
-    if "open" not in bounded or any(len(one) != 1 for one in places.values()):
-        return NOTHING
-    cutoffs = ["every"] if "bounded" in notes else notes["cutoffs"]
-    at = ",".join([*cutoffs, *(one["name"] for one in notes.get("measures", ()))])
-    order, within = notes["order"], f"{float(plan.parameters['within']) / 2:.3g}"
-    given = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
-             "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]), "at": at,
-             "within": within, "reuse": study, "study": f"{study}-closer"}  # fmt: skip
-    return command("asks for bounds half as wide, with these labels", "plan", places["b"][0], *flags(given))

@@ -9,7 +9,8 @@ from typing import Any
 from streameval.kinds.first_rule import late_rule_sentence
 from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
-from streameval.reporting.said import Columns, Told
+from streameval.reporting.next_step import closer_bounds
+from streameval.reporting.text import NOTHING, Columns, Text
 from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
@@ -164,14 +165,15 @@ def _promised(found: Result) -> str:
             f"assumed: {found.claim.assumed}. {found.caution}").rstrip()  # fmt: skip
 
 
-def told(found: Result) -> Told:
+def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
     """Say what is proven at every cutoff, and what to know of it."""
     rows, weighted = shown_rows(found), found.tables["measures"].to_pylist()
     first = " or ".join(["cutoff"] * bool(rows) + ["measure"] * bool(weighted))
     head = [first, "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
     table = Columns(head, [*map(_cells, rows), *map(_weighted_cells, weighted)])
     remarks = [*_remarks(rows, weighted), *_of_measures(weighted), *_of_every(found)]
-    return Told(f"{verdict(found)} {promise(found)}", table, remarks)
+    following = NOTHING if plan is None else closer_bounds(plan, found, study, places_of(plan))
+    return Text(verdict(found), promise(found), table, remarks, following)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError, StudyError
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
     from streameval.rankings.ranking import Ranking
-    from streameval.reporting.said import Said, Told
     from streameval.reporting.standing import Standing
+    from streameval.reporting.text import NextStep, Text
     from streameval.rows.options import RankingOptions
     from streameval.study import Study
     from streameval.study.cut_files import Cut
@@ -84,7 +83,7 @@ class QuestionStudy(Kind):
 
     def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
         """Say how seldom an answer is wrong."""
-        from streameval.kinds.question.says import seldom
+        from streameval.reporting.sentences import seldom
 
         return [f"An answer is wrong {seldom(given.get('confidence', 0.95))}."]
 
@@ -156,6 +155,13 @@ class QuestionStudy(Kind):
 
         return decision_on(found, question) or super().decided(found, question, bounds)
 
+    def to_decide(self, folder: Study, found: Any, labels: int, why: str) -> NextStep:
+        """Choose what hands out the next round."""
+        from streameval.reporting.next_step import next_round
+        from streameval.reporting.text import NOTHING
+
+        return NOTHING if why else next_round(folder.plan(), found, str(folder.folder))
+
     def cut(self, folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
         """Give the items above the deepest rank that was proven."""
         from streameval.kinds.question.cut import front
@@ -165,49 +171,35 @@ class QuestionStudy(Kind):
             raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
         return found
 
-    def headline(self, found: Any) -> str:
-        """A question without its plan cannot be told."""
-        raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
-
     def subject(self, plan: Plan) -> str:
         """Say what is asked."""
         from streameval.kinds.question.says import posed_as
 
         return " ".join(map(posed_as, plan.questions))
 
-    def promised(self, found: Any) -> str:
-        """The answer, and with what probability it may be wrong."""
-        from streameval.kinds.question.results import verdict
-        from streameval.kinds.question.says import promise
-
-        return f"{verdict(found)} {promise(found)}"
-
-    def told(self, found: Any, number: Callable[[float | None], str]) -> Told:
+    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say the answer, the bounds that it gives, and what more labels would bring."""
-        from streameval.kinds.question.results import told
+        from streameval.kinds.question.says import text
 
-        return told(found)
+        return text(found, plan, study)
 
-    def says(self, study: Path, found: Any) -> tuple[dict[str, Any], list[Said]]:
-        """What `evaluate` says: the answer so far, and where the next labels come from."""
-        from streameval.kinds.question.results import following_round
-        from streameval.study import Study
+    def promise(self, found: Any) -> str:
+        """Say the answer, and with what probability it may be wrong."""
+        return self.text(found).opening
 
-        facts, lines = super().says(study, found)
-        following = following_round(str(study), Study(study).plan(), found)
-        return facts | ({"next": following.command} if following.command else {}), lines
+    def standing(self, study: str, name: str, plan: Plan | None, found: Any) -> Standing:
+        """Say the answer so far, draw the path to it, and what to do next; without its plan there is none."""
+        from streameval.kinds.question.says import standing
 
-    def standing(self, study: str, name: str, plan: Plan, found: Any) -> Standing:
-        """Say the answer so far, draw the path to it, and what to do next."""
-        from streameval.kinds.question.results import standing
-
-        return standing(study, f"{name}: {self.subject(plan)}", plan, found)
+        if plan is None:
+            raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
+        return standing(found, plan, study, name)
 
     def page(self, name: str, plan: Plan | None, found: Any, title: str | None = None) -> str:
         """Draw report.html."""
         from streameval.kinds.question.page import page
 
-        return page(name, found, title)
+        return page(name, found, self.text(found), title)
 
 
 KIND = QuestionStudy()

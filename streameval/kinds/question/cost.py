@@ -1,18 +1,25 @@
-"""What a question costs before any label, beside the whole curve."""
+"""What a question costs: before any label, beside the whole curve; and for conditions that a curve leaves open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.kinds.question.plan import design_for, setting_of
+from streameval.kinds.question.tree import known_in, tree_of
 from streameval.methods import create
 from streameval.questions import Condition, Question, Width
 from streameval.questions.asking import Asking
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
-from streameval.sequential import LabelForecast, QuestionDesign
+from streameval.reporting.next_step import ask_alone
+from streameval.reporting.text import NOTHING, NextStep
+from streameval.sequential import LabelForecast, QuestionDesign, QuestionSetting
+from streameval.study import Study
+from streameval.study.results import Evaluation
 from streameval.text import number_of
 
 _REST = 50  # labels of a round after those that decide a condition: 17 to 46 on average, over ten gates
@@ -122,3 +129,43 @@ def _threshold(question: Question) -> float | None:
     if isinstance(question.demand, Condition) and question.metric == "precision":
         return float(Fraction(question.demand.value))
     return None
+
+
+def offered(
+    folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
+) -> tuple[NextStep, int]:
+    """Give the command that asks open conditions of a study, all at once, and about how many more labels decide then.
+
+    Nothing, and 0, where no design takes all of them, the study has no files to ask, tasks of its own are open, labels
+    may be wrong, no number can be said, or it is no fewer than the labels of another curve.
+
+    Args:
+        estimates: Of the measure of each condition.
+        most: Labels that a curve is forecast to take for the same; None where that cannot be said.
+    """
+    plan, curve, confidence = folder.plan(), found.curve, found.curve.claim.confidence
+    unasked = plan.location.get("source") is None or found.summary["account"]["open"] or found.summary["label_error"]
+    missed = (curve.misses or curve.misses_upper is not None) and any(one.metric != "precision" for one in estimates)
+    if unasked or missed or confidence is None:
+        return NOTHING, 0
+    ranks = {str(one): _rank(curve, one) for question in estimates for one in question.cutoffs}
+    by_text = {str(question): value for question, value in estimates.items()}
+    known, certain = known_in(tree_of(folder)), f"{confidence:g}"
+    try:
+        design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
+        _, forecast = design.expected()[0]
+    except InputError:
+        return NOTHING, 0
+    if not forecast.median or (most is not None and forecast.median >= most):
+        return NOTHING, 0
+    return ask_alone(str(folder.folder), by_text, certain), forecast.median
+
+
+def _rank(curve: Curve, cutoff: Cutoff) -> int:
+    """The rank of a cutoff, of a score about; an `InputError` where it depends on labels."""
+    rank = cutoff.rank_in(curve.n_items)
+    if rank is None and cutoff.kind == "score":
+        rank = sum(curve.rank_at_score(cutoff.value)) // 2
+    if rank is None:
+        raise InputError(f"no rank is known of @{cutoff}")
+    return int(rank)

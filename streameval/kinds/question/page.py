@@ -7,38 +7,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.kinds.question.results import told, verdict
-from streameval.kinds.question.says import forecast_sentence, posed_as, promise
-from streameval.reporting.heading import heading
-from streameval.reporting.page import frame
-from streameval.reporting.plain_page import provenance
-from streameval.reporting.tables import STACKED, labels, table
+from streameval.kinds.question.says import forecast_sentence, posed_as
+from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
+from streameval.reporting.text import Text
 from streameval.study.results import Result
 from streameval.text import escaped
 
 _WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of a path
 
 
-def page(name: str, found: Result, title: str | None = None) -> str:
-    """Draw one page, without scripts."""
-    said, questions = told(found), " ".join(map(posed_as, found.summary["questions"]))
-    more = forecast_sentence(found.summary)
-    body = [
-        "<main>", heading(title, f"{name}: {questions}", {**found.summary, "asked": ""}),
-        f'<p class="verdict">{escaped(verdict(found))}</p>',
-        f"<p>{escaped(' '.join(filter(None, (promise(found), more))))}</p>",
-        *paths(found.tables["evidence"]),
-        "<h2>Answers</h2>", table(said.table.head, said.table.rows, STACKED, "Answers"),
-        *(f"<p class='soft'>{escaped(one)}</p>" for one in said.remarks if one != more),
-        "<h2>Labels</h2>", labels(found.summary),
-        "<h2>Provenance</h2>", provenance(found.summary), "</main>",
-    ]  # fmt: skip
-    return frame(title or f"streameval: {name}", body, evaluation=found.evaluation_id)
+def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
+    """Draw the answer, the path to it, and what a next round would bring."""
+    questions, more = " ".join(map(posed_as, found.summary["questions"])), forecast_sentence(found.summary)
+    remarks = [remark for remark in said.remarks if remark != more]
+    answers = Section("Answers", table=said.table, kind=STACKED, label="Answers", remarks=remarks)
+    lead = [highlight(said.headline), paragraph(" ".join(filter(None, (said.promise, more))))]
+    sections, facts = [*evidence(found.tables["evidence"]), answers], {**found.summary, "asked": ""}
+    return study_page(found, title, (name, f"{name}: {questions}"), lead, sections, facts)
 
 
-def paths(evidence: pa.Table) -> list[str]:
-    """Pictures of the evidence of each condition, and what they show."""
-    rows = evidence.to_pylist()
+def evidence(table: pa.Table) -> list[Section]:
+    """Draw the evidence of each condition that has a path; nothing where none has."""
+    rows = table.to_pylist()
     drawn = []
     for question in dict.fromkeys(row["question"] for row in rows):
         sides = {side: [row for row in rows if (row["question"], row["side"]) == (question, side)]
@@ -46,10 +36,8 @@ def paths(evidence: pa.Table) -> list[str]:
         if max(map(len, sides.values())) > 1:
             caption = f"<figcaption>{escaped(question)}</figcaption>"
             drawn.append(f"<figure>{caption}{_picture(question, sides)}</figure>")
-    if not drawn:
-        return []
     note = "The evidence for each side after every label, as a part of what decides."
-    return ["<h2>Evidence</h2>", f"<p class='soft'>{note}</p>", *drawn]
+    return [Section("Evidence", note, "\n".join(drawn))] if drawn else []
 
 
 def _picture(question: str, sides: dict[str, list[dict[str, Any]]]) -> str:

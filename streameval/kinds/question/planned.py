@@ -11,7 +11,7 @@ from streameval.kinds.question.plan import posed
 from streameval.kinds.question.says import counted_lines, known_lines, posed_as
 from streameval.kinds.question.tree import known_now
 from streameval.questions.asking import Asking
-from streameval.study.next_command import first_command
+from streameval.reporting.next_step import first_step
 
 
 def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
@@ -22,5 +22,5 @@ def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
     lines = [*map(posed_as, made.questions), *counted_lines(made), *expected_lines(design, asking, made.n_items)]
     waiting = unlabelled_lines(planned.study, made) if place is not planned.study else ()
     lines += [*known_lines(made, known), *waiting, f"Seed {made.seed}, kept in plan.json."]
-    lines += [*planned.doubts, f"Next: {first_command(place, made).command}"]
+    lines += [*planned.doubts, f"Next: {first_step(place, made).command}"]
     return planned.facts(expected=[{"case": case, **vars(labels)} for case, labels in design.expected()]), lines

@@ -17,27 +17,15 @@ from streameval.kinds import Decision
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.plan import is_asked
 from streameval.kinds.question.says import (
-    answers_told,
-    changed_lines,
     forecast_sentence,
-    is_condition,
-    is_cut,
-    path_lines,
-    promise,
-    shown_values,
 )
 from streameval.kinds.question.tree import known_now
-from streameval.labelling.unlabelled import unlabelled
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.questions.printed import measure_of
-from streameval.reporting.said import Columns, Told
-from streameval.reporting.standing import Standing
+from streameval.reporting.next_step import met_condition
 from streameval.sequential.facts import LabelFacts
 from streameval.study import Study
-from streameval.study.next_command import NOTHING, NextCommand, command
 from streameval.study.results import Result
-from streameval.text import number_of
-from streameval.types import Plan
 
 _OUTCOMES: dict[str, Outcome] = {"pass": "pass", "fail": "fail", "open": "inconclusive"}
 
@@ -117,19 +105,12 @@ def planned_conditions(found: Result) -> tuple[Question, ...]:
     questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
     conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
     if not conditions:
-        study, met = str(found.folder or "STUDY"), _met(found)
+        study, met = str(found.folder or "STUDY"), met_condition(found)
         raise InputError(
             f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
             shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
         )
     return conditions
-
-
-def _met(found: Result) -> str:
-    """A condition on what was asked about that its bounds meet, and not every list does; empty where there is none."""
-    row = found.metrics.to_pylist()[-1]
-    least = math.floor(100 * (row["lower"] or 0)) / 100
-    return f"{measure_of(row['metric'], row['argument'])} >= {least:.12g}" if least else ""
 
 
 def decision_on(found: Result, question: Question) -> Decision | None:
@@ -144,143 +125,3 @@ def decision_on(found: Result, question: Question) -> Decision | None:
             return Decision(outcome, labels, forecast_sentence(found.summary).rstrip("."))
     follows = outcome_by(bounds_of(found, question), cast(Condition, question.demand))
     return None if follows == "inconclusive" else Decision(follows, None, "")
-
-
-def told(found: Result) -> Told:
-    """Say the answer, the bounds that it gives, and what more labels would bring."""
-    rows = found.tables["answers"].to_pylist()
-    counts = {"labels": "labels", "positive": "positives"}
-    if any(row.get("known") for row in rows):
-        counts |= {"known before": "known", "positive of these": "known_positives"}
-    table = Columns(
-        ["question", "outcome", *counts, "lower", "estimate", "upper"],
-        [[row["question"], row["outcome"], *(f"{row[name]:,}" for name in counts.values()), *shown_values(row)]
-         for row in rows],
-    )  # fmt: skip
-    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found), _KEPT]
-    return Told(f"{verdict(found)} {promise(found)}", table, [one for one in remarks if one])
-
-
-_OF_ALL = {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. ", "open": ""}
-_KEPT = "These labels answer this question; they were not drawn for a curve, and give none."
-
-
-def verdict(found: Result) -> str:
-    """The answer in a sentence; of several questions, a sentence each."""
-    zone = found.summary["parameters"]["zone"]
-    rows = found.tables["answers"].to_pylist()
-    several = len(rows) > 1
-    of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
-    return of_all + answers_told(rows, zone)
-
-
-def _estimated_from(found: Result) -> list[str]:
-    """Say which labels the estimate is of, where labels came after those that decided."""
-    first, account = found.tables["answers"].to_pylist()[0], found.summary["account"]
-    after = _n_afterwards(found)
-    if not after:
-        return []
-    known = first.get("known") or 0
-    also = f", and of {number_of(known, 'item')} known before ({first['known_positives']:,} positive)" if known else ""
-    return [f"{number_of(first['labels'], 'label')} decided it; the estimate is of {account['labelled']:,} "
-            f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
-
-
-def _changes(found: Result) -> list[str]:
-    """What was said before and is not any more, and what became of known labels."""
-    known = changed_lines(found.summary["known"], found.summary.get("known_changed", 0))
-    return [*_withdrawn(found), *known]
-
-
-def _withdrawn(found: Result) -> list[str]:
-    before, because = found.summary["withdrawn"], found.summary.get("withdrawn_because")
-    if before is None:
-        return []
-    if isinstance(before, int):
-        return [f"The first {before:,} items were said to have it before{_WHY[because]}."]
-    return [f"The answer was {'yes' if before == 'pass' else 'no'} before{_WHY[because]}."]
-
-
-_WHY = {
-    "rule": ", counted by another rule",
-    "refuted": "; the labels that there are now refute it",
-    "changed": "; answers that it rested on have changed since",
-    "later": "; labels that came since do not bear it out",
-    None: "",
-}
-
-
-def _account(found: Result) -> list[str]:
-    account = found.summary["account"]
-    without = unlabelled(account)
-    silent = without["skipped"] + without["undecided"]
-    kinds = ((without["skipped"], "skipped"),
-             (without["undecided"], "undecided, as their answers tie or contradict each other"))  # fmt: skip
-    what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
-    costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
-    counts = "it counts" if silent == 1 else "they count"
-    return [f"{', and '.join(what)}: {counts} as what is worst for each side.{costs}"] if silent else []
-
-
-def _cost(labels: int | None, without: int | None) -> str:
-    """What it costs that items have no label: so many more, or that there is no saying how many."""
-    if labels:
-        return f" That costs about {number_of(labels, 'label')}."
-    if without is None:
-        return ""
-    then = f"about {number_of(without, 'more label')} may decide" if without else "it would be decided"
-    return f" While so many are, it may never be decided; if they were like the others, {then}."
-
-
-def standing(study: str, subject: str, plan: Plan, found: Result) -> Standing:
-    """Say the answer so far, draw the path to it, and what to do next."""
-    account, rounds = found.summary["account"], found.summary["rounds"]
-    head = f"{subject} {number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(found)}."
-    more = forecast_sentence(found.summary)
-    following = following_round(study, plan, found)
-    facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
-             "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (promise(found), *_changes(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
-              *_account(found))  # fmt: skip
-    return Standing(study, "evaluated", head, verdict(found), values, *following, facts=facts)
-
-
-def _afterwards(found: Result) -> str:
-    """Say how many labels came after those that decided, or are of items that a width at a rank is not about."""
-    if more := _n_afterwards(found):
-        return f", {more:,} of them after it was decided"
-    below = _n_below(found)
-    return f", {below:,} of them below the cutoff: they told how many it takes" if below else ""
-
-
-def _n_below(found: Result) -> int:
-    """Count labels of the pilot that lie below the one rank at which a precision is asked for to a width."""
-    first, *others = found.tables["answers"].to_pylist()
-    question = Question.of(first["question"])
-    if others or not question.cutoffs or is_condition(first) or is_cut(question):
-        return 0
-    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
-
-
-def _n_afterwards(found: Result) -> int:
-    """Count labels that came after those that decided: a round is asked whole, and tasks are out with people."""
-    first, *others = found.tables["answers"].to_pylist()
-    if others or not is_condition(first) or found.summary["outcome"] == "open":
-        return 0  # which labels decided all of several conditions, no line says
-    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
-
-
-def following_round(study: str, plan: Plan, found: Result) -> NextCommand:
-    """The command that hands out what is to be labelled next; nothing where the question is answered."""
-    account = found.summary["account"]
-    if account.get("open", 0) and found.summary["outcome"] == "open":
-        return command("writes the tasks that are open", "select", study, "--export", "rest.csv")
-    if found.summary["outcome"] != "open" or found.summary["ended"]:
-        asked = [Question.of(one) for one in plan.questions]
-        if any(isinstance(one.demand, Condition) for one in asked):
-            return command("says it by its exit status", "check", study)
-        if any(map(is_cut, asked)):
-            return NOTHING
-        return command("passes; put the measure and the number that you need", "check", study, _met(found))
-    after = max(plan.table.column("batch").to_pylist()) + 1
-    return command("writes the next round", "select", study, "--export", f"round{after}.csv")

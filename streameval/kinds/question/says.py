@@ -11,9 +11,14 @@ import pyarrow as pa
 from streameval.judges.classes import classes_sentence
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.first_rule import late_known_sentences, late_rule_sentence
+from streameval.labelling.unlabelled import unlabelled
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
+from streameval.reporting.next_step import after_answers
+from streameval.reporting.sentences import seldom
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NOTHING, Columns, Text
 from streameval.sequential import KnownItems
 from streameval.study.results import Result
 from streameval.text import number_of
@@ -219,12 +224,6 @@ def promise(found: Result) -> str:
     return f"{said} {found.caution}".rstrip()
 
 
-def seldom(confidence: float) -> str:
-    """How seldom an answer is wrong."""
-    wrong = round(1 - confidence, 12)  # without noise of binary fractions
-    return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
-
-
 def path_lines(evidence: pa.Table) -> Iterator[str]:
     """Draw the path of the evidence, question by question, from nothing in the middle to its two ends."""
     for name in dict.fromkeys(evidence.column("question").to_pylist()):
@@ -245,3 +244,129 @@ def _bar(rows: Sequence[Mapping[str, Any]], at: int) -> str:
         return ""
     share = rows[at]["evidence"] / rows[at]["needed"] if rows[at]["needed"] else 0.0
     return "#" * round(_WIDE * min(max(share, 0.0), 1.0)) if share == share else ""
+
+
+def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
+    """Say the answer, the bounds that it gives, and what more labels would bring."""
+    rows = found.tables["answers"].to_pylist()
+    counts = {"labels": "labels", "positive": "positives"}
+    if any(row.get("known") for row in rows):
+        counts |= {"known before": "known", "positive of these": "known_positives"}
+    table = Columns(
+        ["question", "outcome", *counts, "lower", "estimate", "upper"],
+        [[row["question"], row["outcome"], *(f"{row[name]:,}" for name in counts.values()), *shown_values(row)]
+         for row in rows],
+    )  # fmt: skip
+    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found), _KEPT]
+    following = NOTHING if plan is None else after_answers(plan, found, study)
+    return Text(verdict(found), promise(found), table, [one for one in remarks if one], following)
+
+
+def standing(found: Result, plan: Plan, study: str, name: str) -> Standing:
+    """Say the answer so far, draw the path to it, and what to do next."""
+    account, rounds, said = found.summary["account"], found.summary["rounds"], text(found, plan, study)
+    asked = " ".join(map(posed_as, plan.questions))
+    labels = f"{number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(found)}"
+    head = f"{name}: {asked} {labels}."
+    more = forecast_sentence(found.summary)
+    facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
+             "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
+    values = (said.promise, *_changes(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
+              *_account(found))  # fmt: skip
+    return Standing(study, "evaluated", head, said.headline, values, *said.next_step, facts=facts)
+
+
+_OF_ALL = {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. ", "open": ""}
+_KEPT = "These labels answer this question; they were not drawn for a curve, and give none."
+
+
+def verdict(found: Result) -> str:
+    """The answer in a sentence; of several questions, a sentence each."""
+    zone = found.summary["parameters"]["zone"]
+    rows = found.tables["answers"].to_pylist()
+    several = len(rows) > 1
+    of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
+    return of_all + answers_told(rows, zone)
+
+
+def _estimated_from(found: Result) -> list[str]:
+    """Say which labels the estimate is of, where labels came after those that decided."""
+    first, account = found.tables["answers"].to_pylist()[0], found.summary["account"]
+    after = _n_afterwards(found)
+    if not after:
+        return []
+    known = first.get("known") or 0
+    also = f", and of {number_of(known, 'item')} known before ({first['known_positives']:,} positive)" if known else ""
+    return [f"{number_of(first['labels'], 'label')} decided it; the estimate is of {account['labelled']:,} "
+            f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
+
+
+def _changes(found: Result) -> list[str]:
+    """What was said before and is not any more, and what became of known labels."""
+    known = changed_lines(found.summary["known"], found.summary.get("known_changed", 0))
+    return [*_withdrawn(found), *known]
+
+
+def _withdrawn(found: Result) -> list[str]:
+    before, because = found.summary["withdrawn"], found.summary.get("withdrawn_because")
+    if before is None:
+        return []
+    if isinstance(before, int):
+        return [f"The first {before:,} items were said to have it before{_WHY[because]}."]
+    return [f"The answer was {'yes' if before == 'pass' else 'no'} before{_WHY[because]}."]
+
+
+_WHY = {
+    "rule": ", counted by another rule",
+    "refuted": "; the labels that there are now refute it",
+    "changed": "; answers that it rested on have changed since",
+    "later": "; labels that came since do not bear it out",
+    None: "",
+}
+
+
+def _account(found: Result) -> list[str]:
+    account = found.summary["account"]
+    without = unlabelled(account)
+    silent = without["skipped"] + without["undecided"]
+    kinds = ((without["skipped"], "skipped"),
+             (without["undecided"], "undecided, as their answers tie or contradict each other"))  # fmt: skip
+    what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
+    costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
+    counts = "it counts" if silent == 1 else "they count"
+    return [f"{', and '.join(what)}: {counts} as what is worst for each side.{costs}"] if silent else []
+
+
+def _cost(labels: int | None, without: int | None) -> str:
+    """What it costs that items have no label: so many more, or that there is no saying how many."""
+    if labels:
+        return f" That costs about {number_of(labels, 'label')}."
+    if without is None:
+        return ""
+    then = f"about {number_of(without, 'more label')} may decide" if without else "it would be decided"
+    return f" While so many are, it may never be decided; if they were like the others, {then}."
+
+
+def _afterwards(found: Result) -> str:
+    """Say how many labels came after those that decided, or are of items that a width at a rank is not about."""
+    if more := _n_afterwards(found):
+        return f", {more:,} of them after it was decided"
+    below = _n_below(found)
+    return f", {below:,} of them below the cutoff: they told how many it takes" if below else ""
+
+
+def _n_below(found: Result) -> int:
+    """Count labels of the pilot that lie below the one rank at which a precision is asked for to a width."""
+    first, *others = found.tables["answers"].to_pylist()
+    question = Question.of(first["question"])
+    if others or not question.cutoffs or is_condition(first) or is_cut(question):
+        return 0
+    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
+
+
+def _n_afterwards(found: Result) -> int:
+    """Count labels that came after those that decided: a round is asked whole, and tasks are out with people."""
+    first, *others = found.tables["answers"].to_pylist()
+    if others or not is_condition(first) or found.summary["outcome"] == "open":
+        return 0  # which labels decided all of several conditions, no line says
+    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))

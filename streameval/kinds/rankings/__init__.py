@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.rankings.results import RankingsEvaluation
     from streameval.queries.evaluate import SinkOpener
-    from streameval.reporting.said import Said
+    from streameval.reporting.text import Paragraph, Text
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.types import Plan
@@ -91,24 +91,18 @@ class LabelledRankings(Kind):
         return save(folder, identity, run, lambda found: self.page(folder.resolve().name, None, found),
                     lambda found, rows: rankings_database(rows, found, self.tables))  # fmt: skip
 
-    def says(self, study: Path, found: RankingsEvaluation) -> tuple[dict[str, Any], list[Said]]:
+    def text(self, found: RankingsEvaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say how many there are, what the means are, and the means."""
-        from streameval.kinds.rankings.page import claim_sentence, headline, means_table
+        from streameval.kinds.rankings.page import text
 
-        lines = [headline(found.summary), claim_sentence(found.summary), ""]
-        return {**found.summary, "metrics": found.metrics.to_pylist()}, [*lines, means_table(found, _cell)]
+        return text(found)
 
-    def promised(self, found: RankingsEvaluation) -> str:
-        """What the means are."""
-        from streameval.kinds.rankings.page import claim_sentence
+    def lines(self, study: Path, found: RankingsEvaluation) -> list[Paragraph]:
+        """Lay out for a terminal what results say."""
+        from streameval.reporting.text import Columns
 
-        return claim_sentence(found.summary)
-
-    def headline(self, found: RankingsEvaluation) -> str:
-        """Say how many rankings and items there are."""
-        from streameval.kinds.rankings.page import headline
-
-        return headline(found.summary)
+        text = self.text(found)
+        return [text.headline, text.promise, "", Columns(text.table.head, text.table.cells(_cell))]
 
     def page(self, name: str, plan: Plan | None, found: RankingsEvaluation, title: str | None = None) -> str:
         """Draw the means, how they are distributed, and who does badly."""

@@ -10,9 +10,8 @@ from streameval.kinds.curve.comparison_page import COLOURS, difference_number, n
 from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import Spec, number, spec, still
-from streameval.reporting.page import frame
-from streameval.reporting.said import Columns, Said
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, document, highlight, soft
+from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of
 
@@ -76,14 +75,14 @@ def page(found: RankingsComparison) -> str:
     )
     about = "Mean of a - b over the rankings, and the normal interval of it."
     label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
-    return frame(f"streameval: {title}", [
-        f"<main><h1>{escaped(title)}</h1>",
-        f"<p class='soft'>a: {escaped(found.a)}</p><p class='soft'>b: {escaped(found.b)}</p>",
-        f"<p class='soft'>{escaped(shared(found))}</p>",
-        f"<p class='verdict'>{escaped(verdict)}, in every order of tied items.</p>",
-        f"<section><h2>Differences</h2><p class='soft'>{about} {escaped(meaning(found))}</p>",
-        f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div></section>",
-        f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
+    picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
+    lead = [
+        *map(soft, (f"a: {found.a}", f"b: {found.b}", shared(found))),
+        highlight(f"{verdict}, in every order of tied items."),
+    ]
+    return document(f"streameval: {title}", f"<h1>{escaped(title)}</h1>", lead, [
+        Section("Differences", f"{about} {meaning(found)}", picture),
+        Section("All means", table=Columns(HEAD, cells(found)), label="All means"),
     ])  # fmt: skip
 
 
@@ -107,10 +106,10 @@ def figure(found: RankingsComparison) -> Spec:
                       {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": mean}]}  # fmt: skip
 
 
-def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Said]]:
+def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say how many rankings are compared, and the difference of every mean."""
     facts = {name: getattr(found, name) for name in _FACTS}
-    lines: list[Said] = [
+    lines: list[Paragraph] = [
         f"a: {found.a}",
         f"b: {found.b}",
         shared(found),

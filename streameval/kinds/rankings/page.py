@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.questions.printed import measure_of
-from streameval.reporting.heading import heading
-from streameval.reporting.page import frame
-from streameval.reporting.plain_page import number, provenance
-from streameval.reporting.said import Columns
-from streameval.reporting.tables import table
+from streameval.reporting.layout import Section, highlight, soft, study_page
+from streameval.reporting.text import Columns, Text
 from streameval.text import escaped, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
@@ -19,22 +16,16 @@ _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 
 def render(name: str, found: RankingsEvaluation, title: str | None = None) -> str:
-    """Draw one page, without scripts."""
-    summary, means = found.summary, means_table(found, number)
-    body = [
-        heading(title, f"Rankings of {name}", summary),
-        f'<p class="verdict">{escaped(claim_sentence(summary))}</p>',
-        f"<p class='soft'>{escaped(headline(summary))}</p>",
-        "<h2>Means</h2>",
-        table(means.head, means.rows),
-        *_distributions(found),
-        "<h2>By number of items</h2>",
-        _sizes(found),
-        *_lowest(summary),
-        "<h2>Provenance</h2>",
-        provenance(summary),
-    ]
-    return frame(title or f"streameval: {name}", ["<main>", *body, "</main>"], evaluation=found.evaluation_id)
+    """Draw the means, how they are distributed, and who does badly."""
+    said = text(found)
+    sections = [Section("Means", table=said.table), *_distributions(found), _sizes(found), *_lowest(found.summary)]
+    lead = [highlight(said.promise), soft(said.headline)]
+    return study_page(found, title, (name, f"Rankings of {name}"), lead, sections)
+
+
+def text(found: RankingsEvaluation) -> Text:
+    """Say how many there are, what the means are, and the means."""
+    return Text(headline(found.summary), claim_sentence(found.summary), means_table(found))
 
 
 def headline(summary: dict[str, Any] | Any) -> str:
@@ -88,7 +79,7 @@ def claim_sentence(summary: Any) -> str:
 _NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str]) -> Columns:
+def means_table(found: RankingsEvaluation) -> Columns:
     """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
     rows = found.metrics.to_pylist()
     half = len(rows) // 2
@@ -98,14 +89,14 @@ def means_table(found: RankingsEvaluation, shown: Callable[[float | None], str])
     beside = bool(found.summary["without_positives"])
     head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
-        [measure_of(row["metric"], row["argument"]), *(shown(row[side]) for side in sides),
-         *[shown(other["estimate"])] * beside]
+        [measure_of(row["metric"], row["argument"]), *(row[side] for side in sides),
+         *[other["estimate"]] * beside]
         for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
     return Columns(head, cells)
 
 
-def _distributions(found: RankingsEvaluation) -> list[str]:
+def _distributions(found: RankingsEvaluation) -> list[Section]:
     drawn = []
     by_metric: dict[str, list[tuple[float, int]]] = {}
     for row in found.histograms.to_pylist():
@@ -115,10 +106,8 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
         if any(count for _, count in bars):
             asked = measure_of(f"mean_{name}", "")
             drawn.append(f"<figure><figcaption>{escaped(asked)}</figcaption>{_bars(asked, bars)}</figure>")
-    if not drawn:
-        return []
-    caption = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
-    return ["<h2>Distributions</h2>", f"<p class='soft'>{caption}</p><div class='small'>{''.join(drawn)}</div>"]
+    note = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
+    return [Section("Distributions", note, f"<div class='small'>{''.join(drawn)}</div>")] if drawn else []
 
 
 def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
@@ -162,29 +151,29 @@ _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
 _AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short rankings fall short
 
 
-def _sizes(found: RankingsEvaluation) -> str:
+def _sizes(found: RankingsEvaluation) -> Section:
     last = found.summary["parameters"]["at"][-1:]
     metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(k)) for k in last for name in _AT_LAST)]
     names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
     head = ["items", "rankings", "no positive", *(measure_of(f"mean_{name}", argument) for name, argument in metrics)]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
-         *(number(row[name]) for name in names)]
+         *(row[name] for name in names)]
         for row in found.by_size.to_pylist()
     ]  # fmt: skip
     note = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
-    return f"<p class='soft'>{note}</p>{table(head, rows)}"
+    return Section("By number of items", note, table=Columns(head, rows))
 
 
 def _range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _lowest(summary: Any) -> list[str]:
+def _lowest(summary: Any) -> list[Section]:
     rows = summary["lowest"]
     if not rows:
         return []
-    cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
+    cells = [[printable(str(row[name])) if name in summary["per"] else row[name] for name in rows[0]]
              for row in rows]  # fmt: skip
     head = [name if name in summary["per"] else name.replace("_", " ") for name in rows[0]]
-    return ["<h2>Lowest average precision</h2>", table(head, cells)]
+    return [Section("Lowest average precision", table=Columns(head, cells))]

@@ -238,7 +238,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     found = judged("s", "truth.parquet")
     assert found.curve.claim.coverage == "none"
     assert "This is the first batch of an adaptive plan" in found.curve.findings[0]
-    assert kind_of("s").says(Path("s"), found)[0]["next"].startswith("`streameval grow s --rest` adds the second batch")
+    assert kind_of("s").facts(Path("s"), found)["next"].startswith("`streameval grow s --rest` adds the second batch")
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()

@@ -10,7 +10,7 @@ import streameval
 from streameval.errors import InputError
 from streameval.kinds.paired.evaluate import LabelledDraw
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
-from streameval.kinds.paired.says import told
+from streameval.kinds.paired.says import text
 from streameval.kinds.paired.weighted import WeightedDraw, WeightedMeasure, WeightedNeeds
 from streameval.labelling.options import ReuseOptions
 from streameval.progress import silent
@@ -65,7 +65,7 @@ def test_the_journey(home, truth):
     assert streameval.check("two", "rbp.99_gain > 0.9").outcome == "fail"
     page = (home / "two" / "report.html").read_text()
     assert "dcg@1000 is " in page
-    rows = {row[0]: row for row in told(found).table.rows}
+    rows = {row[0]: row for row in text(found).table.rows}
     for name, row in zip(NAMES, found.tables["measures"].to_pylist(), strict=True):
         assert rows[name][5:8] == [f"{row[side]:.4g}" for side in ("lower", "estimate", "upper")]
         assert f'<th scope="row">{name}</th>' in page

@@ -22,7 +22,7 @@ from streameval.kinds.paired.evaluate import _bounds, at_cutoffs
 from streameval.kinds.paired.page import figure, scale_of
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.results import measures
-from streameval.kinds.paired.says import planned_lines, promise, subject, told, verdict
+from streameval.kinds.paired.says import planned_lines, promise, subject, text, verdict
 from streameval.labelling.options import ReuseOptions
 from streameval.paired.bet import BetLimits
 from streameval.progress import silent
@@ -104,10 +104,10 @@ def test_labels_may_come_in_any_part_and_bounds_only_close_in(begun, one, tmp_pa
     few, whole = evaluated(study, 1), bounds(results(one))
     open_ = [row["cutoff"] for row in few.tables["differences"].to_pylist() if row["estimate"] is None]
     assert open_
-    remarks, rows = told(few).remarks, {row[0].replace(",", ""): row for row in told(few).table.rows}
+    remarks, rows = text(few).remarks, {row[0].replace(",", ""): row for row in text(few).table.rows}
     (line,) = (one for one in remarks if one.startswith("No estimate ("))
     assert all(one in line.replace(",", "") and rows[one][6:9:2] == ["-", "open"] for one in open_)
-    assert not [line for line in told(results(one)).remarks if line.startswith("No estimate")]
+    assert not [line for line in text(results(one)).remarks if line.startswith("No estimate")]
     some = evaluated(study, plan_of(one).table.num_rows // 3)
     before = bounds(few)
     for now in (bounds(some), whole):
@@ -304,7 +304,7 @@ def test_neither_is_explained(home, one):
     planned("s", within=0.3)
     for found, expected in ((results(one), False), (evaluated("s"), True)):
         assert ("neither" in found.tables["differences"].column("better").to_pylist()) == expected
-        assert any(line.startswith("Neither:") for line in told(found).remarks) == expected
+        assert any(line.startswith("Neither:") for line in text(found).remarks) == expected
 
 
 def test_a_sign_that_the_look_at_the_end_excludes_was_not_certain():

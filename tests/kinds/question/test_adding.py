@@ -437,7 +437,7 @@ def test_a_rule_that_came_late_to_the_study_of_known_items_is_told_by_the_questi
     found = streameval.evaluate(folder, labels=people(streameval.select(folder).table))
     known, label = (made.known.column(name).to_numpy() for name in ("rank", "label"))
     inside, positive = int((known <= 1_000).sum()), int(label[known <= 1_000].sum())
-    said, counts = KIND.promised(found), f"{inside} items known before ({{}} positive)"
+    said, counts = KIND.promise(found), f"{inside} items known before ({{}} positive)"
     late = "Items known from c are counted by the rule 'any', chosen after labels were in (first the rule 'majority')."
     assert counts.format(positive) in said.split(late)[0]
     assert counts.format(positive - int((yes <= 1_000).sum())) in said.split(f"{late} By what came first: ")[1]

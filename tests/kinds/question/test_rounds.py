@@ -207,7 +207,7 @@ def test_people_who_contradict_each_other_leave_an_item_open(begun):
     assert found.summary["account"]["undecided"] == 10
     assert found.tables["answers"].column("labels").to_pylist() == [40]
     assert "10 items were undecided, as their answers tie or contradict each other: they count as" in " ".join(
-        KIND.told(found, str).remarks)  # fmt: skip
+        KIND.text(found).remarks)  # fmt: skip
 
 
 def test_an_answer_that_changes_is_withdrawn_and_it_is_said(begun):
@@ -218,7 +218,7 @@ def test_an_answer_that_changes_is_withdrawn_and_it_is_said(begun):
                       "time": ["2026-01-02T11:00:00"] * ranks.size, "annotator": ["ann"] * ranks.size})  # fmt: skip
     found = streameval.evaluate(easy, labels=later)
     assert (found.summary["outcome"], found.summary["withdrawn"]) == ("open", "pass")
-    said = " ".join(KIND.told(found, str).remarks)
+    said = " ".join(KIND.text(found).remarks)
     assert "The answer was yes before; answers that it rested on have changed since." in said
     again = streameval.evaluate(easy)
     assert (again.summary["withdrawn"], again.summary["withdrawn_because"]) == ("pass", "changed")
@@ -301,7 +301,7 @@ def test_an_answer_that_counting_refutes_is_withdrawn_as_refuted(home):
         outcomes.append(found.summary["outcome"])
     assert outcomes == ["pass", "fail"]
     assert found.summary["withdrawn_because"] == "refuted"
-    assert "The answer was yes before; the labels that there are now refute it." in KIND.told(found, str).remarks
+    assert "The answer was yes before; the labels that there are now refute it." in KIND.text(found).remarks
 
 
 def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
@@ -321,4 +321,4 @@ def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
     assert before > after
     assert (found.summary["withdrawn"], found.summary["withdrawn_because"]) == (before, "later")
     said = f"The first {before} items were said to have it before; labels that came since do not bear it out."
-    assert said in KIND.told(found, str).remarks
+    assert said in KIND.text(found).remarks

@@ -1,0 +1,203 @@
+"""The layout of every page: a heading, what is proven, sections with figures and tables, labels, and provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from streameval.labelling.pace import duration
+from streameval.reporting.charts import POLICY
+from streameval.reporting.label_lines import agreement_lines
+from streameval.reporting.text import Columns
+from streameval.study.results import Result
+from streameval.text import escaped, printable, short
+
+STACKED = "stacked"
+_ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
+_LONGEST = 120  # characters of what people were asked
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; what is empty of it is left out.
+
+    Attributes:
+        title: Its heading.
+        note: What the figure shows.
+        figure: Pictures, and whatever else is not text, as HTML.
+        key: How the figure is read.
+        table: Numbers, or their texts.
+        kind: Class of the table (`table`).
+        label: What a screen reader calls the table.
+        remarks: What to know of it, a paragraph each.
+    """
+
+    title: str = ""
+    note: str = ""
+    figure: str = ""
+    key: str = ""
+    table: Columns | None = None
+    kind: str = ""
+    label: str = "Table"
+    remarks: Sequence[str] = ()
+
+    def parts(self) -> Iterator[str]:
+        """Write it as HTML, from the top down."""
+        if self.title:
+            yield f"<h2>{escaped(self.title)}</h2>"
+        if self.note:
+            yield soft(self.note)
+        yield from filter(None, [self.figure])
+        if self.key:
+            yield soft(self.key)
+        if self.table is not None:
+            yield table(self.table.head, self.table.cells(number), self.kind, self.label)
+        yield from map(soft, self.remarks)
+
+
+def study_page(
+    result: Result,
+    title: str | None,
+    names: tuple[str, str],
+    lead: Sequence[str],
+    sections: Sequence[Section],
+    summary: Mapping[str, Any] | None = None,
+) -> str:
+    """Draw the page of a study, without scripts.
+
+    Args:
+        result: Of the study.
+        title: As it was given.
+        names: Of the study, and what the page is about, for its heading.
+        lead: Paragraphs before all sections, as HTML: what is proven, and what that promises.
+        sections: All but those of labels and of provenance, which follow from the summary.
+        summary: What the page says of what was asked and of where results are from; by default that of the result.
+    """
+    facts = result.summary if summary is None else summary
+    asked = [Section("Labels", figure=labels(result.summary))] if "account" in result.summary else []
+    ends = [*asked, Section("Provenance", figure=provenance(facts))]
+    return document(title or f"streameval: {names[0]}", heading(title, names[1], facts), lead, [*sections, *ends],
+                    evaluation=result.evaluation_id)  # fmt: skip
+
+
+def document(title: str, top: str, lead: Sequence[str], sections: Sequence[Section], evaluation: str = "") -> str:
+    """Draw a page of its heading, paragraphs and sections."""
+    body = [top, *lead, *(part for section in sections for part in section.parts())]
+    return frame(title, ["<main>", *body, "</main>"], evaluation=evaluation)
+
+
+def highlight(text: str) -> str:
+    """Write what is proven as the paragraph that stands out."""
+    return f'<p class="verdict">{escaped(text)}</p>'
+
+
+def paragraph(text: str) -> str:
+    """Write a paragraph."""
+    return f"<p>{escaped(text)}</p>"
+
+
+def soft(text: str) -> str:
+    """Write a paragraph that stands back."""
+    return f"<p class='soft'>{escaped(text)}</p>"
+
+
+def heading(title: str | None, plain: str, summary: Mapping[str, Any]) -> str:
+    """Write the heading of one study: the title that was given, or what the page is about with what is positive in it.
+
+    Args:
+        title: As it was given.
+        plain: What the page is about, with the study's name; used without a title.
+        summary: Says what people were asked, or which labels are positive.
+    """
+    if title is not None:
+        return f"<h1>{escaped(printable(title))}</h1>"
+    positive = what_is_positive(summary)
+    return f"<h1>{escaped(plain)}{f': {escaped(positive)}' if positive else ''}</h1>"
+
+
+def what_is_positive(summary: Mapping[str, Any]) -> str:
+    """Give the question that people answered, or the labels that are positive; empty where neither was said."""
+    if asked := summary.get("asked"):
+        return short(str(asked), _LONGEST)
+    parameters = summary["parameters"]
+    if parameters.get("relevant") and parameters["relevant"] != ">=1":
+        return f"{parameters.get('label', 'label')} {parameters['relevant']}"
+    return ", ".join(parameters.get("positive") or ())
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "", label: str = "Table") -> str:
+    """Write rows of text; the first cell of a row names it.
+
+    Args:
+        kind: Class of the style; on a narrow screen the cells of a `STACKED` table have their names, one below another.
+    """
+    cells = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
+    names = {at: f' data-name="{escaped(name)}"' for at, name in enumerate(head) if kind == STACKED}
+    lines = "".join(
+        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        f"{''.join(f'<td{names.get(at, str())}>{escaped(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
+        for row in rows
+    )
+    top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
+    inside = f'<table class="{kind}">{top}<tbody>{lines}</tbody></table>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{inside}</div>'
+
+
+def labels(summary: Mapping[str, Any]) -> str:
+    """What people were asked, who labelled how much and how long, and what became of every label that came in."""
+    counts, pace = summary["account"], summary.get("pace", {})
+    hourly, hours = pace.get("people", {}), pace.get("hours", {})
+    asked = f"<p>Asked: {escaped(summary['asked'])}</p>" if summary.get("asked") else ""
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
+    given = summary.get("agreement", {}).get("annotators", {})
+    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
+               duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
+               "–" if one["percent"] is None else f"{one['percent']:.1%}")
+              for name, one in given.items()]  # fmt: skip
+    head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
+    who = table(head, people, label="Annotators") if people else ""
+    twice = "".join(f"<p>{line}</p>" for line in (agreement_lines(summary) if "agreement" in summary else []))
+    return asked + who + twice + table(("labels", "number"), rows, label="Labels")
+
+
+def provenance(summary: Mapping[str, Any]) -> str:
+    """Tell what results were made from."""
+    facts = {"evaluation": summary["evaluation_id"], "version": summary["version"]}
+    facts |= {name: value for name, value in summary["parameters"].items() if value is not None}
+    facts |= {"judge": summary["judge"]} if summary.get("judge") else {}
+    facts |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
+    facts |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
+    return table(["", ""], [[name, printable(str(value))] for name, value in facts.items()])
+
+
+def number(value: float | int | None) -> str:
+    """Write a count, or a share with six digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+
+
+def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
+    """Make a page of its parts: one file, which loads nothing, light or dark, on a screen or on paper."""
+    return _PAGE.format(
+        title=escaped(title), evaluation=evaluation, style=resource("page.css"), script=script, body="\n".join(body)
+    )
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
+<meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
+<title>{title}</title><style>{style}</style>{script}</head><body>
+{body}
+</body></html>
+"""  # fmt: skip
+
+
+@cache
+def resource(name: str) -> str:
+    """Read a file that lies beside this one."""
+    return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
