@@ -16,12 +16,12 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.curve.evaluate import refuse_overlap, rest_of, sharing, with_rest
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.next_step import way_out
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
 from streameval.study.cut_files import Cut, apply_cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.planned_ranking import counted_at, score_at
-from streameval.study.provenance import way_out
 from streameval.study.results import Evaluation
 from streameval.types import Plan
 
