@@ -70,7 +70,7 @@ def run(arguments: list[str]) -> int:
     began = time.monotonic()
     named_in(arguments)
     LOG.begin(arguments)
-    announce(_notice)
+    announce(None if arguments[:1] == ["compile"] else _notice)  # what was asked for needs no notice
     try:
         _refuse_empty(arguments)
         outcome = _answered(arguments)

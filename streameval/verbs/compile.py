@@ -44,9 +44,7 @@ def compile(*, progress: Progress = silent) -> Compiled:
     """
     from streameval.kernels.ahead import compile_listed, folder, listed
     from streameval.kernels.compile import switched_off
-    from streameval.process.compiling import announce
 
-    announce(None)  # that is what was asked for
     if switched_off():
         raise InputError("nothing is compiled while NUMBA_DISABLE_JIT is set", "unset it, here and where commands run")
 
