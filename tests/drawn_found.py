@@ -22,8 +22,8 @@ def found_of(study, labels=(), **options):
 def found_by(*words):
     """What a command `evaluate` finds, its flags read as the command line reads them."""
     _, bound, *_ = app.parse_args(["evaluate", *words], exit_on_error=False, print_error=False)
-    given = bound.arguments
-    return found_of(given["study"], given.get("labels") or (), **(given["how"].changed() if "how" in given else {}))
+    options = {**bound.arguments}
+    return found_of(options.pop("study"), options.pop("labels", ()), **options)
 
 
 def told_of(study, found):
