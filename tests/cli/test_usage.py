@@ -49,8 +49,8 @@ def test_a_command_has_nothing_of_the_one_before_though_flags_are_made_once():
     plan = app.parse_args(["plan", "x", "--study", "q", "--budget", "3"], **read)[1].arguments
     again = app.parse_args(["plan", "x", "--study", "r"], **read)[1].arguments
     assert (plan["study"], again["study"]) == (Path("q"), Path("r"))
-    assert plan["parameters"].budget == 3
-    assert "parameters" not in again
+    assert plan["budget"] == 3
+    assert "budget" not in again
     assert run(["plan", "x"]) == 2
     first, second = (app["plan"].assemble_argument_collection() for _ in range(2))
     assert all(

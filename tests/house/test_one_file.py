@@ -189,4 +189,4 @@ def test_names_separated_by_commas_are_read_beside_pydantic_too():
     from streameval.cli import app
 
     asked = ["evaluate", "study", "--prefer", "person,llm"]
-    assert app.parse_args(asked, exit_on_error=False, print_error=False)[1].arguments["how"].prefer == ("person", "llm")
+    assert app.parse_args(asked, exit_on_error=False, print_error=False)[1].arguments["prefer"] == ("person", "llm")
