@@ -49,8 +49,8 @@ def judged(study, labels=(), **options):
 def _flags(words):
     """Study, labels and options of a command `evaluate`, read as the command line reads them."""
     _, bound, *_ = app.parse_args(list(words), exit_on_error=False, print_error=False)
-    given = bound.arguments
-    return given["study"], given.get("labels") or (), given["how"].changed() if "how" in given else {}
+    given = {name: value for name, value in bound.arguments.items() if name not in ("output", "batch")}
+    return given.pop("study"), given.pop("labels", None) or (), given
 
 
 def judged_by(words):
