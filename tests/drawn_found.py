@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from streameval.cli import app
+from label_tables import flags_of
+
 from streameval.cli.picture import shown
 from streameval.kinds.drawn_rankings import KIND, SampledRankings
 from streameval.study import Study
@@ -21,9 +22,8 @@ def found_of(study, labels=(), **options):
 
 def found_by(*words):
     """What a command `evaluate` finds, its flags read as the command line reads them."""
-    _, bound, *_ = app.parse_args(["evaluate", *words], exit_on_error=False, print_error=False)
-    given = {name: value for name, value in bound.arguments.items() if name not in ("output", "batch")}
-    return found_of(given.pop("study"), given.pop("labels", None) or (), **given)
+    study, labels, options = flags_of(["evaluate", *words])
+    return found_of(study, labels, **options)
 
 
 def told_of(study, found):

@@ -46,7 +46,7 @@ def judged(study, labels=(), **options):
     return evaluated(Study(study), sources_of(labels), kind_of(study).asked("evaluate", options))[1]
 
 
-def _flags(words):
+def flags_of(words):
     """Study, labels and options of a command `evaluate`, read as the command line reads them."""
     _, bound, *_ = app.parse_args(list(words), exit_on_error=False, print_error=False)
     given = {name: value for name, value in bound.arguments.items() if name not in ("output", "batch")}
@@ -55,13 +55,13 @@ def _flags(words):
 
 def judged_by(words):
     """What a command `evaluate` finds; its results are not written."""
-    study, labels, options = _flags(words)
+    study, labels, options = flags_of(words)
     return judged(study, labels, **options)
 
 
 def taken_in_by(words):
     """What a command `evaluate` says of its labels, as `taken_in`."""
-    study, labels, options = _flags(words)
+    study, labels, options = flags_of(words)
     return taken_in(study, *labels, **options)
 
 
