@@ -150,7 +150,7 @@ MUTATIONS = [
              "both = sides", "tests/verbs/test_monitor.py"),
     Mutation("difference-sign", "kinds/paired/evaluate.py", "items.sizes[j, 0, 1] - items.sizes[j, 1, 1]",
              "items.sizes[j, 1, 1] - items.sizes[j, 0, 1]", "tests/kinds/paired/test_paired.py"),
-    Mutation("missing-label-is-negative", "queries/bounds.py", "== 1 for missing in (0, 1)",
+    Mutation("missing-label-is-negative", "per_query/bounds.py", "== 1 for missing in (0, 1)",
              "== 1 for missing in (0, 0)", "tests/kinds/drawn_rankings/test_drawn_sample.py"),
     # metrics
     Mutation("recall-without-misses", "curve/at_cutoff.py", "_quotient(at.found, at.positives + at.misses)",

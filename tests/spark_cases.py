@@ -26,7 +26,7 @@ from streameval.engines import create
 from streameval.errors import OutsideError, StreamevalError
 from streameval.order.by_score import ByScore
 from streameval.order.locate import least_memory
-from streameval.queries import scattered
+from streameval.per_query import scattered
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans import workers

@@ -17,9 +17,9 @@ from streameval.kinds import kind_for, named
 from streameval.kinds.exact import ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
 from streameval.options import listed, own, takes
+from streameval.per_query.options import PerRanking
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
-from streameval.queries.options import PerRanking
 from streameval.rankings.forecasts import forecast_exact
 from streameval.rehearsal import Rehearsal
 from streameval.rows.options import RankingOptions, described
@@ -133,7 +133,7 @@ def exact(
         rows: In Python: "kept" reads the row of each of many rankings into memory where there is no `out`.
         many: In Python by name: fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative`
             (words), `relevant` (">=2": from which label on an item is positive); and of a list of many rankings: `at`,
-            `gain`, `no_positives`, `ties`, `positives`, `unjudged` (`streameval.queries.options.PerRanking`). Of many
+            `gain`, `no_positives`, `ties`, `positives`, `unjudged` (`streameval.per_query.options.PerRanking`). Of many
             rankings `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`,
             where no other is given.
 

@@ -15,9 +15,9 @@ from streameval.judges.options import JudgeColumn
 from streameval.kinds import Planned, kind_for, kind_of, options_of_any
 from streameval.labelling.options import ReuseOptions
 from streameval.options import takes
+from streameval.per_query.options import RankingsDraw
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
-from streameval.queries.options import RankingsDraw
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rehearsal import Rehearsal

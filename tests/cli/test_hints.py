@@ -84,7 +84,7 @@ PRINTED_BY = {
     "methods/__init__.py": "plan",
     "methods/adopted/designs.py": "adopt",
     "methods/uniform/": "plan",
-    "queries/": "exact",
+    "per_query/": "exact",
     "rankings/stored_order.py": "plan",
     "serving/": "label",
     "reporting/label_lines.py": "evaluate",

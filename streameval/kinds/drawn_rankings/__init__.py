@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.kinds import Kind, Planned
 from streameval.labelling.options import Judging, KnownPositives, LabelColumns
-from streameval.queries.options import RankingsDraw
+from streameval.per_query.options import RankingsDraw
 
 if TYPE_CHECKING:
     import pyarrow as pa

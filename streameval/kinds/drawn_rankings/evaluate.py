@@ -15,8 +15,8 @@ from streameval.kinds.drawn_rankings.says import names_right
 from streameval.labelling.options import Judging, KnownPositives
 from streameval.labelling.tally import Tallied
 from streameval.methods import ASSUMES_THE_DRAW
-from streameval.queries.bounds import bounds_on_means
-from streameval.queries.positives import Pool, read_pool
+from streameval.per_query.bounds import bounds_on_means
+from streameval.per_query.positives import Pool, read_pool
 from streameval.study import Study
 from streameval.study.results import evaluation_id
 from streameval.text.credentials import masked_source

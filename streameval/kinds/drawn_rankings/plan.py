@@ -7,9 +7,9 @@ from typing import Any
 
 from streameval.errors import InputError
 from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.queries.draw import draw_rankings, plan_table
-from streameval.queries.options import RankingsDraw
-from streameval.queries.predicted import predicted, with_predictions
+from streameval.per_query.draw import draw_rankings, plan_table
+from streameval.per_query.options import RankingsDraw
+from streameval.per_query.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.types import Plan
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError
 from streameval.kinds import Kind
-from streameval.queries.options import PerRanking
+from streameval.per_query.options import PerRanking
 from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.rankings.results import RankingsEvaluation
-    from streameval.queries.evaluate import SinkOpener
+    from streameval.per_query.evaluate import SinkOpener
     from streameval.reporting.text import Paragraph, Text
     from streameval.study import Study
     from streameval.study.database.writer import Database

@@ -17,8 +17,8 @@ from streameval.kinds.rankings.results import RankingsEvaluation, read_means
 from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
 from streameval.order.scan import key_hashes
-from streameval.queries.measured import metric_names
-from streameval.queries.options import OptionalMeasures
+from streameval.per_query.measured import metric_names
+from streameval.per_query.options import OptionalMeasures
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study

@@ -22,10 +22,10 @@ from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.means import RankingMeans
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
-from streameval.queries.evaluate import Found, Sink, SinkOpener, evaluate_rankings
-from streameval.queries.measured import LOG_AP, geometric, metric_names
-from streameval.queries.options import PerRanking
-from streameval.queries.sums import BINS, Sums
+from streameval.per_query.evaluate import Found, Sink, SinkOpener, evaluate_rankings
+from streameval.per_query.measured import LOG_AP, geometric, metric_names
+from streameval.per_query.options import PerRanking
+from streameval.per_query.sums import BINS, Sums
 from streameval.rankings import open_ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions

@@ -19,9 +19,9 @@ from streameval.kernels.jit import small
 from streameval.kernels.predictions import STEP
 from streameval.kernels.without_replacement import lower_bound, stakes_for, wealth_of
 from streameval.kinds.drawn_rankings import KIND
+from streameval.per_query.predicted import METRICS, predicted, predictions_of
+from streameval.per_query.scattered import Room
 from streameval.progress import silent
-from streameval.queries.predicted import METRICS, predicted, predictions_of
-from streameval.queries.scattered import Room
 from streameval.rankings import open_ranking
 from streameval.study import Study
 

@@ -16,7 +16,7 @@ import streameval
 from streameval import InputError, RankingOptions
 from streameval.cli import run
 from streameval.kernels.tied_items import discounts
-from streameval.queries.positives import METRICS, Pool, Positives, pooled_values
+from streameval.per_query.positives import METRICS, Pool, Positives, pooled_values
 
 OPTIONS = RankingOptions("score")
 

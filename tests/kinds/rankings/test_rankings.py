@@ -181,7 +181,7 @@ def test_storage_order_names_and_memory_change_nothing(tmp_path):
 
 @pytest.mark.parametrize(("tied", "level"), [(3, ">=1"), (3, ">=2"), *slow((10**6, ">=1"))])
 def test_rankings_longer_than_memory_are_parted_by_score(tied, level, monkeypatch):
-    from streameval.queries import scattered
+    from streameval.per_query import scattered
 
     rng = np.random.default_rng(3)
     n = 2_200

@@ -12,7 +12,7 @@ from suite_cases import slow
 import streameval
 from streameval import InputError, RankingOptions
 from streameval.errors import OutsideError
-from streameval.queries import scattered
+from streameval.per_query import scattered
 from streameval.scans import workers
 
 

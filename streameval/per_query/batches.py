@@ -21,7 +21,7 @@ from streameval.labelling.options import LabelMeaning
 from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
 from streameval.order.scan import key_hashes
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.queries.options import PerRanking
+from streameval.per_query.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans.threads import own_room

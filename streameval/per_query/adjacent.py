@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streameval.kernels.words import Words
+from streameval.per_query.batches import NOTHING, ManyRows, RowBatch, first_of_each
+from streameval.per_query.measured import MOST, Measure, Measured
 from streameval.process.threads import ThreadPool
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch, first_of_each
-from streameval.queries.measured import MOST, Measure, Measured
 from streameval.scans.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 

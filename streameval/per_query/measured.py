@@ -17,9 +17,9 @@ from streameval.kernels.segments import measure, repeated
 from streameval.kernels.tied_items import EXPECTED, Tables, discounts
 from streameval.kernels.untied import measure_untied
 from streameval.kernels.words import Words
-from streameval.queries.batches import ManyRows, RowBatch
-from streameval.queries.options import OptionalMeasures
-from streameval.queries.sums import Sums
+from streameval.per_query.batches import ManyRows, RowBatch
+from streameval.per_query.options import OptionalMeasures
+from streameval.per_query.sums import Sums
 from streameval.scans.threads import own_room
 from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array, UInt64Array

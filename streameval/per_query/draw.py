@@ -15,9 +15,9 @@ from streameval.kernels.draw import mix_each, mix_signed
 from streameval.kernels.order import position_hashes
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import plain_values
+from streameval.per_query.batches import ManyRows
+from streameval.per_query.options import PerRanking
 from streameval.progress import Progress, RowsDone
-from streameval.queries.batches import ManyRows
-from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from streameval.kernels.tied_items import discounts
 from streameval.kernels.without_replacement import NO_JUDGE, Predicted, lower_bound
-from streameval.queries import positives as pooled
-from streameval.queries.positives import Pool, Positives
-from streameval.queries.predicted import METRICS, Predictions, predictions_of
+from streameval.per_query import positives as pooled
+from streameval.per_query.positives import Pool, Positives
+from streameval.per_query.predicted import METRICS, Predictions, predictions_of
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray
 

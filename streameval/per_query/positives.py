@@ -28,8 +28,8 @@ from streameval.kernels.sorted_sets import isin, unique
 from streameval.kernels.tied_items import discounts
 from streameval.order.item_keys import as_keys, in_plain_values, is_plain, key_type, meets, sample, stored_type
 from streameval.order.scan import key_hashes
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch, are_positive, grades, levels_of, refuse_nameless
-from streameval.queries.options import refuse_ambiguous_item
+from streameval.per_query.batches import NOTHING, ManyRows, RowBatch, are_positive, grades, levels_of, refuse_nameless
+from streameval.per_query.options import refuse_ambiguous_item
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import refuse_unreached_level
 from streameval.errors import InputError, OutsideError
+from streameval.per_query.adjacent import ApartError, adjacent
+from streameval.per_query.batches import HighGradeError, ManyRows, RowBatch
+from streameval.per_query.measured import Gathered, Measure, Measured, PassedOver, gathered
+from streameval.per_query.options import PerRanking
+from streameval.per_query.positives import never_returned, with_levels
+from streameval.per_query.scattered import PartedRankings
+from streameval.per_query.sums import Sums
 from streameval.progress import Progress, RowsDone
-from streameval.queries.adjacent import ApartError, adjacent
-from streameval.queries.batches import HighGradeError, ManyRows, RowBatch
-from streameval.queries.measured import Gathered, Measure, Measured, PassedOver, gathered
-from streameval.queries.options import PerRanking
-from streameval.queries.positives import never_returned, with_levels
-from streameval.queries.scattered import PartedRankings
-from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
 from streameval.scans.jobs import Engine
 from streameval.scans.threads import Threads

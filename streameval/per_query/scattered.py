@@ -31,11 +31,11 @@ from streameval.kernels.parting import (
 )
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
+from streameval.per_query.batches import ARRAYS, NOTHING, ManyRows, RowBatch
+from streameval.per_query.measured import MOST, Judgements, Measure, Measured, PassedOver, RankedRange, Rankings
+from streameval.per_query.positives import Named
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, RowsDone
-from streameval.queries.batches import ARRAYS, NOTHING, ManyRows, RowBatch
-from streameval.queries.measured import MOST, Judgements, Measure, Measured, PassedOver, RankedRange, Rankings
-from streameval.queries.positives import Named
 from streameval.scans.jobs import Job, OnWorkers
 from streameval.scans.threads import each_unit, own_room
 from streameval.scans.units import Unit

@@ -14,12 +14,12 @@ from streameval.judges.values import Judge
 from streameval.kernels import predictions as one
 from streameval.kernels.tied_items import discounts
 from streameval.kernels.words import Words
+from streameval.per_query.batches import NOTHING, ManyRows, RowBatch
+from streameval.per_query.evaluate import streamed
+from streameval.per_query.measured import Lowest, Measure, Measured, RankedRange, Rankings
+from streameval.per_query.options import PerRanking
+from streameval.per_query.sums import Sums
 from streameval.progress import Progress
-from streameval.queries.batches import NOTHING, ManyRows, RowBatch
-from streameval.queries.evaluate import streamed
-from streameval.queries.measured import Lowest, Measure, Measured, RankedRange, Rankings
-from streameval.queries.options import PerRanking
-from streameval.queries.sums import Sums
 from streameval.rankings.ranking import Ranking
 from streameval.scans.units import Unit
 from streameval.text import number_of
