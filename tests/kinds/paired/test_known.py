@@ -48,7 +48,9 @@ def labels_of(plan, both):
 @pytest.fixture(autouse=True)
 def seeds(monkeypatch):
     """Seeds that the program draws, as where labels are taken off, are the same every time."""
-    monkeypatch.setattr("streameval.kinds.paired.plan.fresh_seed", itertools.count(1_000).__next__)
+    numbers = itertools.count(1_000)
+    for place in ("streameval.kinds.paired.plan", "streameval.kinds.planning"):
+        monkeypatch.setattr(f"{place}.fresh_seed", numbers.__next__)
 
 
 def test_known_labels_are_counted_exactly_and_not_asked_for(home, begun, both, gold, difference):
