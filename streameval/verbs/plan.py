@@ -64,9 +64,9 @@ def plan(
             `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, `trec:RUN#QRELS`, a relation of DuckDB, a pyarrow dataset or
             reader, a lazy frame.
         study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it. In
-            Python as there: the same plan again changes nothing (`Study.is_begun`).
+            Python too, the same plan again changes nothing (`Study.is_begun`).
         method: METHODS; with --help, shows its flags alone. In Python the name of one (`streameval.methods`).
-        seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python as there: by default that of the plan
+        seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python too, by default that of the plan
             that is there, else a fresh one of the system's entropy (`known_seed`, `fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
         by: Column of slices, each with a curve of its own. In Python: `draw_by_slices`.
