@@ -1,4 +1,11 @@
-"""What a verb takes, read from its file without running it: what it needs to compute would take a second to import."""
+"""What a verb takes, read from its file without running it: what it needs to compute would take a second to import.
+
+Its docstring is the manual of both, and is read: a parameter is an option of the command where `Args:` has it, unless
+its text begins with "In Python"; from these words on, nothing is in help. An entry that has the name of an option of
+a dataclass (`takes`) goes before the help that is declared there. A first parameter `ranking` or `studies` takes all
+words, a later one words where its type is a Sequence. Types that only computing needs stand for `str`: no word has
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Commands made of verbs: words become arguments, and what the verb returns is printed, logged and recorded."""
+"""Commands made of verbs: words become arguments, and what the verb returns is printed, logged and recorded.
+
+The file of a verb has, beside the function of its name, `printed(result, **arguments)`, which gives what is said of
+the result; perhaps `before(**arguments)`, whose answer `printed` takes as `before`: what has to be known of a study
+before it is changed; and perhaps `rehearsal(**arguments)`, which is called instead where --dry-run is typed. A verb
+is given only options that differ from their defaults.
+"""
 
 from __future__ import annotations
 

@@ -266,7 +266,8 @@ def key_join(
         where: What the items are called where nothing can be joined by a column of theirs (InputError).
     """
     view, table = items
-    refuse_unreadable_items(pa.schema([table.schema.field(name) for name in names]), where)
+    fields = {field.name: field for field in table.schema}  # a column that is named twice is there twice
+    refuse_unreadable_items(pa.schema([fields[name] for name in names]), where)
     connection.register(view, table)
     types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {view}").fetchall()}
     kinds = [types[name] for name in names]

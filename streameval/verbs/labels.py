@@ -49,11 +49,12 @@ def labels(
         InputError: There is no such source to forget; then none is forgotten.
     """
     folder = Study(Path(study))
-    if forget is None:
+    names = [forget] if isinstance(forget, str) else forget
+    if not names:
         return kind_of(folder.folder).progress(folder)
     with folder.changing():
         folder.plan()
-        return folder.labels.forget(*([forget] if isinstance(forget, str) else forget))
+        return folder.labels.forget(*names)
 
 
 def printed(found: LabellingProgress | Mapping[str, int], study: Path, **_: Any) -> Printed:

@@ -7,6 +7,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
+import streameval
 from streameval.cli import run
 
 ROWS = 12
@@ -131,3 +132,11 @@ def test_a_threshold_between_whole_grades_is_the_next_of_them_in_many_rankings(b
         assert run([*PER.split(), "--relevant", level, "--out", out]) == 0
     one, other = (pq.read_table(here / name / "metrics.parquet") for name in "ab")
     assert one.equals(other)
+
+
+@pytest.mark.parametrize("on", ["id,id", ["id", "id"], "id,ID"])
+def test_a_key_that_is_named_twice_joins_as_once(on, study):
+    folder = study("curve-selected")
+    items = pq.read_table(folder / "selection.parquet", columns=["id", "right"])
+    labels = items.rename_columns(["id", "label"])
+    assert streameval.evaluate(folder, labels=labels, on=on).summary["account"]["labelled"] == items.num_rows

@@ -97,3 +97,9 @@ def test_words_extrapolate_as_numbers_do():
 def test_a_study_is_extrapolated_from_by_words_too(pair):
     named, _ = streameval.extrapolate(pair[0], "precision@recall:0.75", at="100")
     assert named == streameval.extrapolate_study(pair[0], to=0.75, at=100)[0]
+
+
+@pytest.mark.parametrize("none", [(), []])
+def test_where_no_source_is_named_to_forget_the_labelling_is_shown(catalogue, none):
+    shown = streameval.labels(catalogue.path("curve-evaluated"), forget=none)
+    assert shown.account == streameval.labels(catalogue.path("curve-evaluated")).account
