@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from streameval.printed import Printed
@@ -37,11 +37,11 @@ class Rehearsal:
     would_read: Forecast
     would_write: Sequence[object] = ()
     labels: Sequence[LabelTable] = ()
-    more: Sequence[tuple[str, Any]] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_plan(cls, head: Sequence[str], plan: Plan, would_read: Forecast, would_write: Sequence[object],
-                labels: Sequence[LabelTable] = (), more: Sequence[tuple[str, Any]] = ()) -> Rehearsal:  # fmt: skip
+                labels: Sequence[LabelTable] = (), more: Mapping[str, Any] = {}) -> Rehearsal:  # fmt: skip
         """Make it of the items of a plan."""
         return cls(head, plan.table.num_rows, plan.n_items, plan.location["source"], would_read, would_write,
                    labels, more)  # fmt: skip
@@ -57,7 +57,7 @@ class Rehearsal:
             "labels": [asdict(one) for one in self.labels],
             "would_read": asdict(self.would_read),
             "would_write": [str(path) for path in self.would_write],
-            **dict(self.more),
+            **self.more,
         }
         return Printed(facts, [*self.head, *self._lines(facts["would_write"])])
 

@@ -40,29 +40,26 @@ _ENGINE = (
     "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
     "Connect or Sail server)."
 )
-
-
 _SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=True, negative_iterable="")]
 
 
 def command_of(name: str) -> Callable[..., int | None]:
     """Make the command of a verb."""
     verb = declared(name)
-    parameters = [*_signature(verb)]
-    kinds = {one.name: one.kind for one in parameters}
-    usual = {one.name: one.default for one in parameters}
+    signature = inspect.Signature([*_parameters(verb)])
+    usual = {name: one.default for name, one in signature.parameters.items() if one.kind is one.KEYWORD_ONLY}
 
     def run(*positional: Any, **named: Any) -> int | None:
-        words = inspect.Signature(parameters).bind(*positional, **named).arguments
+        words = signature.bind(*positional, **named).arguments
         output, batch = words.pop("output", Output()), words.pop("batch", Batch())
         changed = {key: SWITCHES[key] if value is True and key in SWITCHES else value for key, value in words.items()
-                   if kinds[key] is not inspect.Parameter.KEYWORD_ONLY or value != usual[key]}  # fmt: skip
+                   if key not in usual or value != usual[key]}  # fmt: skip
         return _called(verb, changed, output, batch)
 
     run.__name__ = name
     run.__doc__ = verb.about
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    vars(run)["__signature__"] = signature
+    run.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
     return run
 
 
@@ -73,7 +70,7 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch)
     takes = {one.name for one in verb.parameters}
     began = time.monotonic()
     with limited(batch.time_limit), _held(verb.name, words):
-        with _bar(verb.name, output) if "progress" in takes else nullcontext() as bar:
+        with progress(_STEPS.get(verb.name, verb.name), output) if "progress" in takes else nullcontext() as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
             ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed), **_UNPRINTED}
             ours = {name: value for name, value in ours.items() if name in takes}
@@ -90,10 +87,6 @@ def _unsaid(verb: Declared) -> dict[str, Any]:
     """Give what a verb takes where nothing is typed, by name."""
     words = {one.name: () for one in verb.parameters if one.position in ("all", "rest")}
     return words | {one.name: one.default for one in verb.parameters if one.default is not REQUIRED}
-
-
-def _bar(name: str, output: Output) -> AbstractContextManager[Any]:
-    return progress(_STEPS.get(name, name), output)
 
 
 def _held(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
@@ -133,7 +126,7 @@ def _named(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in words.items() if where.get(name) is None}
 
 
-def _signature(verb: Declared) -> Iterator[inspect.Parameter]:
+def _parameters(verb: Declared) -> Iterator[inspect.Parameter]:
     """Give the parameters of the command: words first, then options, then those of all commands."""
     own = [one for one in verb.parameters if one.name not in _OURS and one.name in verb.helps]
     places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL,

@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 from cyclopts import Parameter
 
 from streameval.options import alternatives, listed
-
-if TYPE_CHECKING:
-    from streameval.stores.atomic import Existing
-
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
@@ -59,8 +55,3 @@ def flag_type(hint: Any) -> Any:
     text = SeveralNames if tuple[str, ...] in kinds else str
     read = [text] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
     return reduce(or_, [*read, None] if type(None) in get_args(hint) else read)
-
-
-def existing(overwrite: bool) -> Existing:
-    """What becomes of files that stand where a command writes, and differ."""
-    return "replaced" if overwrite else "kept"

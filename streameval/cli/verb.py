@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Verb:
     """Make the app of a verb, of the function in the file of `streameval.cli.commands` that has its name."""
     if name.startswith("_"):
         raise AttributeError(name)
-    verb = Verb(name=name.replace("_", "-"), version_flags=VERSION_FLAGS)
+    verb = Verb(name=name, version_flags=VERSION_FLAGS)
     if find_spec(f"streameval.cli.commands.{name}") is None:
         verb.default(command_of(name))
     else:

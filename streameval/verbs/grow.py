@@ -73,7 +73,7 @@ def rehearsal(study: str | os.PathLike[str], **by: Any) -> Rehearsal:
     labels, more = grown.table.num_rows, grown.table.num_rows - plan.table.num_rows
     head = f"{grown.method}: {more:,} more items would be planned, {labels:,} in all ({_stage(how, grown)})."
     writes = [] if grown is plan else [folder.folder / "plan.parquet", folder.folder / "plan.json"]
-    return Rehearsal.of_plan([head, *_fewer(how, grown, more)], grown, Forecast(), writes, more=[("more", more)])
+    return Rehearsal.of_plan([head, *_fewer(how, grown, more)], grown, Forecast(), writes, more={"more": more})
 
 
 def before(study: Path, **by: Any) -> Plan:

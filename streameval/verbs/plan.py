@@ -97,19 +97,20 @@ def plan(
             is there.
     """
     asked = described(options, parameters)
-    choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
-    given = {name: value for name, value in choices.items() if value is not None}
-    _refuse_without_lead(given)
+    given = _given(method, by, parameters)
     ranking = None if isinstance(ranking, list | tuple) and not ranking and "questions" in given else ranking
     with told_of_source(Path(os.path.abspath(study)) / LIST_COPY, ranking):
         return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)
 
 
-def _refuse_without_lead(given: Mapping[str, Any]) -> None:
-    """Refuse options that say how, where what they are for is not asked."""
+def _given(method: str, by: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect what is not as by default; options that say how are refused where what they are for is not asked."""
+    choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
+    given = {name: value for name, value in choices.items() if value is not None}
     for lead, (options, what, hint) in _LED.items():
         if lead not in given and (alone := [name for name in options if name in given]):
             raise InputError(f"{flag(alone[0])} {what}", hint)
+    return given
 
 
 def rehearsal(
@@ -124,12 +125,7 @@ def rehearsal(
 ) -> Rehearsal:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
     options = described(None, parameters)
-    given = {
-        **({} if method == "loguniform" else {"method": method}),
-        **({} if by is None else {"by": by}),
-        **parameters,
-    }
-    _refuse_without_lead(given)
+    given = _given(method, by, parameters)
     return kind_for("plan", given).rehearsal(ranking, Study(study), given, seed, options, progress)
 
 

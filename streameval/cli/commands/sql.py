@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Switch, existing
+from streameval.cli.options import Switch
 from streameval.cli.output import Output
 from streameval.errors import InputError
 from streameval.text import number_of
@@ -79,7 +79,7 @@ def sql(
     if out == rows.STDOUT:
         rows.print_csv(table)
     elif out is not None:
-        rows.write(table, out, existing(overwrite))
+        rows.write(table, out, "replaced" if overwrite else "kept")
         output.say({"rows": table.num_rows, "out": str(out)}, [f"{number_of(table.num_rows, 'row')}: {out}"])
     elif output.json:
         output.say({"rows": rows.as_json(table)}, [])

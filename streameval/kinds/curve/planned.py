@@ -79,7 +79,7 @@ def rehearsal(
     names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]
     shown = [*ranking] if copied else made.location["source"]
     writes = [study.folder / name for name in names]
-    return Rehearsal([*left, head], labels, made.n_items, shown, forecast, writes, more=[*more.items()])
+    return Rehearsal([*left, head], labels, made.n_items, shown, forecast, writes, more=more)
 
 
 def _replaced(before: Plan | None, made: Plan) -> list[str]:
