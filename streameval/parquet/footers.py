@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, pairwise
@@ -331,12 +331,19 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int, tru
     with ThreadPool(threads) as pool:
         lots = pool.in_order(read, [files[at : at + lot] for at in range(0, len(files), lot)])
         footers = [footer for some in lots for footer in some]
-    # one schema for all who share it: 100,000 copies would take gigabytes
-    first = footers[0].schema
-    return tuple(
-        footer if footer.schema is first or not footer.schema.equals(first) else replace(footer, schema=first)
-        for footer in footers
-    )
+    return tuple(_of_one_schema(footers))
+
+
+def _of_one_schema(footers: Iterable[Footer]) -> Iterator[Footer]:
+    """Give all the same schema object that follow one another with an equal one.
+
+    100,000 copies would take gigabytes, and small files are decoded together where they share it.
+    """
+    last = None
+    for footer in footers:
+        if last is None or not (footer.schema is last or footer.schema.equals(last)):
+            last = footer.schema
+        yield footer if footer.schema is last else replace(footer, schema=last)
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:

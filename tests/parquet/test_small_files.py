@@ -10,7 +10,7 @@ import pytest
 
 import streameval
 from streameval.errors import InputError
-from streameval.parquet import small_files
+from streameval.parquet import layout, small_files
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import RowGroup, SmallFiles, together
@@ -92,6 +92,13 @@ def test_files_that_are_few_large_or_of_other_schemas_are_left_as_they_are(tmp_p
     other = [items(i).select(["id", "score"] if i < 10 else ["score", "id"]) for i in range(FILES)]
     mixed = together(open_ranking(write(tmp_path / "mixed", other), RankingOptions(score="score")).rows.units())
     assert [len(unit.parts) for unit in mixed] == [10, 10]
+
+
+def test_files_read_by_several_threads_share_the_schemas_that_are_equal(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "_arrow_schema", layout._arrow_schema.__wrapped__)  # as where two threads make it
+    other = [items(i).select(["id", "score"] if i < 10 else ["score", "id"]) for i in range(FILES)]
+    footers = open_ranking(write(tmp_path, other), RankingOptions(score="score", threads=2)).rows.footers
+    assert len({id(footer.schema) for footer in footers}) == 2
 
 
 def test_a_missing_score_or_label_is_named_by_its_file_and_row(tmp_path):
